@@ -1,0 +1,59 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+/// For the targets that touch pointers: every unsafe expression is marked.
+let pointers: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+/// Debian's SwiftPM-visible system library, through pkg-config.
+func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "opsd",
+    products: [
+        .executable(name: "opsd", targets: ["opsd"]),
+        .executable(name: "opsd-runner", targets: ["opsd-runner"]),
+        .executable(name: "opsctl", targets: ["opsctl"]),
+    ],
+    targets: [
+        system("CSQLite", "sqlite3", "libsqlite3-dev"),
+        system("CSystemd", "libsystemd", "libsystemd-dev"),
+        .target(name: "COpsSpawn", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+
+        .target(name: "OpsCore", swiftSettings: strict),
+        .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
+        .target(name: "OpsWire", resources: [.embedInCode("org.opsd.Control.varlink")], swiftSettings: strict),
+        .target(name: "OpsLinux", dependencies: ["COpsSpawn", "CSystemd"], swiftSettings: pointers),
+        .target(name: "OpsRunner", dependencies: ["OpsLinux"], swiftSettings: strict),
+        .target(
+            name: "OpsDaemon", dependencies: ["OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"],
+            swiftSettings: strict),
+
+        .executableTarget(name: "opsd", dependencies: ["OpsDaemon"], swiftSettings: strict),
+        .executableTarget(name: "opsd-runner", dependencies: ["OpsRunner"], swiftSettings: strict),
+        .executableTarget(name: "opsctl", dependencies: ["OpsWire", "OpsLinux"], swiftSettings: strict),
+
+        .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
+        tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
+        tests("SimulationTests", ["OpsCore", "OpsTesting"]),
+        tests("OpsStoreTests", ["OpsStore", "OpsCore", "OpsTesting", "CSQLite"]),
+        tests("OpsWireTests", ["OpsWire"]),
+        tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
+        tests("OpsRunnerTests", ["OpsRunner", "OpsLinux"]),
+        tests("OpsDaemonTests", ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"]),
+        tests("EndToEndTests", []),
+        tests("TidyTests", []),
+    ]
+)

@@ -1,0 +1,74 @@
+/// One fact for the store. A turn's changes are committed together, in order, before any of its effects.
+public enum Change: Sendable {
+    /// `firstOperation...` rows for the submission with this number in the turn (0, 1, ... in the order handled).
+    /// `states` holds where each stands at once: pending or ready.
+    case submitted(
+        submission: Int, graph: GraphID, isNewGraph: Bool, firstOperation: OperationID, states: [OperationState],
+        parent: OperationID?, producer: OperationID?)
+    case becameReady(OperationID, at: Int64)
+    case becamePending(OperationID)
+    /// The intent: on disk before its process exists. For a group: `attempt` 0 and no slot.
+    case started(OperationID, attempt: Int32, run: Int32, slot: Int32, runner: String, at: Moment)
+    case launched(AttemptID, Process)
+    case exited(AttemptID, Exit)
+    /// The end of an attempt whatever follows: `outcome` of the attempt.
+    case attemptEnded(AttemptID, Outcome, Cause, at: Int64)
+    /// Back from executing to ready; not before that instant.
+    case retrying(OperationID, notBefore: Int64)
+    case finished(OperationID, Outcome, Cause?, at: Int64)
+    case reopened(OperationID, run: Int32, OperationState)
+    case cancelling(OperationID, by: String, reason: String?, outcome: Outcome, Cause)
+    case held(OperationID, Bool)
+    case frozen(OperationID, Bool)
+    case edgeAdded(OperationID, on: OperationID, When)
+    case edgeRemoved(OperationID, on: OperationID)
+    case edited(OperationID, Edit)
+    case told(AttemptID, Notice)
+    case timeoutMoved(AttemptID, remaining: Int64)
+    case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)
+    case queueRemoved(String)
+    case categorySet(String, capacity: Int32)
+    case graphSuspended(GraphID, Bool)
+    case daemonSuspended(Bool)
+    /// A `finish` observer is owed for this run, until `observed`.
+    case observerOwed(OperationID, run: Int32)
+    case observed(OperationID, run: Int32)
+}
+
+/// One line of the event stream, stored in the same transaction as its change.
+public struct Report: Sendable {
+    public enum Kind: UInt8, Sendable, CaseIterable {
+        case submitted, ready, started, progress, produced, retrying, cancelling, suspended, resumed, finished
+        case edited, conditionFalse, interrupted
+    }
+    public var sequence: Int64
+    public var kind: Kind
+    /// Nil for what concerns a queue or the daemon.
+    public var operation: OperationID?
+    public var graph: GraphID?
+    public var old: OperationState?
+    public var new: OperationState?
+    /// The product of `produced`.
+    public var product: OperationID?
+    /// Outcome of `finished`.
+    public var outcome: Outcome?
+    public var at: Int64
+    /// What is left: attempt number, queue name, condition detail, edited key.
+    public var detail: String?
+    public init(
+        sequence: Int64, kind: Kind, operation: OperationID? = nil, graph: GraphID? = nil, old: OperationState? = nil,
+        new: OperationState? = nil, product: OperationID? = nil, outcome: Outcome? = nil, at: Int64,
+        detail: String? = nil
+    ) {
+        self.sequence = sequence
+        self.kind = kind
+        self.operation = operation
+        self.graph = graph
+        self.old = old
+        self.new = new
+        self.product = product
+        self.outcome = outcome
+        self.at = at
+        self.detail = detail
+    }
+}

@@ -1,0 +1,17 @@
+/// An order to the world outside, given only after the changes beside it are on disk. All may be repeated.
+public enum Effect: Equatable, Sendable {
+    case launch(AttemptID, slot: Int32)
+    /// SIGTERM to the whole tree (thawed first), SIGKILL after `grace` nanoseconds; answered by `exited`/`gone`.
+    case terminate(AttemptID, grace: Int64)
+    case freeze(AttemptID)
+    case thaw(AttemptID)
+    /// Find and kill what an earlier runner left of this attempt; answered by `gone`.
+    case reap(AttemptID)
+    /// The runner may forget it.
+    case acknowledge(AttemptID)
+    case evaluate(OperationID, token: Int64)
+    case stopEvaluating(OperationID)
+    case observeStart(OperationID)
+    case observeProduce(OperationID, product: OperationID)
+    case observeFinish(OperationID, run: Int32)
+}

@@ -1,0 +1,37 @@
+/// One thing that an unfinished operation waits for; all that are named exist.
+public struct Reason: Equatable, Sendable {
+    public enum Kind: UInt8, Sendable, CaseIterable {
+        case dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group, storage
+    }
+    public var kind: Kind
+    public var ids: [OperationID]
+    public var detail: Detail
+    public enum Detail: Equatable, Sendable {
+        case dependency(When)
+        /// `wanted` of `capacity`, `place` in line (1 is next).
+        case category(name: String, wanted: CategoryUse, capacity: Int32, place: Int)
+        /// Its place is kept for the operation in `ids`, which was overtaken often enough.
+        case keptPlace(category: String)
+        case queue(name: String, limit: Int32, place: Int)
+        case pool(workers: Int32, place: Int)
+        case suspended(Level)
+        case held
+        case instant(Int64)
+        /// Evaluating now, or false and to be asked again then.
+        case condition(index: Int32, again: Int64?)
+        case barrier
+        /// The group that has not started, or whose limit is reached.
+        case groupNotStarted
+        case groupLimit(Int32, place: Int)
+        /// Executing: what an executing operation waits for (its process, children, `finish`, the runner).
+        case process
+        case children
+        case finishMessage
+        case runner
+    }
+    public init(kind: Kind, ids: [OperationID] = [], detail: Detail) {
+        self.kind = kind
+        self.ids = ids
+        self.detail = detail
+    }
+}

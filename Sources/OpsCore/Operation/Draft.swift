@@ -1,0 +1,70 @@
+/// What a category asks of an operation, or an operation of a category.
+public struct CategoryUse: Hashable, Sendable {
+    public enum Mode: UInt8, Sendable { case units, exclusive, shared }
+    public var name: String
+    public var mode: Mode
+    /// Counts for `units` alone.
+    public var units: Int32
+    public init(name: String, mode: Mode = .units, units: Int32 = 1) {
+        self.name = name
+        self.mode = mode
+        self.units = units
+    }
+}
+
+/// What a dependency must do before its dependent may start.
+public enum When: UInt8, Sendable, CaseIterable {
+    case succeeded, finished, failed, started
+}
+
+/// The scheduling part of one submitted operation. Texts (command, environment, names) never enter the core.
+public struct Draft: Sendable {
+    public struct Flags: OptionSet, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        public static let group = Flags(rawValue: 1)
+        public static let barrier = Flags(rawValue: 2)
+        public static let held = Flags(rawValue: 4)
+        /// Made by a `provide`; goes with the operation that wanted it.
+        public static let provided = Flags(rawValue: 8)
+    }
+    /// Place in this submission of the group that holds it, or -1.
+    public var group: Int32
+    /// Place in `Submission.queues`.
+    public var queue: Int32
+    /// Place in `Submission.categorySets`, or -1 for none.
+    public var categories: Int32
+    /// Place in `Submission.policies`, or -1 for `Policy()`.
+    public var policy: Int32
+    public var priority: Int8
+    public var flags: Flags
+    public init(
+        group: Int32 = -1, queue: Int32 = 0, categories: Int32 = -1, policy: Int32 = -1, priority: Int8 = 0,
+        flags: Flags = []
+    ) {
+        self.group = group
+        self.queue = queue
+        self.categories = categories
+        self.policy = policy
+        self.priority = priority
+        self.flags = flags
+    }
+}
+
+/// One edge of a submission: `from` is a place in the same submission.
+public struct DraftEdge: Sendable {
+    public enum Target: Sendable {
+        /// Another operation of this submission.
+        case local(Int32)
+        /// One that exists already.
+        case existing(OperationID)
+    }
+    public var from: Int32
+    public var on: Target
+    public var when: When
+    public init(from: Int32, on: Target, when: When = .succeeded) {
+        self.from = from
+        self.on = on
+        self.when = when
+    }
+}

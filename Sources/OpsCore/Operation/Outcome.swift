@@ -1,0 +1,37 @@
+/// How a finished operation ended. Exactly one, once.
+public enum Outcome: UInt8, Sendable, CaseIterable {
+    case succeeded, failed, timedOut, cancelled, skipped, interrupted
+}
+
+/// Why an operation ended as it did; the text for people is made from it where names are known.
+public enum Cause: Hashable, Sendable {
+    case exitStatus(Int32)
+    case signal(Int32)
+    case outOfMemory
+    /// The process could not be made: the step that failed and its errno.
+    case cannotStart(step: String, errno: Int32)
+    case ranLongerThan(nanoseconds: Int64)
+    case deadlinePassed
+    /// `by` is a user's name; `reason` what that user said.
+    case cancelledBy(String, reason: String?)
+    /// Reached by the cancel (or the time-out) of the group that holds it.
+    case groupCancelled(OperationID)
+    case groupTimedOut(OperationID)
+    /// A dependency that can no longer be satisfied: the ROOT of the cascade, and how that one ended.
+    case dependency(root: OperationID, Outcome)
+    /// It was to start after `root` had started, and `root` ended without starting.
+    case neverStarted(root: OperationID)
+    /// The condition at this place in the operation's list was false.
+    case conditionFalse(index: Int32, detail: String)
+    /// Children of a group, or produced ones, that did not succeed: the first, and how many there are.
+    case children(first: OperationID, count: Int32)
+    case groupSkipped(OperationID)
+    case runnerLost
+    case machineRestarted
+    /// Given up with `cancel --force`: its tree was not proven gone.
+    case abandoned(by: String)
+    /// `opsctl finish --failed --message`.
+    case finishedBy(String, message: String?)
+    /// It said so itself through its notify socket.
+    case reported(status: Int32)
+}

@@ -1,0 +1,145 @@
+/// What the scheduler needs to know of the past: made by the store, or by a test.
+public struct Snapshot: Sendable {
+    public struct Queue: Sendable {
+        public var name: String
+        public var limit: Int32?
+        public var aging: Int64?
+        public var isSuspended: Bool
+        public init(name: String, limit: Int32? = nil, aging: Int64? = nil, isSuspended: Bool = false) {
+            self.name = name
+            self.limit = limit
+            self.aging = aging
+            self.isSuspended = isSuspended
+        }
+    }
+    /// One unfinished operation. Places point into the arrays of the snapshot.
+    public struct Row: Sendable {
+        public var id: OperationID
+        public var graph: GraphID
+        /// The group (or producing operation) that holds it; 0 for none.
+        public var parent: OperationID
+        public var queue: Int32
+        public var categories: Int32
+        public var policy: Int32
+        public var priority: Int8
+        public var state: OperationState
+        public var flags: Draft.Flags
+        public var isFrozen: Bool
+        public var attempt: Int32
+        public var run: Int32
+        /// Attempts of this run so far.
+        public var attemptsInRun: Int32
+        /// Wall instants; 0 for none. `notBefore` is a back-off's.
+        public var submittedAt: Int64
+        public var readyAt: Int64
+        public var notBefore: Int64
+        public init(
+            id: OperationID, graph: GraphID, parent: OperationID = OperationID(0), queue: Int32 = 0,
+            categories: Int32 = -1, policy: Int32 = -1, priority: Int8 = 0, state: OperationState = .pending,
+            flags: Draft.Flags = [], isFrozen: Bool = false, attempt: Int32 = 0, run: Int32 = 1,
+            attemptsInRun: Int32 = 0, submittedAt: Int64 = 0, readyAt: Int64 = 0, notBefore: Int64 = 0
+        ) {
+            self.id = id
+            self.graph = graph
+            self.parent = parent
+            self.queue = queue
+            self.categories = categories
+            self.policy = policy
+            self.priority = priority
+            self.state = state
+            self.flags = flags
+            self.isFrozen = isFrozen
+            self.attempt = attempt
+            self.run = run
+            self.attemptsInRun = attemptsInRun
+            self.submittedAt = submittedAt
+            self.readyAt = readyAt
+            self.notBefore = notBefore
+        }
+    }
+    /// An executing operation's attempt, as far as the disk knows it.
+    public struct Running: Sendable {
+        public var attempt: AttemptID
+        public var slot: Int32
+        public var runner: String
+        public var boot: String
+        public var startedAt: Moment
+        public var process: Process?
+        /// Its main process has ended (a `notify` one may go on).
+        public var exit: Exit?
+        /// The end that was decided while its tree was alive.
+        public var ending: (Outcome, Cause)?
+        /// Of its timeout, when the clock was stopped or moved; nil: counts from `startedAt`.
+        public var timeoutRemaining: Int64?
+        public init(
+            attempt: AttemptID, slot: Int32, runner: String, boot: String, startedAt: Moment, process: Process? = nil,
+            exit: Exit? = nil, ending: (Outcome, Cause)? = nil, timeoutRemaining: Int64? = nil
+        ) {
+            self.attempt = attempt
+            self.slot = slot
+            self.runner = runner
+            self.boot = boot
+            self.startedAt = startedAt
+            self.process = process
+            self.exit = exit
+            self.ending = ending
+            self.timeoutRemaining = timeoutRemaining
+        }
+    }
+    /// Both ends unfinished, or `on` finished and the edge not to be satisfied yet to be told (never, after a commit).
+    public struct Edge: Sendable {
+        public var from: OperationID
+        public var on: OperationID
+        public var when: When
+        public init(from: OperationID, on: OperationID, when: When) {
+            self.from = from
+            self.on = on
+            self.when = when
+        }
+    }
+    /// What has ended below a group (or producer) that has not: for its own outcome.
+    public struct EndedChildren: Sendable {
+        public var parent: OperationID
+        public var unsuccessful: Int32
+        public var firstUnsuccessful: OperationID
+        public init(parent: OperationID, unsuccessful: Int32, firstUnsuccessful: OperationID) {
+            self.parent = parent
+            self.unsuccessful = unsuccessful
+            self.firstUnsuccessful = firstUnsuccessful
+        }
+    }
+
+    public var nextOperation: Int64 = 1
+    public var nextGraph: Int64 = 1
+    /// The sequence number of the last stored report.
+    public var lastSequence: Int64 = 0
+    public var isSuspended = false
+    public var suspendedGraphs: [GraphID] = []
+    public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
+    /// Those with a capacity other than 1, and any that was ever set.
+    public var capacities: [(name: String, capacity: Int32)] = []
+    public var categorySets: [[CategoryUse]] = []
+    public var policies: [Policy] = []
+    /// In the order of their ids.
+    public var operations: [Row] = []
+    public var running: [Running] = []
+    public var edges: [Edge] = []
+    public var endedChildren: [EndedChildren] = []
+    /// `finish` observers that were owed when opsd ended.
+    public var owedObservers: [(OperationID, run: Int32)] = []
+    public init() {}
+}
+
+/// Finished operations that a `retry` brings back, in the order of their ids, with the edges among them and to
+/// unfinished ones. Their `state` is what it was: finished.
+public struct Revival: Sendable {
+    public var queues: [String] = []
+    public var categorySets: [[CategoryUse]] = []
+    public var policies: [Policy] = []
+    public var operations: [Snapshot.Row] = []
+    public var edges: [Snapshot.Edge] = []
+    /// How finished operations that are not brought back, but that edges name, ended.
+    public var finished: [OperationID: FinishedFact] = [:]
+    public var endedChildren: [Snapshot.EndedChildren] = []
+    public init() {}
+}
