@@ -2,7 +2,7 @@
 /// A request is answered by `handle` with an `Acceptance` or a `Rejection`; a fact is always accepted.
 public enum Event: Sendable {
     // Requests
-    case submit(Submission)
+    indirect case submit(Submission)
     case cancel([OperationID], by: String, reason: String?, force: Bool)
     case suspend(Level, freeze: Bool)
     case resume(Level)

@@ -47,4 +47,3 @@ public enum Rejection: Error, Equatable, Sendable {
     case tooMany(what: String, limit: Int)
 }
 
-extension DraftEdge.Target: Equatable {}

@@ -53,7 +53,7 @@ public struct Draft: Sendable {
 
 /// One edge of a submission: `from` is a place in the same submission.
 public struct DraftEdge: Sendable {
-    public enum Target: Sendable {
+    public enum Target: Equatable, Sendable {
         /// Another operation of this submission.
         case local(Int32)
         /// One that exists already.
