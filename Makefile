@@ -1,0 +1,52 @@
+# opsd: `make run` and `make test` are all a newcomer needs. `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SEEDS ?= 2000
+MINUTES ?= 2
+SEED ?= 1
+SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
+# The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd and libc only.
+RELEASE := -c release --static-swift-stdlib
+BIN := .build/release
+
+.PHONY: help setup run test build install format lint bench simulate clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what is missing of Debian's -dev packages (through sudo if need be)
+	@scripts/setup
+
+build: setup ## build the three programs, optimised, into .build/release
+	swift build $(RELEASE) --product opsd
+	swift build $(RELEASE) --product opsd-runner
+	swift build $(RELEASE) --product opsctl
+
+run: build ## build, run an example graph in a private daemon, show it live, leave nothing running
+	@scripts/tour $(BIN)
+
+test: setup ## run every test
+	swift build --explicit-target-dependency-import-check error --build-tests
+	swift test --skip-build --no-parallel
+
+install: build ## install into $(DESTDIR)$(PREFIX)
+	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
+
+format: ## format every Swift source in place
+	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+
+lint: ## check the formatting and the shell scripts
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+	scripts/lint-scripts
+
+simulate: setup ## run SEEDS=n random worlds through the scheduler
+	swift run -c release simulate $(SEEDS)
+
+bench: setup ## measure, side by side in one run
+	swift run -c release core-bench
+
+clean: ## remove what was built
+	rm -rf .build
