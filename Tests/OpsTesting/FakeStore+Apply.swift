@@ -1,0 +1,182 @@
+public import OpsCore
+
+extension FakeStore {
+    public mutating func apply(
+        _ change: Change, submissions: [Submission], boot: String, at now: Moment
+    ) throws(Violation) {
+        switch change {
+        case .submitted(let index, let graph, let isNew, let first, let states, let parent, let producer):
+            try require(submissions.indices.contains(index), .lawfulSteps, "submission \(index) of the turn")
+            try insert(submissions[index], graph, isNew, first, states, parent, producer, at: now)
+        case .becameReady(let id, let at):
+            try step(id, from: [.pending], to: .ready)
+            self[id].readyAt = at
+        case .becamePending(let id):
+            try step(id, from: [.ready], to: .pending)
+        case .started(let id, let attempt, let run, let slot, let runner, let at):
+            try start(id, attempt, run, slot, runner, boot: boot, at: at)
+        case .launched(let attempt, let process):
+            try current(attempt)
+            self[attempt.operation].running?.process = process
+        case .exited(let attempt, let exit):
+            try current(attempt)
+            try require(self[attempt.operation].running?.exit == nil, .oneOutcome, "a second exit of \(attempt)")
+            self[attempt.operation].running?.exit = exit
+        case .attemptEnded(let attempt, _, _, _):
+            try current(attempt)
+            self[attempt.operation].running = nil
+        case .retrying(let id, let notBefore):
+            try step(id, from: [.executing], to: .ready)
+            self[id].running = nil
+            self[id].ending = nil
+            self[id].backoffUntil = notBefore
+        case .finished(let id, let outcome, let cause, _):
+            try finish(id, outcome, cause)
+        case .reopened(let id, let run, let state):
+            try reopen(id, run, state)
+        case .cancelling(let id, _, _, let outcome, let cause):
+            try require(self[id].state == .executing, .lawfulSteps, "\(id) is cancelling but \(self[id].state)")
+            self[id].ending = Record.Ending(outcome: outcome, cause: cause)
+        default:
+            try applyAttribute(change)
+        }
+    }
+
+    /// The changes that are no step in the life of an operation.
+    private mutating func applyAttribute(_ change: Change) throws(Violation) {
+        switch change {
+        case .held(let id, let isHeld):
+            try require(self[id].isWaiting || !isHeld, .lawfulSteps, "\(id) held while \(self[id].state)")
+            if isHeld { self[id].flags.insert(.held) } else { self[id].flags.remove(.held) }
+        case .frozen(let id, let isFrozen):
+            try require(self[id].state == .executing || !isFrozen, .lawfulSteps, "\(id) frozen, not executing")
+            self[id].isFrozen = isFrozen
+        case .edgeAdded(let id, let on, let when):
+            try require(self[id].isWaiting && has(on), .lawfulSteps, "edge of \(id) on \(on)")
+            let edge = Record.Edge(on: on, when: when)
+            if !self[id].edges.contains(edge) { self[id].edges.append(edge) }
+        case .edgeRemoved(let id, let on):
+            self[id].edges.removeAll { $0.on == on }
+        case .edited(let id, let edit):
+            if let priority = edit.priority { self[id].priority = priority }
+            if let queue = edit.queue { self[id].queue = queue }
+            if let policy = edit.policy { self[id].policy = policy }
+            if let categories = edit.categories { self[id].categories = categories }
+        case .told(let attempt, _):
+            try current(attempt)
+        case .timeoutMoved(let attempt, let remaining):
+            try current(attempt)
+            self[attempt.operation].running?.timeoutRemaining = remaining
+        case .observerOwed(let id, _): self[id].owesObserver = true
+        case .observed(let id, _): self[id].owesObserver = false
+        case .graphSuspended(let graph, let isOn):
+            if isOn { suspendedGraphs.insert(graph) } else { suspendedGraphs.remove(graph) }
+        case .daemonSuspended(let isOn): isSuspended = isOn
+        case .categorySet(let name, let capacity): capacities[name] = capacity
+        case .queueSet(let name, let limit, let aging, let suspended):
+            let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended)
+            if let place = queues.firstIndex(where: { $0.name == name }) {
+                queues[place] = queue
+            } else {
+                queues.append(queue)
+            }
+        case .queueRemoved(let name): queues.removeAll { $0.name == name }
+        case .submitted, .becameReady, .becamePending, .started, .launched, .exited, .attemptEnded, .retrying,
+            .finished, .reopened, .cancelling:
+            preconditionFailure("apply(_:) takes the steps")
+        }
+    }
+
+    private mutating func insert(
+        _ submission: Submission, _ graph: GraphID, _ isNew: Bool, _ first: OperationID, _ states: [OperationState],
+        _ parent: OperationID?, _ producer: OperationID?, at now: Moment
+    ) throws(Violation) {
+        try require(first.rawValue == Int64(records.count) + 1, .lawfulSteps, "\(first) after \(records.count)")
+        try require(states.count == submission.operations.count, .lawfulSteps, "states of a submission")
+        if isNew { graphCount = graph.rawValue }
+        for (place, draft) in submission.operations.enumerated() {
+            let group = draft.group >= 0 ? OperationID(first.rawValue + Int64(draft.group)) : parent
+            var record = Record(
+                id: OperationID(first.rawValue + Int64(place)), graph: graph, parent: group, producer: producer,
+                submittedAt: now.wall, queue: submission.queues[Int(draft.queue)],
+                categories: draft.categories < 0 ? [] : submission.categorySets[Int(draft.categories)],
+                policy: draft.policy < 0 ? Policy() : submission.policies[Int(draft.policy)],
+                priority: draft.priority, flags: draft.flags, state: states[place])
+            if states[place] == .ready { record.readyAt = now.wall }
+            records.append(record)
+        }
+        for edge in submission.edges {
+            let on: OperationID =
+                switch edge.on {
+                case .local(let place): OperationID(first.rawValue + Int64(place))
+                case .existing(let id): id
+                }
+            let edgeRow = Record.Edge(on: on, when: edge.when)
+            let from = OperationID(first.rawValue + Int64(edge.from))
+            if !self[from].edges.contains(edgeRow) { self[from].edges.append(edgeRow) }
+        }
+    }
+
+    private mutating func start(
+        _ id: OperationID, _ attempt: Int32, _ run: Int32, _ slot: Int32, _ runner: String, boot: String, at: Moment
+    ) throws(Violation) {
+        try step(id, from: [.ready], to: .executing)
+        try require(run == self[id].run, .lawfulSteps, "run \(run) of \(id), which is in \(self[id].run)")
+        self[id].hasStarted = true
+        if self[id].isGroup { return }
+        try require(attempt == self[id].attempt + 1, .lawfulSteps, "attempt \(attempt) of \(id)")
+        self[id].attempt = attempt
+        self[id].attemptsInRun += 1
+        self[id].running = Record.Running(
+            attempt: AttemptID(id, attempt), slot: slot, runner: runner, boot: boot, startedAt: at)
+    }
+
+    private mutating func finish(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?) throws(Violation) {
+        let record = self[id]
+        try require(!record.isFinished, .oneOutcome, "\(id) finished twice")
+        try require(record.running == nil, .oneOutcome, "\(id) finished in the middle of an attempt")
+        try require(cause != nil || outcome == .succeeded, .oneOutcome, "\(id) \(outcome) without a cause")
+        if let ending = record.ending {
+            try require(outcome == ending.outcome, .oneOutcome, "\(id) is \(outcome), was to be \(ending.outcome)")
+        }
+        if record.state != .executing {
+            try require(outcome != .succeeded, .oneOutcome, "\(id) succeeded without executing")
+        }
+        let alive = children(of: id).filter { !$0.isFinished }
+        if record.state == .executing {
+            try require(alive.isEmpty, .oneOutcome, "\(id) finished before its children \(alive.map(\.id.rawValue))")
+        }
+        ends += 1
+        self[id].finishedAs = ends
+        self[id].state = .finished
+        self[id].outcome = outcome
+        self[id].cause = cause
+        self[id].ending = nil
+        self[id].isFrozen = false
+    }
+
+    private mutating func reopen(_ id: OperationID, _ run: Int32, _ state: OperationState) throws(Violation) {
+        try step(id, from: [.finished], to: state)
+        try require(run == self[id].run + 1, .lawfulSteps, "run \(run) of \(id) after \(self[id].run)")
+        self[id].run = run
+        self[id].attemptsInRun = 0
+        self[id].hasStarted = state == .executing
+        self[id].outcome = nil
+        self[id].cause = nil
+        self[id].backoffUntil = 0
+    }
+
+    private mutating func step(
+        _ id: OperationID, from: [OperationState], to state: OperationState
+    ) throws(Violation) {
+        try require(has(id), .lawfulSteps, "unknown operation \(id)")
+        try require(from.contains(self[id].state), .lawfulSteps, "\(id) from \(self[id].state) to \(state)")
+        self[id].state = state
+    }
+
+    /// The attempt is the one its operation is in.
+    private func current(_ attempt: AttemptID) throws(Violation) {
+        let mine = has(attempt.operation) ? self[attempt.operation].running?.attempt : nil
+        try require(mine == attempt, .lawfulSteps, "a fact of \(attempt) stored, which is over")
+    }
+}

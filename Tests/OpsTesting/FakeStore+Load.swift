@@ -1,0 +1,112 @@
+public import OpsCore
+
+extension FakeStore {
+    /// What a scheduler that starts now is given.
+    public func snapshot() -> Snapshot {
+        var snapshot = Snapshot()
+        snapshot.nextOperation = Int64(records.count) + 1
+        snapshot.nextGraph = graphCount + 1
+        snapshot.lastSequence = lastSequence
+        snapshot.isSuspended = isSuspended
+        snapshot.suspendedGraphs = suspendedGraphs.sorted()
+        snapshot.queues = queues.map {
+            Snapshot.Queue(name: $0.name, limit: $0.limit, aging: $0.aging, isSuspended: $0.isSuspended)
+        }
+        snapshot.capacities = capacities.sorted { $0.key < $1.key }.map { (name: $0.key, capacity: $0.value) }
+        var table = RowTable(queues: queues.map(\.name))
+        snapshot.operations = unfinished.map { table.row($0) }
+        snapshot.categorySets = table.categorySets
+        snapshot.policies = table.policies
+        for record in unfinished {
+            if let running = record.running { snapshot.running.append(restated(running, record.ending)) }
+            for edge in record.edges where !self[edge.on].isFinished {
+                snapshot.edges.append(Snapshot.Edge(from: record.id, on: edge.on, when: edge.when))
+            }
+        }
+        snapshot.endedChildren = endedChildren(below: unfinished.map(\.id))
+        for record in records where record.owesObserver { snapshot.owedObservers.append((record.id, run: record.run)) }
+        return snapshot
+    }
+
+    private func restated(_ running: Record.Running, _ ending: Record.Ending?) -> Snapshot.Running {
+        Snapshot.Running(
+            attempt: running.attempt, slot: running.slot, runner: running.runner, boot: running.boot,
+            startedAt: running.startedAt, process: running.process, exit: running.exit,
+            ending: ending.map { ($0.outcome, $0.cause) }, timeoutRemaining: running.timeoutRemaining)
+    }
+
+    func endedChildren(below parents: [OperationID]) -> [Snapshot.EndedChildren] {
+        parents.compactMap { parent in
+            let failed = children(of: parent).filter { $0.isFinished && $0.outcome != .succeeded }
+            guard let first = failed.min(by: { $0.finishedAs < $1.finishedAs }) else { return nil }
+            return Snapshot.EndedChildren(
+                parent: parent, unsuccessful: Int32(failed.count), firstUnsuccessful: first.id)
+        }
+    }
+
+    /// The finished operations that a retry of `ids` brings back.
+    public func revival(of ids: [OperationID], downstream: Bool) -> Revival {
+        let chosen = retried(ids, downstream: downstream)
+        var revival = Revival()
+        var table = RowTable(queues: [])
+        revival.operations = chosen.sorted().map { table.row(self[$0]) }
+        revival.queues = table.queues
+        revival.categorySets = table.categorySets
+        revival.policies = table.policies
+        for id in chosen.sorted() {
+            for edge in self[id].edges {
+                revival.edges.append(Snapshot.Edge(from: id, on: edge.on, when: edge.when))
+                if self[edge.on].isFinished, !chosen.contains(edge.on) {
+                    revival.finished[edge.on] = fact(self[edge.on])
+                }
+            }
+        }
+        revival.endedChildren = endedChildren(below: chosen.sorted())
+        return revival
+    }
+
+    /// `ids`, what was skipped because of them, what follows them if asked, the groups above and, of groups, the
+    /// children that did not succeed.
+    private func retried(_ ids: [OperationID], downstream: Bool) -> Set<OperationID> {
+        var chosen = Set(ids.filter { has($0) && self[$0].isFinished })
+        var grew = true
+        while grew {
+            let before = chosen.count
+            for record in records where record.isFinished && !chosen.contains(record.id) {
+                let follows = record.edges.contains { chosen.contains($0.on) }
+                let skipped = record.outcome == .skipped
+                let isBelow = record.parent.map { chosen.contains($0) && record.outcome != .succeeded } ?? false
+                let isAbove = children(of: record.id).contains { chosen.contains($0.id) }
+                if (follows && (skipped || downstream)) || (isBelow && !isAbove) || isAbove { chosen.insert(record.id) }
+            }
+            grew = chosen.count > before
+        }
+        return chosen
+    }
+}
+
+/// Rows with their shared queues, category sets and policies stored once.
+private struct RowTable {
+    var queues: [String]
+    var categorySets: [[CategoryUse]] = []
+    var policies: [Policy] = []
+
+    init(queues: [String]) { self.queues = queues }
+
+    mutating func row(_ record: Record) -> Snapshot.Row {
+        Snapshot.Row(
+            id: record.id, graph: record.graph, parent: record.parent ?? OperationID(0),
+            queue: place(of: record.queue, in: &queues),
+            categories: record.categories.isEmpty ? -1 : place(of: record.categories, in: &categorySets),
+            policy: place(of: record.policy, in: &policies), priority: record.priority, state: record.state,
+            flags: record.flags, isFrozen: record.isFrozen, attempt: record.attempt, run: record.run,
+            attemptsInRun: record.attemptsInRun, submittedAt: record.submittedAt, readyAt: record.readyAt,
+            notBefore: record.backoffUntil)
+    }
+
+    private func place<T: Equatable>(of element: T, in all: inout [T]) -> Int32 {
+        if let place = all.firstIndex(of: element) { return Int32(place) }
+        all.append(element)
+        return Int32(all.count - 1)
+    }
+}

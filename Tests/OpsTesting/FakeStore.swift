@@ -1,0 +1,83 @@
+public import OpsCore
+
+/// A disk in memory. It takes committed changes as the database would and restates, apart from the core and
+/// from SQL, what each of them means; an unlawful one is a violation.
+public struct FakeStore: Sendable {
+    public struct Queue: Sendable {
+        public var name: String
+        public var limit: Int32?
+        public var aging: Int64?
+        public var isSuspended = false
+    }
+
+    /// The operation with number n is at n - 1.
+    public internal(set) var records: [Record] = []
+    public internal(set) var queues = [Queue(name: "default"), Queue(name: "main", limit: 1)]
+    public internal(set) var capacities: [String: Int32] = [:]
+    public internal(set) var suspendedGraphs: Set<GraphID> = []
+    public internal(set) var isSuspended = false
+    public internal(set) var graphCount: Int64 = 0
+    public internal(set) var lastSequence: Int64 = 0
+    var ends = 0
+
+    public init() {}
+
+    public subscript(_ id: OperationID) -> Record {
+        get { records[Int(id.rawValue) - 1] }
+        set { records[Int(id.rawValue) - 1] = newValue }
+    }
+
+    public func has(_ id: OperationID) -> Bool { id.rawValue >= 1 && id.rawValue <= records.count }
+
+    public func queue(_ name: String) -> Queue? { queues.first { $0.name == name } }
+
+    public func capacity(_ category: String) -> Int32 { capacities[category] ?? 1 }
+
+    public var unfinished: [Record] { records.filter { !$0.isFinished } }
+
+    public func children(of id: OperationID) -> [Record] { records.filter { $0.parent == id } }
+
+    /// Its group, the group of that, and so on.
+    public func ancestors(of record: Record) -> [Record] {
+        var chain: [Record] = []
+        var next = record.parent
+        while let id = next {
+            chain.append(self[id])
+            next = self[id].parent
+        }
+        return chain
+    }
+
+    /// How the finished operations that `ids` name ended, as a submission must bring it.
+    public func finishedFacts(_ ids: [OperationID]) -> [OperationID: FinishedFact] {
+        var facts: [OperationID: FinishedFact] = [:]
+        for id in ids where has(id) && self[id].isFinished { facts[id] = fact(self[id]) }
+        return facts
+    }
+
+    func fact(_ record: Record) -> FinishedFact {
+        FinishedFact(outcome: record.outcome ?? .interrupted, root: root(record), hasStarted: record.hasStarted)
+    }
+
+    /// The operation that a skip came from, however far up; itself when it was not skipped.
+    func root(_ record: Record) -> OperationID {
+        switch record.cause {
+        case .dependency(let root, _), .neverStarted(let root): root
+        default: record.id
+        }
+    }
+
+    /// One transaction: all of the changes and reports, or, when it throws, an unlawful history.
+    public mutating func commit(
+        _ transition: Transition, submissions: [Submission], boot: String, at now: Moment
+    ) throws(Violation) {
+        for change in transition.changes {
+            try apply(change, submissions: submissions, boot: boot, at: now)
+        }
+        for report in transition.reports {
+            try require(report.sequence == lastSequence + 1, .reports, "\(report.sequence) after \(lastSequence)")
+            lastSequence = report.sequence
+            if let id = report.operation { try require(has(id), .reports, "of unknown operation \(id)") }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+public import OpsCore
+
+/// One operation as the disk has it, finished or not: all of its past, unlike a row of a `Snapshot`.
+public struct Record: Sendable {
+    public struct Edge: Hashable, Sendable {
+        public var on: OperationID
+        public var when: When
+    }
+    /// An attempt whose end is not stored yet.
+    public struct Running: Sendable {
+        public var attempt: AttemptID
+        public var slot: Int32
+        public var runner: String
+        public var boot: String
+        public var startedAt: Moment
+        public var process: Process?
+        public var exit: Exit?
+        public var timeoutRemaining: Int64?
+    }
+    /// The end that was decided while its tree (or its children) lived.
+    public struct Ending: Sendable {
+        public var outcome: Outcome
+        public var cause: Cause
+    }
+
+    public let id: OperationID
+    public let graph: GraphID
+    public let parent: OperationID?
+    public let producer: OperationID?
+    public let submittedAt: Int64
+    public var queue: String
+    public var categories: [CategoryUse]
+    public var policy: Policy
+    public var priority: Int8
+    public var flags: Draft.Flags
+    public var isFrozen = false
+    public var state: OperationState
+    public var outcome: Outcome?
+    public var cause: Cause?
+    public var attempt: Int32 = 0
+    public var run: Int32 = 1
+    public var attemptsInRun: Int32 = 0
+    /// Of a group: its start in this run, which has no attempt.
+    public var hasStarted = false
+    public var readyAt: Int64 = 0
+    public var backoffUntil: Int64 = 0
+    public var running: Running?
+    public var ending: Ending?
+    public var edges: [Edge] = []
+    /// Place among all ends, to tell the first.
+    public var finishedAs = 0
+    public var owesObserver = false
+
+    public var isGroup: Bool { flags.contains(.group) }
+    public var isBarrier: Bool { flags.contains(.barrier) }
+    public var isHeld: Bool { flags.contains(.held) }
+    public var isFinished: Bool { state == .finished }
+    public var isWaiting: Bool { state == .pending || state == .ready }
+    /// Executing with a process of its own, which is what slots and limits count.
+    public var hasSlot: Bool { state == .executing && !isGroup && running != nil }
+}
