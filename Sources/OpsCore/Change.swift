@@ -1,6 +1,7 @@
 /// One fact for the store. A turn's changes are committed together, in order, before any of its effects.
 public enum Change: Sendable {
-    /// `firstOperation...` rows for the submission with this number in the turn (0, 1, ... in the order handled).
+    /// `firstOperation...` rows for the submission with this number in the turn: 0, 1, ... over those that were taken,
+    /// in the order handled (a refused one has no number).
     /// `states` holds where each stands at once: pending or ready.
     case submitted(
         submission: Int, graph: GraphID, isNewGraph: Bool, firstOperation: OperationID, states: [OperationState],
@@ -22,7 +23,7 @@ public enum Change: Sendable {
     case frozen(OperationID, Bool)
     case edgeAdded(OperationID, on: OperationID, When)
     case edgeRemoved(OperationID, on: OperationID)
-    case edited(OperationID, Edit)
+    indirect case edited(OperationID, Edit)
     case told(AttemptID, Notice)
     case timeoutMoved(AttemptID, remaining: Int64)
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)

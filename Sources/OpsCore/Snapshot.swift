@@ -69,8 +69,11 @@ public struct Snapshot: Sendable {
         public var exit: Exit?
         /// The end that was decided while its tree was alive.
         public var ending: (Outcome, Cause)?
-        /// Of its timeout, when the clock was stopped or moved; nil: counts from `startedAt`.
+        /// Of its timeout, when the clock was stopped or moved: what is left while it is frozen, else what it was
+        /// given in all, counted from `startedAt`. Nil: what its policy says, from `startedAt`.
         public var timeoutRemaining: Int64?
+        /// `attemptEnded` is stored (as `ending`), so nothing of it is alive: only its children are outstanding.
+        public var isOver = false
         public init(
             attempt: AttemptID, slot: Int32, runner: String, boot: String, startedAt: Moment, process: Process? = nil,
             exit: Exit? = nil, ending: (Outcome, Cause)? = nil, timeoutRemaining: Int64? = nil
@@ -86,7 +89,7 @@ public struct Snapshot: Sendable {
             self.timeoutRemaining = timeoutRemaining
         }
     }
-    /// Both ends unfinished, or `on` finished and the edge not to be satisfied yet to be told (never, after a commit).
+    /// Both ends are unfinished: an edge whose `on` has finished is settled in the commit that finished it.
     public struct Edge: Sendable {
         public var from: OperationID
         public var on: OperationID
