@@ -1,1 +1,3 @@
+/* The little C that opsd needs: launching a process, and kernel calls that Swift's Glibc module leaves out. */
 #pragma once
+#include "ops_kernel.h"

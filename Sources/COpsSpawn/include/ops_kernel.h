@@ -1,0 +1,47 @@
+/* Kernel calls that are missing from, or awkward in, Swift's Glibc module. All return -1 with errno set on failure. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ops_credentials {
+    int32_t pid;
+    uint32_t uid;
+    uint32_t gid;
+};
+
+/* A path too long for sockaddr_un fails with ENAMETOOLONG and is never cut short. */
+int ops_bind_unix(int fd, const char *path);
+int ops_connect_unix(int fd, const char *path);
+/* A new Unix socket, always close-on-exec. */
+int ops_unix_socket(int type, int nonblocking);
+/* The accepted socket is close-on-exec and non-blocking. */
+int ops_accept(int fd);
+int ops_peer_credentials(int fd, struct ops_credentials *out);
+
+/* How a child ended, with what it used. */
+struct ops_exit {
+    int32_t pid;
+    /* The exit code, or the signal's number where `by_signal` is set. */
+    int32_t status;
+    int32_t by_signal;
+    int64_t user_microseconds;
+    int64_t system_microseconds;
+    int64_t max_resident_bytes;
+};
+/* Reaps one ended child. 1: `out` is filled; 0: no child has ended, or there is none; -1: error. */
+int ops_reap_child(struct ops_exit *out);
+int ops_become_subreaper(void);
+
+/* A lock on the open file description: it ends with its last descriptor, whoever dies how. */
+int ops_lock_file(int fd);
+
+int ops_terminal_size(int fd, int *columns, int *rows);
+int ops_ignore_signal(int number);
+int ops_default_signal(int number);
+int ops_block_signal(int number);
+
+/* The C library's words for an errno, untranslated and never freed; NULL for a number it does not know. */
+const char *ops_error_text(int number);
+/* Returns how many bytes were filled. */
+ssize_t ops_random(void *buffer, size_t count);

@@ -1,0 +1,137 @@
+#define _GNU_SOURCE
+#include "ops_kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int unix_address(const char *path, struct sockaddr_un *address, socklen_t *length) {
+    size_t count = strlen(path);
+    if (count == 0 || count >= sizeof address->sun_path) {
+        errno = count == 0 ? EINVAL : ENAMETOOLONG;
+        return -1;
+    }
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, path, count);
+    *length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count + 1);
+    return 0;
+}
+
+int ops_unix_socket(int type, int nonblocking) {
+    return socket(AF_UNIX, type | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
+}
+
+int ops_bind_unix(int fd, const char *path) {
+    struct sockaddr_un address;
+    socklen_t length;
+    if (unix_address(path, &address, &length) < 0) return -1;
+    return bind(fd, (struct sockaddr *)&address, length);
+}
+
+int ops_connect_unix(int fd, const char *path) {
+    struct sockaddr_un address;
+    socklen_t length;
+    if (unix_address(path, &address, &length) < 0) return -1;
+    return connect(fd, (struct sockaddr *)&address, length);
+}
+
+int ops_accept(int fd) {
+    return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+int ops_peer_credentials(int fd, struct ops_credentials *out) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) return -1;
+    *out = (struct ops_credentials){.pid = peer.pid, .uid = peer.uid, .gid = peer.gid};
+    return 0;
+}
+
+static int64_t microseconds(struct timeval t) {
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+int ops_reap_child(struct ops_exit *out) {
+    /* The raw call: glibc's waitid hides the kernel's fifth argument, the usage of this one child. */
+    siginfo_t how;
+    struct rusage usage;
+    memset(&how, 0, sizeof how);
+    long done;
+    do {
+        done = syscall(SYS_waitid, P_ALL, 0, &how, WEXITED | WNOHANG, &usage);
+    } while (done < 0 && errno == EINTR);
+    if (done < 0) return errno == ECHILD ? 0 : -1;
+    if (how.si_pid == 0) return 0;
+    *out = (struct ops_exit){
+        .pid = how.si_pid,
+        .status = how.si_status,
+        .by_signal = how.si_code != CLD_EXITED,
+        .user_microseconds = microseconds(usage.ru_utime),
+        .system_microseconds = microseconds(usage.ru_stime),
+        .max_resident_bytes = (int64_t)usage.ru_maxrss * 1024,
+    };
+    return 1;
+}
+
+int ops_become_subreaper(void) {
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+int ops_lock_file(int fd) {
+    /* Not F_SETLK: that one is lost when any descriptor of the file is closed by this process. */
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &whole);
+}
+
+int ops_terminal_size(int fd, int *columns, int *rows) {
+    struct winsize size;
+    if (ioctl(fd, TIOCGWINSZ, &size) < 0) return -1;
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+    return 0;
+}
+
+static int set_handler(int number, void (*handler)(int)) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    return sigaction(number, &action, NULL);
+}
+
+int ops_ignore_signal(int number) {
+    return set_handler(number, SIG_IGN);
+}
+
+int ops_default_signal(int number) {
+    return set_handler(number, SIG_DFL);
+}
+
+int ops_block_signal(int number) {
+    sigset_t one;
+    sigemptyset(&one);
+    if (sigaddset(&one, number) < 0) return -1;
+    int error = pthread_sigmask(SIG_BLOCK, &one, NULL);
+    if (error == 0) return 0;
+    errno = error;
+    return -1;
+}
+
+const char *ops_error_text(int number) {
+    return strerrordesc_np(number);
+}
+
+ssize_t ops_random(void *buffer, size_t count) {
+    return getrandom(buffer, count, 0);
+}

@@ -1,0 +1,96 @@
+internal import Glibc
+
+/// A user as the machine's user database knows them.
+public struct Account: Hashable, Sendable {
+    public var name: String
+    public var uid: UInt32
+    public var gid: UInt32
+    public var home: String
+    public var shell: String
+}
+
+extension Account {
+    public static func named(_ name: String) throws(SystemError) -> Account? {
+        try unsafe lookUp("look up user \(name)") { record, buffer, size, found in
+            unsafe getpwnam_r(name, record, buffer, size, found)
+        }
+    }
+
+    public static func withUID(_ uid: UInt32) throws(SystemError) -> Account? {
+        try unsafe lookUp("look up uid \(uid)") { record, buffer, size, found in
+            unsafe getpwuid_r(uid, record, buffer, size, found)
+        }
+    }
+
+    /// All groups of the user, the primary one included.
+    public func groups() throws(SystemError) -> [UInt32] {
+        var capacity = 64
+        while capacity <= 65_536 {
+            var list = [UInt32](repeating: 0, count: capacity)
+            var count = Int32(capacity)
+            if unsafe getgrouplist(name, gid, &list, &count) >= 0 { return Array(list.prefix(Int(count))) }
+            capacity = max(capacity * 2, Int(count))
+        }
+        throw SystemError("groups of \(name)", errno: ERANGE)
+    }
+
+    private typealias Query = (
+        UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
+        UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+    ) -> Int32
+
+    private static func lookUp(_ call: String, _ query: Query) throws(SystemError) -> Account? {
+        var size = 1024
+        while true {
+            var buffer = [CChar](repeating: 0, count: size)
+            var record = unsafe passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            var account: Account?
+            let error = unsafe buffer.withUnsafeMutableBufferPointer { bytes -> Int32 in
+                guard let base = bytes.baseAddress else { return ENOMEM }
+                let error = unsafe query(&record, base, bytes.count, &found)
+                // The strings live in `buffer`: they are copied while it is held.
+                if error == 0, let found = unsafe found { account = unsafe Account(found.pointee) }
+                return error
+            }
+            switch error {
+            case 0, ENOENT, ESRCH: return account
+            case EINTR: continue
+            case ERANGE where size < 1 << 20: size *= 4
+            default: throw SystemError(call, errno: error)
+            }
+        }
+    }
+
+    private init(_ record: passwd) {
+        unsafe self.init(
+            name: unsafe String(cString: record.pw_name), uid: record.pw_uid, gid: record.pw_gid,
+            home: unsafe String(cString: record.pw_dir), shell: unsafe String(cString: record.pw_shell))
+    }
+}
+
+/// The user this process acts as.
+public enum Identity {
+    public static var uid: UInt32 { geteuid() }
+    public static var gid: UInt32 { getegid() }
+    public static var pid: Int32 { getpid() }
+}
+
+extension Account {
+    /// The id of a group, by its name.
+    public static func group(named name: String) throws(SystemError) -> UInt32? {
+        var size = 1024
+        while true {
+            var buffer = [CChar](repeating: 0, count: size)
+            var record = unsafe Glibc.group()
+            var found: UnsafeMutablePointer<Glibc.group>?
+            let error = unsafe getgrnam_r(name, &record, &buffer, size, &found)
+            switch error {
+            case 0, ENOENT, ESRCH: return unsafe found == nil ? nil : record.gr_gid
+            case EINTR: continue
+            case ERANGE where size < 1 << 20: size *= 4
+            default: throw SystemError("look up group \(name)", errno: error)
+            }
+        }
+    }
+}

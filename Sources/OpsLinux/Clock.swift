@@ -1,0 +1,27 @@
+internal import Glibc
+
+/// One reading of both clocks, in nanoseconds.
+public struct ClockReading: Hashable, Sendable {
+    /// CLOCK_BOOTTIME: goes on during sleep, never jumps.
+    public var monotonic: Int64
+    /// CLOCK_REALTIME since 1970: may jump.
+    public var wall: Int64
+    public init(monotonic: Int64, wall: Int64) {
+        self.monotonic = monotonic
+        self.wall = wall
+    }
+}
+
+/// The only clock of the project.
+public enum Clock {
+    public static func read() -> ClockReading {
+        ClockReading(monotonic: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME))
+    }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        let result = unsafe clock_gettime(clock, &time)
+        precondition(result == 0, "Linux has this clock since 2.6.39")
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}

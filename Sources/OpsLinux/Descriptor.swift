@@ -1,0 +1,120 @@
+internal import Glibc
+
+/// An open file descriptor with one owner, closed when that owner lets go of it.
+public struct Descriptor: ~Copyable {
+    public let rawValue: Int32
+
+    /// Takes over a descriptor that nobody else will close.
+    public init(owning rawValue: Int32) {
+        precondition(rawValue >= 0, "a descriptor is never negative")
+        self.rawValue = rawValue
+    }
+
+    /// Closing is not retried after EINTR: Linux has let go of the number by then.
+    deinit { close(rawValue) }
+
+    /// Gives the number to another owner (a C library, an array).
+    public consuming func release() -> Int32 {
+        let value = rawValue
+        discard self
+        return value
+    }
+
+    /// A second descriptor of the same open file, close-on-exec.
+    public borrowing func duplicate() throws(SystemError) -> Descriptor {
+        let rawValue = rawValue
+        return Descriptor(owning: try retrying("duplicate descriptor") { fcntl(rawValue, F_DUPFD_CLOEXEC, 3) })
+    }
+
+    public borrowing func setNonBlocking(_ nonBlocking: Bool) throws(SystemError) {
+        let rawValue = rawValue
+        let flags = try retrying("fcntl") { fcntl(rawValue, F_GETFL) }
+        let wanted = nonBlocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK
+        try retrying("fcntl") { fcntl(rawValue, F_SETFL, wanted) }
+    }
+
+    /// Whether a program that this process becomes or starts finds the descriptor open.
+    public borrowing func setInherited(_ inherited: Bool) throws(SystemError) {
+        let rawValue = rawValue
+        try retrying("fcntl") { fcntl(rawValue, F_SETFD, inherited ? 0 : FD_CLOEXEC) }
+    }
+}
+
+/// What one read or write came to.
+public enum Transfer: Hashable, Sendable {
+    case moved(Int)
+    /// Non-blocking, and nothing can be moved now.
+    case wouldBlock
+    /// The other side is closed (for reads: end of file; for writes: nobody will ever read).
+    case ended
+}
+
+extension Descriptor {
+    /// Reads at most `count` bytes to the end of `buffer`.
+    public borrowing func read(atMost count: Int, onto buffer: inout [UInt8]) throws(SystemError) -> Transfer {
+        let old = buffer.count
+        let rawValue = rawValue
+        buffer.reserveCapacity(old + count)
+        var failure: SystemError?
+        let fresh = unsafe [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
+            do throws(SystemError) {
+                initialized = try retrying("read") { unsafe Glibc.read(rawValue, bytes.baseAddress, count) }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { return try Descriptor.transfer(failure) }
+        if fresh.isEmpty { return .ended }
+        buffer.append(contentsOf: fresh)
+        return .moved(fresh.count)
+    }
+
+    /// Writes from `bytes`, perhaps less than all. Never raises SIGPIPE on sockets.
+    public borrowing func write(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Transfer {
+        let rawValue = rawValue
+        do throws(SystemError) {
+            return .moved(
+                try retrying("write") {
+                    unsafe bytes.withUnsafeBytes { raw in
+                        let sent = unsafe send(rawValue, raw.baseAddress, raw.count, Int32(MSG_NOSIGNAL))
+                        // Files and pipes are written by the same call of ours.
+                        if sent < 0 && errno == ENOTSOCK {
+                            return unsafe Glibc.write(rawValue, raw.baseAddress, raw.count)
+                        }
+                        return sent
+                    }
+                })
+        } catch {
+            return try Descriptor.transfer(error)
+        }
+    }
+
+    /// Blocks until all of `bytes` is written; `false` when the other side is closed.
+    public borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            switch try write(rest) {
+            case .moved(let count): rest = rest.dropFirst(count)
+            case .wouldBlock: try waitUntil(.writable)
+            case .ended: return false
+            }
+        }
+        return true
+    }
+
+    /// Blocks until the descriptor is ready, for at most `milliseconds` (nil: as long as it takes).
+    @discardableResult
+    public borrowing func waitUntil(_ readiness: Readiness, milliseconds: Int32? = nil) throws(SystemError) -> Bool {
+        var entry = pollfd(fd: rawValue, events: Int16(truncatingIfNeeded: readiness.rawValue), revents: 0)
+        let count = try retrying("poll") { unsafe poll(&entry, 1, milliseconds ?? -1) }
+        return count > 0
+    }
+
+    private static func transfer(_ error: SystemError) throws(SystemError) -> Transfer {
+        switch error.errno {
+        case EAGAIN: return .wouldBlock
+        case ECONNRESET, EPIPE: return .ended
+        default: throw error
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import CSystemd
+internal import Glibc
+
+/// The one loop of a program: it sleeps until something is ready, hands all that is ready to the closures that
+/// watch it, then lets the program finish its turn.
+///
+/// Not `Sendable` on purpose: loop, sources and what they own live on the thread that made them.
+@safe public final class EventLoop {
+    /// Handlers in one turn before `endTurn` is called although more is ready: load makes turns longer, not endless.
+    public static let eventsPerTurn = 4096
+
+    let event: OpaquePointer
+    private var exitStatus: Int32?
+
+    /// Called once per wake-up, when everything that was ready has been handled and before sleeping.
+    public var endTurn: () -> Void = {}
+
+    public init() throws(SystemError) {
+        var event: OpaquePointer?
+        try systemd("sd_event_new", unsafe sd_event_new(&event))
+        guard let event = unsafe event else { throw SystemError("sd_event_new", errno: ENOMEM) }
+        unsafe self.event = unsafe event
+    }
+
+    deinit { unsafe sd_event_unref(event) }
+
+    /// Turns until `stop`; returns what that was given.
+    public func run() throws(SystemError) -> Int32 {
+        while exitStatus == nil { try turn() }
+        return exitStatus ?? 0
+    }
+
+    /// Makes `run` return once the current turn has ended.
+    public func stop(status: Int32 = 0) {
+        exitStatus = status
+    }
+
+    /// One turn: waits for an event (at most `timeout` microseconds), handles all that are ready, calls `endTurn`.
+    /// `false`: the time passed and nothing happened (`endTurn` is called all the same).
+    @discardableResult
+    public func turn(timeout: UInt64 = .max) throws(SystemError) -> Bool {
+        // sd-event hands out one event an iteration.
+        var dispatched = try iterate(timeout)
+        let happened = dispatched
+        var count = 1
+        while dispatched && count < EventLoop.eventsPerTurn {
+            dispatched = try iterate(0)
+            count += 1
+        }
+        endTurn()
+        return happened
+    }
+
+    private func iterate(_ timeout: UInt64) throws(SystemError) -> Bool {
+        while true {
+            let result = unsafe sd_event_run(event, timeout)
+            if result == -EINTR { continue }
+            return try systemd("sd_event_run", result) > 0
+        }
+    }
+
+    /// Tells systemd's watchdog that the loop turns, where systemd asked for that; `true`: it did.
+    public func setWatchdog(_ enabled: Bool) throws(SystemError) -> Bool {
+        try systemd("sd_event_set_watchdog", unsafe sd_event_set_watchdog(event, enabled ? 1 : 0)) > 0
+    }
+}
+
+/// What a descriptor can be ready for; the bits of poll and epoll.
+public struct Readiness: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    public static let readable = Readiness(rawValue: 0x1)
+    /// EPOLLPRI: a watched kernel file (cgroup.events) has changed.
+    public static let changed = Readiness(rawValue: 0x2)
+    public static let writable = Readiness(rawValue: 0x4)
+    /// Reported unasked.
+    public static let error = Readiness(rawValue: 0x8)
+    /// Reported unasked: both directions are closed.
+    public static let hungUp = Readiness(rawValue: 0x10)
+}
+
+/// Which of several ready sources is handled first.
+public enum Urgency: Int64, Sendable {
+    case first = -100
+    case normal = 0
+    case last = 100
+}

@@ -1,0 +1,181 @@
+internal import CSystemd
+internal import Glibc
+
+/// Something an `EventLoop` watches, for as long as this object lives and is not cancelled.
+@safe public class EventSource {
+    /// `nil` once cancelled.
+    fileprivate var source: OpaquePointer?
+
+    fileprivate init() {}
+
+    deinit { cancel() }
+
+    /// Ends the watch. A watched descriptor must be open until then: closing alone does not take it out of epoll
+    /// while a child still holds a copy of the descriptor table.
+    public func cancel() {
+        guard let old = unsafe source else { return }
+        unsafe source = nil
+        unsafe sd_event_source_disable_unref(old)
+    }
+
+    public func setUrgency(_ urgency: Urgency) throws(SystemError) {
+        guard let source = unsafe source else { return }
+        try systemd("event priority", unsafe sd_event_source_set_priority(source, urgency.rawValue))
+    }
+
+    fileprivate var context: UnsafeMutableRawPointer {
+        // Unretained: the source is disabled before its object goes, so no call can come later.
+        unsafe Unmanaged.passUnretained(self).toOpaque()
+    }
+}
+
+/// Watches a descriptor, level-triggered.
+public final class ReadinessSource: EventSource {
+    fileprivate let handler: (Readiness) -> Void
+    public private(set) var interest: Readiness
+
+    fileprivate init(_ interest: Readiness, _ handler: @escaping (Readiness) -> Void) {
+        self.interest = interest
+        self.handler = handler
+    }
+
+    /// Asks for other events from now on; the empty set pauses the watch (errors are still reported).
+    public func setInterest(_ readiness: Readiness) throws(SystemError) {
+        guard let source = unsafe source, readiness != interest else { return }
+        try systemd("event mask", unsafe sd_event_source_set_io_events(source, readiness.rawValue))
+        interest = readiness
+    }
+}
+
+/// Watches a signal, which stays blocked in this thread.
+public final class SignalSource: EventSource {
+    fileprivate let handler: () -> Void
+    fileprivate init(_ handler: @escaping () -> Void) { self.handler = handler }
+}
+
+/// Calls once when a clock reaches an instant; silent until armed.
+public final class TimerSource: EventSource {
+    fileprivate let handler: () -> Void
+    /// What the timer is set to, in nanoseconds of its clock.
+    public private(set) var deadline: Int64?
+
+    fileprivate init(_ handler: @escaping () -> Void) { self.handler = handler }
+
+    /// Sets (or with `nil` clears) the one instant this timer waits for. An instant in the past is due at once.
+    public func arm(at nanoseconds: Int64?) throws(SystemError) {
+        guard let source = unsafe source, nanoseconds != deadline else { return }
+        if let nanoseconds {
+            // Rounded up: a timer that fires early would find nothing due.
+            let (whole, part) = max(nanoseconds, 0).quotientAndRemainder(dividingBy: 1000)
+            let microseconds = UInt64(whole) + (part > 0 ? 1 : 0)
+            try systemd("event time", unsafe sd_event_source_set_time(source, microseconds))
+        }
+        let enabled = nanoseconds == nil ? SD_EVENT_OFF : SD_EVENT_ONESHOT
+        try systemd("event timer", unsafe sd_event_source_set_enabled(source, Int32(enabled)))
+        deadline = nanoseconds
+    }
+
+    fileprivate func fire() {
+        deadline = nil
+        handler()
+    }
+}
+
+/// Calls once, in the next round of the loop, after each `schedule`.
+public final class DeferredSource: EventSource {
+    fileprivate let handler: () -> Void
+    fileprivate init(_ handler: @escaping () -> Void) { self.handler = handler }
+
+    public func schedule() throws(SystemError) {
+        guard let source = unsafe source else { return }
+        try systemd("deferred event", unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT)))
+    }
+}
+
+extension EventLoop {
+    /// The clocks a timer can follow.
+    public enum TimerClock: Sendable {
+        /// CLOCK_BOOTTIME, `ClockReading.monotonic`.
+        case monotonic
+        /// CLOCK_REALTIME, `ClockReading.wall`: follows every jump.
+        case wall
+    }
+
+    /// Calls `handler` whenever the descriptor is ready; it stays the caller's, who cancels before closing it.
+    public func watch(
+        _ descriptor: Int32, for readiness: Readiness, _ handler: @escaping (Readiness) -> Void
+    ) throws(SystemError) -> ReadinessSource {
+        let source = ReadinessSource(readiness, handler)
+        try systemd(
+            "watch descriptor",
+            unsafe sd_event_add_io(
+                event, &source.source, descriptor, readiness.rawValue,
+                { _, _, ready, context in
+                    if let context = unsafe context {
+                        let source = unsafe Unmanaged<ReadinessSource>.fromOpaque(context).takeUnretainedValue()
+                        source.handler(Readiness(rawValue: ready))
+                    }
+                    return 0
+                }, source.context))
+        return source
+    }
+
+    /// Blocks the signal and calls `handler` for it; several at once may be reported as one.
+    public func watchSignal(
+        _ number: Int32, _ handler: @escaping () -> Void
+    ) throws(SystemError) -> SignalSource {
+        try Signals.block(number)
+        let source = SignalSource(handler)
+        try systemd(
+            "watch signal \(number)",
+            unsafe sd_event_add_signal(
+                event, &source.source, number,
+                { _, _, context in
+                    if let context = unsafe context {
+                        unsafe Unmanaged<SignalSource>.fromOpaque(context).takeUnretainedValue().handler()
+                    }
+                    return 0
+                }, source.context))
+        return source
+    }
+
+    /// A timer, not yet armed. `accuracy`: by how many microseconds it may be late to share a wake-up.
+    public func timer(
+        _ clock: TimerClock, accuracy: UInt64 = 1, _ handler: @escaping () -> Void
+    ) throws(SystemError) -> TimerSource {
+        let source = TimerSource(handler)
+        let id = clock == .monotonic ? CLOCK_BOOTTIME : CLOCK_REALTIME
+        try systemd(
+            "timer",
+            // An accuracy of 0 would mean a quarter of a second.
+            unsafe sd_event_add_time(
+                event, &source.source, id, .max, max(accuracy, 1),
+                { _, _, context in
+                    if let context = unsafe context {
+                        unsafe Unmanaged<TimerSource>.fromOpaque(context).takeUnretainedValue().fire()
+                    }
+                    return 0
+                }, source.context))
+        guard let armed = unsafe source.source else { return source }
+        try systemd("timer", unsafe sd_event_source_set_enabled(armed, Int32(SD_EVENT_OFF)))
+        return source
+    }
+
+    /// Work for the next round of the loop, after what is ready now; not yet scheduled.
+    public func deferred(_ handler: @escaping () -> Void) throws(SystemError) -> DeferredSource {
+        let source = DeferredSource(handler)
+        try systemd(
+            "deferred event",
+            unsafe sd_event_add_defer(
+                event, &source.source,
+                { _, context in
+                    if let context = unsafe context {
+                        unsafe Unmanaged<DeferredSource>.fromOpaque(context).takeUnretainedValue().handler()
+                    }
+                    return 0
+                }, source.context))
+        guard let idle = unsafe source.source else { return source }
+        try systemd("deferred event", unsafe sd_event_source_set_enabled(idle, Int32(SD_EVENT_OFF)))
+        return source
+    }
+}

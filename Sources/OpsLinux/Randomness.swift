@@ -1,0 +1,22 @@
+internal import COpsSpawn
+
+/// The kernel's random numbers.
+public enum Randomness {
+    public static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
+        var filled: [UInt8] = []
+        while filled.count < count {
+            var chunk = [UInt8](repeating: 0, count: count - filled.count)
+            let got = try retrying("getrandom") { unsafe ops_random(&chunk, chunk.count) }
+            filled += chunk.prefix(got)
+        }
+        return filled
+    }
+
+    /// 128 bits as 32 hexadecimal digits: a name that nobody else has.
+    public static func identifier() throws(SystemError) -> String {
+        try bytes(16).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+}

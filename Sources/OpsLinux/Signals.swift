@@ -1,0 +1,30 @@
+internal import COpsSpawn
+internal import Glibc
+
+/// What this process does with signals; operations start with everything at its default.
+public enum Signals {
+    public static func ignore(_ number: Int32) throws(SystemError) {
+        try retrying("ignore signal \(number)") { ops_ignore_signal(number) }
+    }
+
+    public static func restoreDefault(_ number: Int32) throws(SystemError) {
+        try retrying("reset signal \(number)") { ops_default_signal(number) }
+    }
+
+    /// Keeps a signal pending for `EventLoop.watchSignal`.
+    public static func block(_ number: Int32) throws(SystemError) {
+        try retrying("block signal \(number)") { ops_block_signal(number) }
+    }
+
+    /// Sends to one process, or with a negative number to a process group; `false` when there is none.
+    @discardableResult
+    public static func send(_ number: Int32, to pid: Int32) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try retrying("kill \(pid)") { kill(pid, number) }
+            return true
+        } catch {
+            if error.errno == ESRCH { return false }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import COpsSpawn
+internal import Glibc
+
+/// A call of the kernel or of a C library that failed.
+public struct SystemError: Error, Hashable, Sendable {
+    /// What was called, with its subject where there is one: "open /etc/opsd.conf".
+    public var call: String
+    public var errno: Int32
+
+    public init(_ call: String, errno: Int32) {
+        self.call = call
+        self.errno = errno
+    }
+
+    /// The error that the call just made has left in `errno`.
+    static func last(_ call: String) -> SystemError { SystemError(call, errno: Glibc.errno) }
+}
+
+extension SystemError: CustomStringConvertible {
+    public var description: String { "\(call): \(SystemError.text(errno))" }
+
+    /// The kernel's words for an errno: "No such file or directory".
+    public static func text(_ errno: Int32) -> String {
+        guard let text = unsafe ops_error_text(errno) else { return "errno \(errno)" }
+        return unsafe String(cString: text)
+    }
+}
+
+/// Calls `body` until no signal interrupts it; the one place where EINTR is met.
+@discardableResult
+func retrying<Result: FixedWidthInteger & SignedInteger>(
+    _ call: @autoclosure () -> String, _ body: () -> Result
+) throws(SystemError) -> Result {
+    while true {
+        let result = body()
+        if result >= 0 { return result }
+        if errno != EINTR { throw .last(call()) }
+    }
+}
+
+/// For libsystemd, which returns a negative errno.
+@discardableResult
+func systemd(_ call: @autoclosure () -> String, _ result: Int32) throws(SystemError) -> Int32 {
+    if result < 0 { throw SystemError(call(), errno: -result) }
+    return result
+}

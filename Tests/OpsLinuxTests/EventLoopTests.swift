@@ -1,0 +1,111 @@
+import Glibc
+import OpsLinux
+import Testing
+
+@Suite struct EventLoopTests {
+    @Test func everythingReadyIsHandledBeforeTheTurnEnds() throws {
+        let loop = try EventLoop()
+        var log: [String] = []
+        let first = try loop.deferred { log.append("first") }
+        let second = try loop.deferred { log.append("second") }
+        loop.endTurn = { log.append("end") }
+        try first.schedule()
+        try second.schedule()
+        #expect(try loop.turn(timeout: 0))
+        #expect(log.sorted() == ["end", "first", "second"])
+        #expect(log.last == "end")
+    }
+
+    @Test func aTurnWithoutEventsEndsToo() throws {
+        let loop = try EventLoop()
+        var ends = 0
+        loop.endTurn = { ends += 1 }
+        #expect(try loop.turn(timeout: 0) == false)
+        #expect(ends == 1)
+    }
+
+    @Test(arguments: [EventLoop.TimerClock.monotonic, .wall])
+    func aTimerFiresOnceAndNeverEarly(clock: EventLoop.TimerClock) throws {
+        let loop = try EventLoop()
+        func now() -> Int64 { clock == .monotonic ? Clock.read().monotonic : Clock.read().wall }
+        var firedAt: [Int64] = []
+        let timer = try loop.timer(clock) { firedAt.append(now()) }
+        let due = now() + 5_000_001
+        try timer.arm(at: due)
+        try turn(loop) { !firedAt.isEmpty }
+        #expect(firedAt.count == 1)
+        #expect(firedAt[0] >= due)
+        #expect(timer.deadline == nil)
+        try timer.arm(at: 0)
+        try turn(loop) { firedAt.count == 2 }
+    }
+
+    @Test func aClearedTimerStaysSilent() throws {
+        let loop = try EventLoop()
+        var fired = false
+        let timer = try loop.timer(.monotonic) { fired = true }
+        try timer.arm(at: 0)
+        try timer.arm(at: nil)
+        #expect(try loop.turn(timeout: 0) == false)
+        #expect(!fired)
+    }
+
+    @Test func aDescriptorIsWatchedForWhatIsAsked() throws {
+        let scratch = try Scratch()
+        let loop = try EventLoop()
+        let listener = try UnixSocket.listen(at: scratch.path + "/s")
+        let client = try UnixSocket.connect(to: scratch.path + "/s")
+        let server = try accepted(listener)
+        var seen: [Readiness] = []
+        let source = try loop.watch(server.rawValue, for: .writable) { seen.append($0) }
+        try turn(loop) { !seen.isEmpty }
+        #expect(seen[0] == .writable)
+        try source.setInterest([])
+        seen = []
+        #expect(try loop.turn(timeout: 0) == false)
+        try source.setInterest(.readable)
+        #expect(try client.write([1, 2, 3]) == .moved(3))
+        try turn(loop) { !seen.isEmpty }
+        #expect(seen[0] == .readable)
+        source.cancel()
+        seen = []
+        #expect(try loop.turn(timeout: 0) == false)
+        #expect(seen.isEmpty)
+    }
+
+    @Test func aHandlerMayCancelItsOwnSource() throws {
+        let loop = try EventLoop()
+        var source: DeferredSource?
+        var calls = 0
+        source = try loop.deferred {
+            calls += 1
+            source = nil
+        }
+        try source?.schedule()
+        try loop.turn(timeout: 0)
+        try loop.turn(timeout: 0)
+        #expect(calls == 1)
+        #expect(source == nil)
+    }
+
+    @Test func aSignalArrivesAsAnEvent() throws {
+        let loop = try EventLoop()
+        var caught = 0
+        let source = try loop.watchSignal(SIGUSR2) { caught += 1 }
+        // To this thread: the other threads of the test runner do not block it.
+        #expect(pthread_kill(pthread_self(), SIGUSR2) == 0)
+        try turn(loop) { caught > 0 }
+        #expect(caught == 1)
+        source.cancel()
+    }
+
+    @Test func stopEndsTheRunAfterTheTurn() throws {
+        let loop = try EventLoop()
+        var ended = false
+        loop.endTurn = { ended = true }
+        let source = try loop.deferred { loop.stop(status: 7) }
+        try source.schedule()
+        #expect(try loop.run() == 7)
+        #expect(ended)
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import OpsLinux
+import Testing
+
+@Suite struct FileTests {
+    @Test func aLockHasOneHolderAndEndsWithIt() throws {
+        let scratch = try Scratch()
+        let path = scratch.path + "/lock"
+        do {
+            guard let held = try FileLock.take(path) else { throw Missing() }
+            #expect(try !canTakeLock(path))
+            _ = consume held
+        }
+        #expect(try canTakeLock(path))
+    }
+
+    @Test func replacingAFileLeavesNothingBeside() throws {
+        let scratch = try Scratch()
+        let path = scratch.path + "/file"
+        try Files.replace(path, with: Array("old".utf8), mode: 0o600)
+        try Files.replace(path, with: Array("new".utf8), mode: 0o600)
+        #expect(try Files.read(path, limit: 100) == Array("new".utf8))
+        #expect(try Files.list(scratch.path) == ["file"])
+    }
+
+    @Test func readingIsBounded() throws {
+        let scratch = try Scratch()
+        let path = scratch.path + "/file"
+        try Files.replace(path, with: [UInt8](repeating: 7, count: 100), mode: 0o600)
+        #expect(try Files.read(path, limit: 100).count == 100)
+        #expect(throws: SystemError("read \(path)", errno: EFBIG)) { try Files.read(path, limit: 99) }
+        #expect(try Files.readIfPresent(scratch.path + "/none", limit: 1) == nil)
+    }
+
+    @Test func aDirectoryOthersMayWriteIsRefused() throws {
+        let scratch = try Scratch()
+        let path = scratch.path + "/open"
+        #expect(mkdir(path, 0o700) == 0)
+        #expect(chmod(path, 0o777) == 0)
+        #expect(throws: SystemError("directory \(path)", errno: EPERM)) { try Files.makePrivateDirectory(path) }
+        #expect(chmod(path, 0o700) == 0)
+        try Files.makePrivateDirectory(path)
+    }
+}
+
+@Suite struct MachineTests {
+    @Test func theClocksMoveForward() {
+        let first = Clock.read()
+        let second = Clock.read()
+        #expect(second.monotonic >= first.monotonic)
+        // 2020: the wall clock is set at all.
+        #expect(first.wall > 1_577_836_800_000_000_000)
+    }
+
+    @Test func aProcessKnowsItself() throws {
+        let record = try #require(try ProcessRecord.read(getpid()))
+        #expect(record.pid == getpid())
+        #expect(record.parent == getppid())
+        #expect(record.session == getsid(0))
+        #expect(record.startTicks > 0)
+        #expect(!record.hasEnded)
+        #expect(try ProcessRecord.all().contains { $0.pid == getpid() && $0.startTicks == record.startTicks })
+        #expect(ProcessRecord.environment(of: getpid()).contains { $0.hasPrefix("PATH=") })
+    }
+
+    @Test func aProcessThatIsNotThereIsNil() throws {
+        #expect(try ProcessRecord.read(Int32.max) == nil)
+        #expect(ProcessRecord.environment(of: Int32.max).isEmpty)
+    }
+
+    @Test func theBootHasAName() throws {
+        let name = try Boot.identifier()
+        #expect(name.utf8.count == 36)
+        #expect(try Boot.identifier() == name)
+    }
+
+    @Test func rootIsKnownByNameAndNumber() throws {
+        let root = try #require(try Account.named("root"))
+        #expect(root.uid == 0)
+        #expect(try Account.withUID(0) == root)
+        #expect(try root.groups().contains(0))
+        #expect(try Account.named("no-such-user-here") == nil)
+        #expect(try Account.withUID(4_000_000_000) == nil)
+        #expect(try Account.group(named: "root") == 0)
+    }
+
+    @Test func randomNamesDiffer() throws {
+        let one = try Randomness.identifier()
+        #expect(one.count == 32)
+        #expect(try Randomness.identifier() != one)
+    }
+
+    @Test func aNotificationWithoutListenerIsNoError() throws {
+        #expect(try Service.notify("STATUS=nobody") == (Environment["NOTIFY_SOCKET"] != nil))
+    }
+}

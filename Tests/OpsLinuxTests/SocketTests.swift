@@ -1,0 +1,61 @@
+import Glibc
+import OpsLinux
+import Testing
+
+@Suite struct SocketTests {
+    @Test func bytesGoBothWaysAndTheEndIsSeen() throws {
+        let scratch = try Scratch()
+        let path = scratch.path + "/s"
+        let listener = try UnixSocket.listen(at: path)
+        #expect(try !canAccept(listener))
+        var buffer: [UInt8] = [9]
+        do {
+            let client = try UnixSocket.connect(to: path)
+            let server = try accepted(listener)
+            #expect(try server.read(atMost: 10, onto: &buffer) == .wouldBlock)
+            #expect(try client.writeAll([1, 2, 3]))
+            #expect(try server.read(atMost: 2, onto: &buffer) == .moved(2))
+            #expect(buffer == [9, 1, 2])
+            #expect(try server.writeAll([4]))
+            #expect(try client.read(atMost: 10, onto: &buffer) == .moved(1))
+            _ = consume server
+            #expect(try client.read(atMost: 10, onto: &buffer) == .ended)
+            #expect(try client.writeAll([5]) == false)
+        }
+    }
+
+    @Test func thePeerIsKnown() throws {
+        let scratch = try Scratch()
+        let listener = try UnixSocket.listen(at: scratch.path + "/s")
+        let client = try UnixSocket.connect(to: scratch.path + "/s")
+        let server = try accepted(listener)
+        let peer = try UnixSocket.peer(of: server)
+        #expect(peer == Credentials(pid: Identity.pid, uid: Identity.uid, gid: Identity.gid))
+        _ = consume client
+    }
+
+    @Test func aSocketIsPrivateUnlessToldOtherwise() throws {
+        let scratch = try Scratch()
+        var status = stat()
+        _ = try UnixSocket.listen(at: scratch.path + "/private")
+        #expect(stat(scratch.path + "/private", &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        _ = try UnixSocket.listen(at: scratch.path + "/open", mode: 0o666)
+        #expect(stat(scratch.path + "/open", &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o666)
+    }
+
+    @Test func aPathTooLongIsRefusedAndNotCutShort() {
+        let path = "/tmp/" + String(repeating: "x", count: UnixSocket.pathLimit - 4)
+        #expect(path.utf8.count == UnixSocket.pathLimit + 1)
+        #expect(throws: SystemError("bind \(path)", errno: ENAMETOOLONG)) { _ = try UnixSocket.listen(at: path) }
+        #expect(throws: SystemError("connect \(path)", errno: ENAMETOOLONG)) { _ = try UnixSocket.connect(to: path) }
+    }
+
+    @Test func nobodyListeningIsAnErrorWithItsReason() throws {
+        let scratch = try Scratch()
+        let path = scratch.path + "/none"
+        #expect(throws: SystemError("connect \(path)", errno: ENOENT)) { _ = try UnixSocket.connect(to: path) }
+        #expect(SystemError("connect \(path)", errno: ENOENT).description.hasSuffix(": No such file or directory"))
+    }
+}
