@@ -1,0 +1,58 @@
+/// A message of the launch protocol, in either direction.
+public protocol RunnerMessage: Sendable {
+    /// The kind of message, the first byte of a frame.
+    var kind: UInt8 { get }
+    /// Appends the frame of this message to bytes that are to be sent; several messages go out in one write.
+    func append(to bytes: inout [UInt8])
+    init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError)
+}
+
+/// Cuts received bytes into messages, however they were split on the way.
+public struct FrameReader<Message: RunnerMessage> {
+    private var buffer: [UInt8] = []
+    private var start = 0
+
+    public init() {}
+
+    /// How many bytes wait for the rest of their frame.
+    public var buffered: Int { buffer.count - start }
+
+    public mutating func append(_ bytes: some Sequence<UInt8>) {
+        // What has been read is dropped only when it is most of the buffer, so that each byte moves once.
+        if start > buffer.count / 2 {
+            buffer.removeFirst(start)
+            start = 0
+        }
+        buffer.append(contentsOf: bytes)
+    }
+
+    /// The next whole message; `nil`: the rest of it has not come yet.
+    public mutating func next() throws(ProtocolError) -> Message? {
+        guard buffered >= 4 else { return nil }
+        var header = Unpacker(buffer[start...])
+        let length = Int(try header.number(UInt32.self))
+        guard length <= RunnerProtocol.frameLimit else { throw .tooLarge(length) }
+        guard length >= 1 else { throw .truncated }
+        guard buffered >= 4 + length else { return nil }
+        let body = buffer[(start + 4)..<(start + 4 + length)]
+        start += 4 + length
+        guard let kind = body.first else { throw .truncated }
+        return try Message(kind: kind, fields: body.dropFirst())
+    }
+}
+
+extension Packer {
+    /// Frames what `fields` packs.
+    static func frame(kind: UInt8, onto bytes: inout [UInt8], _ fields: (inout Packer) -> Void) {
+        let start = bytes.count
+        var packer = Packer(bytes: bytes)
+        // One buffer for all messages: it must not be copied while the packer fills it.
+        bytes = []
+        packer.pack(UInt32(0))
+        packer.pack(kind)
+        fields(&packer)
+        let length = UInt32(packer.bytes.count - start - 4)
+        for place in 0..<4 { packer.bytes[start + place] = UInt8(truncatingIfNeeded: length >> (place * 8)) }
+        bytes = packer.bytes
+    }
+}

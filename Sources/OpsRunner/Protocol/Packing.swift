@@ -1,0 +1,89 @@
+/// Writes values in the protocol's form: little-endian numbers, texts and lists after their count.
+struct Packer {
+    var bytes: [UInt8] = []
+
+    mutating func pack<Number: FixedWidthInteger>(_ number: Number) {
+        var rest = number
+        for _ in 0..<(Number.bitWidth / 8) {
+            bytes.append(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
+    }
+
+    mutating func pack(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
+
+    mutating func pack(_ text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            pack(UInt32(utf8.count))
+            bytes.append(contentsOf: utf8)
+        }
+    }
+
+    mutating func pack<Value>(_ value: Value?, _ packValue: (inout Packer, Value) -> Void) {
+        pack(value != nil)
+        if let value { packValue(&self, value) }
+    }
+
+    mutating func pack<Value>(_ values: [Value], _ packValue: (inout Packer, Value) -> Void) {
+        pack(UInt32(values.count))
+        for value in values { packValue(&self, value) }
+    }
+}
+
+/// Reads what `Packer` wrote, within the bounds of one frame.
+struct Unpacker {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    /// Nothing left: what follows was appended to the protocol after the sender was built.
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func number<Number: FixedWidthInteger>(
+        _ type: Number.Type = Number.self
+    ) throws(ProtocolError) -> Number {
+        let width = Number.bitWidth / 8
+        guard rest.count >= width else { throw .truncated }
+        var number: Number = 0
+        for (place, byte) in rest.prefix(width).enumerated() {
+            number |= Number(truncatingIfNeeded: byte) << (place * 8)
+        }
+        rest = rest.dropFirst(width)
+        return number
+    }
+
+    mutating func flag() throws(ProtocolError) -> Bool {
+        switch try number(UInt8.self) {
+        case 0: return false
+        case 1: return true
+        case let other: throw .badValue("flag \(other)")
+        }
+    }
+
+    mutating func text() throws(ProtocolError) -> String {
+        let count = Int(try number(UInt32.self))
+        guard rest.count >= count else { throw .truncated }
+        let text = String(decoding: rest.prefix(count), as: UTF8.self)
+        rest = rest.dropFirst(count)
+        return text
+    }
+
+    mutating func optional<Value>(
+        _ unpack: (inout Unpacker) throws(ProtocolError) -> Value
+    ) throws(ProtocolError) -> Value? {
+        try flag() ? try unpack(&self) : nil
+    }
+
+    mutating func list<Value>(
+        _ unpack: (inout Unpacker) throws(ProtocolError) -> Value
+    ) throws(ProtocolError) -> [Value] {
+        let count = Int(try number(UInt32.self))
+        // Every value takes a byte at least: a count beyond that is a lie and must not reserve memory.
+        guard count <= rest.count else { throw .truncated }
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for _ in 0..<count { values.append(try unpack(&self)) }
+        return values
+    }
+}

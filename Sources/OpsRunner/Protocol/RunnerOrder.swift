@@ -1,0 +1,73 @@
+/// What opsd tells the runner. Each may be repeated: the second time changes nothing.
+public enum RunnerOrder: Hashable, Sendable {
+    case hello(version: UInt16)
+    /// Answered by `launched` or `failed`; a known attempt by what is known of it.
+    case launch(LaunchRequest)
+    /// SIGTERM to the whole tree, thawed first; SIGKILL after `grace` nanoseconds.
+    case terminate(Attempt, grace: Int64)
+    case freeze(Attempt)
+    case thaw(Attempt)
+    /// Kill what an earlier runner left of this attempt; answered by `gone` once nothing of it is alive.
+    /// `socket`: the OPS_SOCKET its processes were given.
+    case reap(Attempt, socket: String)
+    /// Its end is on disk: the runner may forget it.
+    case acknowledge(Attempt)
+    /// End everything, each tree with `grace` nanoseconds, then exit.
+    case stop(grace: Int64)
+    /// Replace the runner's program by the one now installed; processes, table and instance id stay.
+    case reexecute
+}
+
+extension RunnerOrder: RunnerMessage {
+    public var kind: UInt8 {
+        switch self {
+        case .hello: 1
+        case .launch: 2
+        case .terminate: 3
+        case .freeze: 4
+        case .thaw: 5
+        case .reap: 6
+        case .acknowledge: 7
+        case .stop: 8
+        case .reexecute: 9
+        }
+    }
+
+    public func append(to bytes: inout [UInt8]) {
+        Packer.frame(kind: kind, onto: &bytes) { packer in
+            switch self {
+            case .hello(let version):
+                packer.pack(RunnerProtocol.magic)
+                packer.pack(version)
+            case .launch(let request): packer.pack(request)
+            case .terminate(let attempt, let grace):
+                packer.pack(attempt)
+                packer.pack(grace)
+            case .freeze(let attempt), .thaw(let attempt), .acknowledge(let attempt): packer.pack(attempt)
+            case .reap(let attempt, let socket):
+                packer.pack(attempt)
+                packer.pack(socket)
+            case .stop(let grace): packer.pack(grace)
+            case .reexecute: break
+            }
+        }
+    }
+
+    public init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError) {
+        var from = Unpacker(fields)
+        switch kind {
+        case 1:
+            guard try from.number() == RunnerProtocol.magic else { throw .wrongMagic }
+            self = .hello(version: try from.number())
+        case 2: self = .launch(try from.launchRequest())
+        case 3: self = .terminate(try from.attempt(), grace: try from.number())
+        case 4: self = .freeze(try from.attempt())
+        case 5: self = .thaw(try from.attempt())
+        case 6: self = .reap(try from.attempt(), socket: try from.text())
+        case 7: self = .acknowledge(try from.attempt())
+        case 8: self = .stop(grace: try from.number())
+        case 9: self = .reexecute
+        default: throw .unknownMessage(kind)
+        }
+    }
+}

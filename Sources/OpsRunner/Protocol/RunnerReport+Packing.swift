@@ -1,0 +1,162 @@
+internal import OpsLinux
+
+extension RunnerReport: RunnerMessage {
+    public var kind: UInt8 {
+        switch self {
+        case .hello: 1
+        case .launched: 2
+        case .failed: 3
+        case .exited: 4
+        case .gone: 5
+        case .told: 6
+        }
+    }
+
+    public func append(to bytes: inout [UInt8]) {
+        Packer.frame(kind: kind, onto: &bytes) { packer in
+            switch self {
+            case .hello(let greeting): packer.pack(greeting)
+            case .launched(let attempt, let process):
+                packer.pack(attempt)
+                packer.pack(process)
+            case .failed(let attempt, let step, let errno):
+                packer.pack(attempt)
+                packer.pack(step)
+                packer.pack(errno)
+            case .exited(let attempt, let exit, let treeIsGone):
+                packer.pack(attempt)
+                packer.pack(exit)
+                packer.pack(treeIsGone)
+            case .gone(let attempt): packer.pack(attempt)
+            case .told(let attempt, let told):
+                packer.pack(attempt)
+                packer.pack(told)
+            }
+        }
+    }
+
+    public init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError) {
+        var from = Unpacker(fields)
+        switch kind {
+        case 1: self = .hello(try from.greeting())
+        case 2: self = .launched(try from.attempt(), try from.launchedProcess())
+        case 3: self = .failed(try from.attempt(), step: try from.text(), errno: try from.number())
+        case 4: self = .exited(try from.attempt(), try from.processExit(), treeIsGone: try from.flag())
+        case 5: self = .gone(try from.attempt())
+        case 6: self = .told(try from.attempt(), try from.told())
+        default: throw .unknownMessage(kind)
+        }
+    }
+}
+
+extension Packer {
+    mutating func pack(_ reading: ClockReading) {
+        pack(reading.monotonic)
+        pack(reading.wall)
+    }
+
+    mutating func pack(_ process: LaunchedProcess) {
+        pack(process.pid)
+        pack(process.startTicks)
+        pack(process.at)
+    }
+
+    mutating func pack(_ exit: ProcessExit) {
+        switch exit.status {
+        case .code(let code):
+            pack(UInt8(1))
+            pack(code)
+        case .signal(let number):
+            pack(UInt8(2))
+            pack(number)
+        }
+        pack(exit.outOfMemory)
+        pack(exit.userMicroseconds)
+        pack(exit.systemMicroseconds)
+        pack(exit.maxResidentBytes)
+        pack(exit.at)
+    }
+
+    fileprivate mutating func pack(_ told: Told) {
+        pack(told.status) { $0.pack($1) }
+        pack(told.progressDone) { $0.pack($1) }
+        pack(told.progressTotal) { $0.pack($1) }
+        pack(told.result) { $0.pack($1) }
+        pack(told.finished) { $0.pack($1) }
+        pack(told.extendTimeout) { $0.pack($1) }
+    }
+
+    fileprivate mutating func pack(_ greeting: RunnerGreeting) {
+        pack(RunnerProtocol.magic)
+        pack(greeting.version)
+        pack(greeting.instance)
+        pack(greeting.boot)
+        pack(greeting.pid)
+        pack(greeting.entries) { packer, entry in
+            packer.pack(entry.attempt)
+            switch entry.state {
+            case .running(let process):
+                packer.pack(UInt8(1))
+                packer.pack(process)
+            case .exited(let exit):
+                packer.pack(UInt8(2))
+                packer.pack(exit)
+            case .gone(let exit):
+                packer.pack(UInt8(3))
+                packer.pack(exit)
+            case .failed(let step, let errno):
+                packer.pack(UInt8(4))
+                packer.pack(step)
+                packer.pack(errno)
+            }
+        }
+    }
+}
+
+extension Unpacker {
+    mutating func clockReading() throws(ProtocolError) -> ClockReading {
+        ClockReading(monotonic: try number(), wall: try number())
+    }
+
+    mutating func launchedProcess() throws(ProtocolError) -> LaunchedProcess {
+        LaunchedProcess(pid: try number(), startTicks: try number(), at: try clockReading())
+    }
+
+    mutating func processExit() throws(ProtocolError) -> ProcessExit {
+        let status: ProcessExit.Status
+        switch try number(UInt8.self) {
+        case 1: status = .code(try number())
+        case 2: status = .signal(try number())
+        case let other: throw .badValue("exit \(other)")
+        }
+        return ProcessExit(
+            status: status, outOfMemory: try flag(), userMicroseconds: try number(),
+            systemMicroseconds: try number(), maxResidentBytes: try number(), at: try clockReading())
+    }
+
+    fileprivate mutating func told() throws(ProtocolError) -> Told {
+        func text(_ from: inout Unpacker) throws(ProtocolError) -> String { try from.text() }
+        return Told(
+            status: try optional(text), progressDone: try optionalNumber(), progressTotal: try optionalNumber(),
+            result: try optional(text), finished: try optionalNumber(), extendTimeout: try optionalNumber())
+    }
+
+    fileprivate mutating func greeting() throws(ProtocolError) -> RunnerGreeting {
+        guard try number() == RunnerProtocol.magic else { throw .wrongMagic }
+        return RunnerGreeting(
+            version: try number(), instance: try text(), boot: try text(), pid: try number(),
+            entries: try list { (from: inout Unpacker) throws(ProtocolError) in
+                RunnerGreeting.Entry(try from.attempt(), try from.entryState())
+            })
+    }
+
+    fileprivate mutating func entryState() throws(ProtocolError) -> RunnerGreeting.State {
+        switch try number(UInt8.self) {
+        case 1: return .running(try launchedProcess())
+        case 2: return .exited(try processExit())
+        case 3: return .gone(try processExit())
+        case 4: return .failed(step: try text(), errno: try number())
+        case let other: throw .badValue("state \(other)")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+public import OpsLinux
+
+/// What the runner tells opsd: facts, each named by its attempt.
+public enum RunnerReport: Hashable, Sendable {
+    case hello(RunnerGreeting)
+    case launched(Attempt, LaunchedProcess)
+    /// Nothing was started: the step that failed ("directory", "exec") and its errno.
+    case failed(Attempt, step: String, errno: Int32)
+    /// The main process has ended; `treeIsGone`: so has every other of the attempt, and no `gone` follows.
+    case exited(Attempt, ProcessExit, treeIsGone: Bool)
+    case gone(Attempt)
+    case told(Attempt, Told)
+}
+
+/// Who the runner is and what it knows: everything not yet acknowledged.
+public struct RunnerGreeting: Hashable, Sendable {
+    public enum State: Hashable, Sendable {
+        case running(LaunchedProcess)
+        /// The main process has ended; others of the tree are alive.
+        case exited(ProcessExit)
+        case gone(ProcessExit)
+        case failed(step: String, errno: Int32)
+    }
+    public struct Entry: Hashable, Sendable {
+        public var attempt: Attempt
+        public var state: State
+        public init(_ attempt: Attempt, _ state: State) {
+            self.attempt = attempt
+            self.state = state
+        }
+    }
+    public var version: UInt16
+    /// Made anew by a runner that starts with empty hands, kept by one that re-executes itself.
+    public var instance: String
+    public var boot: String
+    public var pid: Int32
+    public var entries: [Entry]
+    public init(version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry]) {
+        self.version = version
+        self.instance = instance
+        self.boot = boot
+        self.pid = pid
+        self.entries = entries
+    }
+}
+
+public struct LaunchedProcess: Hashable, Sendable {
+    public var pid: Int32
+    /// Clock ticks since boot (`/proc/PID/stat`, field 22): with the pid, a name for good.
+    public var startTicks: UInt64
+    public var at: ClockReading
+    public init(pid: Int32, startTicks: UInt64, at: ClockReading) {
+        self.pid = pid
+        self.startTicks = startTicks
+        self.at = at
+    }
+}
+
+/// How a main process ended.
+public struct ProcessExit: Hashable, Sendable {
+    public enum Status: Hashable, Sendable {
+        case code(Int32)
+        case signal(Int32)
+    }
+    public var status: Status
+    public var outOfMemory: Bool
+    public var userMicroseconds: Int64
+    public var systemMicroseconds: Int64
+    public var maxResidentBytes: Int64
+    public var at: ClockReading
+    public init(
+        status: Status, outOfMemory: Bool = false, userMicroseconds: Int64 = 0, systemMicroseconds: Int64 = 0,
+        maxResidentBytes: Int64 = 0, at: ClockReading
+    ) {
+        self.status = status
+        self.outOfMemory = outOfMemory
+        self.userMicroseconds = userMicroseconds
+        self.systemMicroseconds = systemMicroseconds
+        self.maxResidentBytes = maxResidentBytes
+        self.at = at
+    }
+}
+
+/// What an operation said through its notify socket; `nil`: it did not speak of that.
+public struct Told: Hashable, Sendable {
+    public var status: String?
+    public var progressDone: Int64?
+    public var progressTotal: Int64?
+    public var result: String?
+    /// An exit status.
+    public var finished: Int32?
+    /// Nanoseconds.
+    public var extendTimeout: Int64?
+    public init(
+        status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
+        finished: Int32? = nil, extendTimeout: Int64? = nil
+    ) {
+        self.status = status
+        self.progressDone = progressDone
+        self.progressTotal = progressTotal
+        self.result = result
+        self.finished = finished
+        self.extendTimeout = extendTimeout
+    }
+
+    public var isEmpty: Bool { self == Told() }
+}

@@ -1,0 +1,161 @@
+import OpsLinux
+import OpsRunner
+import Testing
+
+@Suite struct ProtocolTests {
+    static let attempt = Attempt(operation: 1 << 40, number: 3)
+    static let at = ClockReading(monotonic: -1, wall: .max)
+
+    static let orders: [RunnerOrder] = [
+        .hello(version: RunnerProtocol.version),
+        .launch(LaunchRequest(attempt: attempt, arguments: ["/bin/true"])),
+        .launch(
+            LaunchRequest(
+                attempt: attempt, slot: 7, arguments: ["sh", "-c", "écho \u{0}"], environment: ["A=1", "B="],
+                directory: "/tmp", umask: 0o077, stdin: "/in", output: .split(stdout: "/a", stderr: "/b"),
+                user: .init(name: "nobody", uid: 65534, gid: 65533),
+                priority: ProcessPriority(nice: -5, ioClass: .idle, ioLevel: 7, oomScore: 900),
+                resourceLimits: [ResourceLimit(.openFiles, soft: 10, hard: ResourceLimit.unlimited)],
+                controlLimits: ControlLimits(
+                    memoryBytes: 1 << 30, tasks: 5, cpuWeight: 20, cpuMicrosecondsPerSecond: 500_000),
+                leftovers: .leave, grace: 1, logCap: 0)),
+        .launch(LaunchRequest(attempt: attempt, arguments: [], output: .log("/log"))),
+        .launch(LaunchRequest(attempt: attempt, arguments: [], output: .paths(stdout: "o", stderr: "e"))),
+        .launch(LaunchRequest(attempt: attempt, arguments: [], output: .journal(identifier: "build"))),
+        .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
+        .reap(attempt, socket: "/run/opsd/control.sock"), .stop(grace: 5), .reexecute,
+    ]
+
+    static let reports: [RunnerReport] = [
+        .hello(
+            RunnerGreeting(
+                version: 1, instance: "i", boot: "b", pid: 9,
+                entries: [
+                    .init(attempt, .running(LaunchedProcess(pid: 1, startTicks: .max, at: at))),
+                    .init(attempt, .exited(ProcessExit(status: .code(2), at: at))),
+                    .init(attempt, .gone(ProcessExit(status: .signal(9), outOfMemory: true, at: at))),
+                    .init(attempt, .failed(step: "exec", errno: 2)),
+                ])),
+        .launched(attempt, LaunchedProcess(pid: 1, startTicks: 2, at: at)),
+        .failed(attempt, step: "directory", errno: 13),
+        .exited(
+            attempt,
+            ProcessExit(
+                status: .code(255), outOfMemory: false, userMicroseconds: 1, systemMicroseconds: 2,
+                maxResidentBytes: 3, at: at), treeIsGone: true),
+        .gone(attempt), .told(attempt, Told()),
+        .told(
+            attempt,
+            Told(status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1, extendTimeout: 4)),
+    ]
+
+    func bytes(_ messages: [some RunnerMessage]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for message in messages { message.append(to: &bytes) }
+        return bytes
+    }
+
+    func readAll<Message: RunnerMessage>(_ reader: inout FrameReader<Message>) throws -> [Message] {
+        var messages: [Message] = []
+        while let message = try reader.next() { messages.append(message) }
+        return messages
+    }
+
+    @Test func everyMessageSurvivesTheWay() throws {
+        var orders = FrameReader<RunnerOrder>()
+        orders.append(bytes(Self.orders))
+        #expect(try readAll(&orders) == Self.orders)
+        #expect(orders.buffered == 0)
+        var reports = FrameReader<RunnerReport>()
+        reports.append(bytes(Self.reports))
+        #expect(try readAll(&reports) == Self.reports)
+        #expect(reports.buffered == 0)
+    }
+
+    @Test func everySplitGivesTheSame() throws {
+        let all = bytes(Self.orders)
+        for cut in 0...all.count {
+            var reader = FrameReader<RunnerOrder>()
+            reader.append(all[..<cut])
+            var messages = try readAll(&reader)
+            reader.append(all[cut...])
+            messages += try readAll(&reader)
+            #expect(messages == Self.orders)
+        }
+        var reader = FrameReader<RunnerOrder>()
+        var messages: [RunnerOrder] = []
+        for byte in all {
+            reader.append([byte])
+            messages += try readAll(&reader)
+        }
+        #expect(messages == Self.orders)
+    }
+
+    @Test func aFrameCutShortIsNoMessage() throws {
+        for order in Self.orders where order != .reexecute {
+            var frame = bytes([order])
+            frame.removeLast()
+            frame[0] &-= 1
+            var reader = FrameReader<RunnerOrder>()
+            reader.append(frame)
+            #expect(throws: ProtocolError.self) { try reader.next() }
+        }
+    }
+
+    @Test func fieldsAppendedLaterArePassedOver() throws {
+        var frame = bytes([RunnerOrder.freeze(Self.attempt)])
+        frame.append(99)
+        frame[0] += 1
+        var reader = FrameReader<RunnerOrder>()
+        reader.append(frame)
+        #expect(try reader.next() == .freeze(Self.attempt))
+    }
+
+    @Test func whatIsNoFrameIsRefused() {
+        let cases: [([UInt8], ProtocolError)] = [
+            ([0, 0, 0, 0], .truncated),
+            ([1, 0, 0, 0, 200], .unknownMessage(200)),
+            ([1, 0, 0, 0x40, 1], .tooLarge(0x4000_0001)),
+            ([7, 0, 0, 0, 1, 1, 2, 3, 4, 1, 0], .wrongMagic),
+        ]
+        for (bytes, error) in cases {
+            var reader = FrameReader<RunnerOrder>()
+            reader.append(bytes)
+            #expect(throws: error) { try reader.next() }
+        }
+    }
+
+    @Test func aCountBeyondTheFrameReservesNothing() {
+        // A launch whose argument count says four billion.
+        var reader = FrameReader<RunnerOrder>()
+        reader.append([21, 0, 0, 0, 2] + [UInt8](repeating: 1, count: 16) + [255, 255, 255, 255])
+        #expect(throws: ProtocolError.truncated) { try reader.next() }
+    }
+
+    @Test func garbageNeverCrashes() throws {
+        var seed: UInt64 = 0x9E37_79B9_7F4A_7C15
+        func random() -> UInt64 {
+            seed ^= seed << 13
+            seed ^= seed >> 7
+            seed ^= seed << 17
+            return seed
+        }
+        let good = bytes(Self.reports)
+        var refused = 0
+        for _ in 0..<5_000 {
+            var damaged = good
+            for _ in 0..<3 { damaged[Int(random() % UInt64(good.count))] = UInt8(truncatingIfNeeded: random()) }
+            var reader = FrameReader<RunnerReport>()
+            reader.append(damaged)
+            do { _ = try readAll(&reader) } catch is ProtocolError { refused += 1 }
+        }
+        #expect(refused > 0)
+    }
+
+    @Test func oneVersionEitherWayIsUnderstood() {
+        #expect(RunnerProtocol.understands(RunnerProtocol.version))
+        #expect(RunnerProtocol.understands(RunnerProtocol.version + 1))
+        #expect(RunnerProtocol.understands(RunnerProtocol.version - 1))
+        #expect(!RunnerProtocol.understands(RunnerProtocol.version + 2))
+    }
+}
