@@ -1,0 +1,97 @@
+/// Any JSON, its members in their order: for what is small or rare.
+public indirect enum JSONValue: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case double(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+
+    public struct Member: Equatable, Sendable {
+        public var key: String
+        public var value: JSONValue
+        public init(_ key: String, _ value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The whole of `bytes` as one value; a key that is there twice is refused.
+    public init(_ bytes: some Collection<UInt8>) throws(JSONError) {
+        self = try scan(bytes) { scanner throws(JSONError) in
+            let value = try JSONValue(from: &scanner)
+            try scanner.end()
+            return value
+        }
+    }
+
+    public init(from scanner: inout JSONScanner) throws(JSONError) {
+        switch try scanner.peek() {
+        case .object: self = .object(try Self.members(from: &scanner))
+        case .array:
+            var elements: [JSONValue] = []
+            try scanner.beginArray()
+            while try scanner.nextElement() { elements.append(try JSONValue(from: &scanner)) }
+            self = .array(elements)
+        case .string: self = .string(try scanner.string())
+        case .number:
+            switch try scanner.number() {
+            case .integer(let value): self = .integer(value)
+            case .double(let value): self = .double(value)
+            }
+        case .bool: self = .bool(try scanner.bool())
+        case .null:
+            try scanner.null()
+            self = .null
+        }
+    }
+
+    private static func members(from scanner: inout JSONScanner) throws(JSONError) -> [Member] {
+        var members: [Member] = []
+        // A handful is compared faster than hashed.
+        var seen: Set<String> = []
+        try scanner.beginObject()
+        while let text = try scanner.nextMember() {
+            let key = scanner.string(text)
+            if members.count == 16 { seen = Set(members.map(\.key)) }
+            let isTwice = members.count < 16 ? members.contains { $0.key == key } : !seen.insert(key).inserted
+            if isTwice { throw scanner.error(.duplicateKey(key), at: text.start - 1) }
+            members.append(Member(key, try JSONValue(from: &scanner)))
+        }
+        return members
+    }
+
+    /// The member of an object; nil where there is none, and in anything else.
+    public subscript(key: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.key == key }?.value
+    }
+}
+
+/// Scans the whole of `bytes`, which are copied only if they do not lie in one piece.
+public func scan<Result, Failure: Error>(
+    _ bytes: some Collection<UInt8>, _ body: (inout JSONScanner) throws(Failure) -> Result
+) throws(Failure) -> Result {
+    let inPlace: Swift.Result<Result, Failure>? = bytes.withContiguousStorageIfAvailable { buffer in
+        var scanner = JSONScanner(buffer)
+        do throws(Failure) { return .success(try body(&scanner)) } catch { return .failure(error) }
+    }
+    if let inPlace { return try inPlace.get() }
+    return try Array(bytes).withUnsafeBufferPointer { buffer throws(Failure) in
+        var scanner = JSONScanner(buffer)
+        return try body(&scanner)
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral, ExpressibleByFloatLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(nilLiteral: ()) { self = .null }
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map { Member($0, $1) }) }
+}

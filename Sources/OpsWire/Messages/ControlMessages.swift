@@ -1,0 +1,145 @@
+// Methods that change operations.
+
+public struct CancelRequest: WireRequest {
+    public typealias Reply = CancelReply
+    public static let method = "Cancel"
+    public var selection = Selection()
+    public var reason: String?
+    public var force: Bool?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("selection", &selection)
+        try visitor.field("reason", &reason)
+        try visitor.field("force", &force)
+    }
+}
+
+public struct CancelReply: WireRecord {
+    public var touched = 0
+    public var ids: [Int64] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("touched", &touched)
+        try visitor.field("ids", &ids)
+    }
+}
+
+public struct SuspendRequest: WireRequest {
+    public typealias Reply = SuspendReply
+    public static let method = "Suspend"
+    public var selection: Selection?
+    public var freeze: Bool?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("selection", &selection)
+        try visitor.field("freeze", &freeze)
+    }
+}
+
+public struct SuspendReply: WireRecord {
+    public var touched = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("touched", &touched)
+    }
+}
+
+public struct ResumeRequest: WireRequest {
+    public typealias Reply = ResumeReply
+    public static let method = "Resume"
+    public var selection: Selection?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("selection", &selection)
+    }
+}
+
+public struct ResumeReply: WireRecord {
+    public var touched = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("touched", &touched)
+    }
+}
+
+public struct RetryRequest: WireRequest {
+    public typealias Reply = RetryReply
+    public static let method = "Retry"
+    public var selection = Selection()
+    public var downstream: Bool?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("selection", &selection)
+        try visitor.field("downstream", &downstream)
+    }
+}
+
+public struct RetryReply: WireRecord {
+    public var touched = 0
+    public var ids: [Int64] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("touched", &touched)
+        try visitor.field("ids", &ids)
+    }
+}
+
+public struct FinishRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "Finish"
+    public var ref = ""
+    public var failed: Bool?
+    public var message: String?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("ref", &ref)
+        try visitor.field("failed", &failed)
+        try visitor.field("message", &message)
+    }
+}
+
+public struct SetRequest: WireRequest {
+    public typealias Reply = SetReply
+    public static let method = "Set"
+    public var selection = Selection()
+    public var changes = JSONObject()
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("selection", &selection)
+        try visitor.field("changes", &changes)
+    }
+}
+
+public struct SetReply: WireRecord {
+    public var touched = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("touched", &touched)
+    }
+}
+
+public struct AddDependencyRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "AddDependency"
+    public var ref = ""
+    public var on = ""
+    public var when: String?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("ref", &ref)
+        try visitor.field("on", &on)
+        try visitor.field("when", &when)
+    }
+}
+
+public struct RemoveDependencyRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "RemoveDependency"
+    public var ref = ""
+    public var on = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("ref", &ref)
+        try visitor.field("on", &on)
+    }
+}

@@ -1,0 +1,165 @@
+// Types of the interface file: one operation and its parts. The file says what each member means.
+
+public struct OperationRow: WireRecord {
+    public static let typeName = "Operation"
+    public var id: Int64 = 0
+    public var name: String?
+    public var graph = ""
+    public var graphName: String?
+    public var queue = ""
+    public var state = StateName.pending
+    public var outcome: OutcomeName?
+    public var cause: String?
+    public var command: [String]?
+    public var priority = 0
+    public var effectivePriority = 0
+    public var attempt = 0
+    public var run = 0
+    public var exitCode: Int?
+    public var signal: Int?
+    public var cancelling = false
+    public var frozen = false
+    public var held = false
+    public var barrier = false
+    public var isGroup = false
+    public var completion = ""
+    public var dependencies: [DependencyRow] = []
+    public var categories: [CategoryUseRow] = []
+    public var labels = StringMap()
+    public var user = ""
+    public var producedBy: Int64?
+    public var group: Int64?
+    public var progress: ProgressRow?
+    public var statusText: String?
+    public var result: String?
+    public var timeout: String?
+    public var deadline: String?
+    public var notBefore: String?
+    public var key: String?
+    public var submittedAt = ""
+    public var readyAt: String?
+    public var startedAt: String?
+    public var finishedAt: String?
+    public var usage: UsageRow?
+    public var environment: StringMap?
+    public var directory: String?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("id", &id)
+        try visitor.field("name", &name)
+        try visitor.field("graph", &graph)
+        try visitor.field("graphName", &graphName)
+        try visitor.field("queue", &queue)
+        try visitor.field("state", &state)
+        try visitor.field("outcome", &outcome)
+        try visitor.field("cause", &cause)
+        try visitor.field("command", &command)
+        try visitor.field("priority", &priority)
+        try visitor.field("effectivePriority", &effectivePriority)
+        try visitor.field("attempt", &attempt)
+        try visitor.field("run", &run)
+        try visitor.field("exitCode", &exitCode)
+        try visitor.field("signal", &signal)
+        try visitor.field("cancelling", &cancelling)
+        try visitor.field("frozen", &frozen)
+        try visitor.field("held", &held)
+        try visitor.field("barrier", &barrier)
+        try visitor.field("isGroup", &isGroup)
+        try visitor.field("completion", &completion)
+        try visitor.field("dependencies", &dependencies)
+        try visitor.field("categories", &categories)
+        try visitor.field("labels", &labels)
+        try visitor.field("user", &user)
+        try visitor.field("producedBy", &producedBy)
+        try visitor.field("group", &group)
+        try visitor.field("progress", &progress)
+        try visitor.field("statusText", &statusText)
+        try visitor.field("result", &result)
+        try visitor.field("timeout", &timeout)
+        try visitor.field("deadline", &deadline)
+        try visitor.field("notBefore", &notBefore)
+        try visitor.field("key", &key)
+        try visitor.field("submittedAt", &submittedAt)
+        try visitor.field("readyAt", &readyAt)
+        try visitor.field("startedAt", &startedAt)
+        try visitor.field("finishedAt", &finishedAt)
+        try visitor.field("usage", &usage)
+        try visitor.field("environment", &environment)
+        try visitor.field("directory", &directory)
+    }
+}
+
+public struct DependencyRow: WireRecord {
+    public static let typeName = "Dependency"
+    public var id: Int64 = 0
+    public var when = EdgeCondition.succeeded
+    public var satisfied = false
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("id", &id)
+        try visitor.field("when", &when)
+        try visitor.field("satisfied", &satisfied)
+    }
+}
+
+public struct CategoryUseRow: WireRecord {
+    public static let typeName = "CategoryUse"
+    public var name = ""
+    public var mode = CategoryMode.units
+    public var units = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("mode", &mode)
+        try visitor.field("units", &units)
+    }
+}
+
+public struct UsageRow: WireRecord {
+    public static let typeName = "Usage"
+    public var userSeconds: Double = 0
+    public var systemSeconds: Double = 0
+    public var maxResidentBytes: Int64 = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("userSeconds", &userSeconds)
+        try visitor.field("systemSeconds", &systemSeconds)
+        try visitor.field("maxResidentBytes", &maxResidentBytes)
+    }
+}
+
+public struct ProgressRow: WireRecord {
+    public static let typeName = "Progress"
+    public var done: Int64 = 0
+    public var total: Int64?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("done", &done)
+        try visitor.field("total", &total)
+    }
+}
+
+public struct AttemptRow: WireRecord {
+    public static let typeName = "Attempt"
+    public var attempt = 0
+    public var run = 0
+    public var outcome: String?
+    public var cause: String?
+    public var exitCode: Int?
+    public var signal: Int?
+    public var startedAt: String?
+    public var finishedAt: String?
+    public var usage: UsageRow?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("attempt", &attempt)
+        try visitor.field("run", &run)
+        try visitor.field("outcome", &outcome)
+        try visitor.field("cause", &cause)
+        try visitor.field("exitCode", &exitCode)
+        try visitor.field("signal", &signal)
+        try visitor.field("startedAt", &startedAt)
+        try visitor.field("finishedAt", &finishedAt)
+        try visitor.field("usage", &usage)
+    }
+}

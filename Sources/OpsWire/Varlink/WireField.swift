@@ -1,0 +1,198 @@
+/// Parameters that are not what the method takes; `parameter` is a path such as `selection.refs`.
+public struct InvalidParameter: Error, Equatable, Sendable {
+    public var parameter: String
+    public var reason: String
+    public init(_ parameter: String, _ reason: String) {
+        self.parameter = parameter
+        self.reason = reason
+    }
+
+    init(_ error: JSONError) { self.init("", error.reason.text) }
+
+    func inside(_ name: String) -> InvalidParameter {
+        InvalidParameter(parameter.isEmpty ? name : "\(name).\(parameter)", reason)
+    }
+}
+
+/// A value with a type in the interface file.
+public protocol WireField: Equatable, Sendable {
+    /// As the interface file writes it.
+    static var varlinkType: String { get }
+    init(from scanner: inout JSONScanner) throws(InvalidParameter)
+    func write(to writer: inout JSONWriter)
+    /// What stands for a member that is left out, if it may be.
+    static var absent: Self? { get }
+    var isAbsent: Bool { get }
+}
+
+extension WireField {
+    public static var absent: Self? { nil }
+    public var isAbsent: Bool { false }
+}
+
+/// Runs what throws of JSON where parameters are read.
+func reading<T>(_ body: () throws(JSONError) -> T) throws(InvalidParameter) -> T {
+    do throws(JSONError) { return try body() } catch { throw InvalidParameter(error) }
+}
+
+extension Bool: WireField {
+    public static var varlinkType: String { "bool" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        self = try reading { () throws(JSONError) in try scanner.bool() }
+    }
+    public func write(to writer: inout JSONWriter) { writer.bool(self) }
+}
+
+extension Int64: WireField {
+    public static var varlinkType: String { "int" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        self = try reading { () throws(JSONError) in try scanner.integer() }
+    }
+    public func write(to writer: inout JSONWriter) { writer.integer(self) }
+}
+
+extension Int: WireField {
+    public static var varlinkType: String { "int" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) { self = Int(try Int64(from: &scanner)) }
+    public func write(to writer: inout JSONWriter) { writer.integer(Int64(self)) }
+}
+
+extension Double: WireField {
+    public static var varlinkType: String { "float" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        self = try reading { () throws(JSONError) in try scanner.double() }
+    }
+    public func write(to writer: inout JSONWriter) { writer.double(self) }
+}
+
+extension String: WireField {
+    public static var varlinkType: String { "string" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        self = try reading { () throws(JSONError) in try scanner.string() }
+    }
+    public func write(to writer: inout JSONWriter) { writer.string(self) }
+}
+
+extension Optional: WireField where Wrapped: WireField {
+    public static var varlinkType: String { "?\(Wrapped.varlinkType)" }
+    public static var absent: Self? { .some(.none) }
+    public var isAbsent: Bool { self == nil }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        let isNull = try reading { () throws(JSONError) in try scanner.skipNull() }
+        self = isNull ? nil : try Wrapped(from: &scanner)
+    }
+    public func write(to writer: inout JSONWriter) {
+        if let self { self.write(to: &writer) } else { writer.null() }
+    }
+}
+
+extension Array: WireField where Element: WireField {
+    public static var varlinkType: String { "[]\(Element.varlinkType)" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        self = []
+        try reading { () throws(JSONError) in try scanner.beginArray() }
+        while try reading({ () throws(JSONError) in try scanner.nextElement() }) { append(try Element(from: &scanner)) }
+    }
+    public func write(to writer: inout JSONWriter) {
+        writer.beginArray()
+        for element in self { element.write(to: &writer) }
+        writer.endArray()
+    }
+}
+
+/// A name out of a fixed set.
+public protocol WireEnum: WireField, RawRepresentable, CaseIterable where RawValue == String {}
+
+extension WireEnum {
+    public static var varlinkType: String { "(\(allCases.map(\.rawValue).joined(separator: ", ")))" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        let name = try String(from: &scanner)
+        guard let value = Self(rawValue: name) else {
+            throw InvalidParameter("", "expected one of \(Self.allCasesText), not \"\(name)\"")
+        }
+        self = value
+    }
+    public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
+    private static var allCasesText: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
+
+/// Names to texts, in the order in which they came.
+public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
+    public struct Entry: Equatable, Sendable {
+        public var name: String
+        public var value: String
+    }
+    public var entries: [Entry] = []
+
+    public init(_ entries: [(String, String)] = []) { self.entries = entries.map { Entry(name: $0, value: $1) } }
+    public init(dictionaryLiteral elements: (String, String)...) { self.init(elements) }
+    public subscript(name: String) -> String? { entries.last { $0.name == name }?.value }
+
+    public static var varlinkType: String { "[string]string" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        var names: Set<String> = []
+        try reading { () throws(JSONError) in try scanner.beginObject() }
+        while let text = try reading({ () throws(JSONError) in try scanner.nextMember() }) {
+            let name = scanner.string(text)
+            guard names.insert(name).inserted else { throw InvalidParameter(name, "is there twice") }
+            do throws(InvalidParameter) {
+                entries.append(Entry(name: name, value: try String(from: &scanner)))
+            } catch { throw error.inside(name) }
+        }
+    }
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for entry in entries {
+            writer.key(entry.name)
+            writer.string(entry.value)
+        }
+        writer.endObject()
+    }
+}
+
+/// JSON that is handed on as it came: an object, or with `Elements` an array of objects.
+public struct RawJSON: WireField {
+    public var bytes: [UInt8]
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    public static var varlinkType: String { "object" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        bytes = try reading { () throws(JSONError) in
+            guard try scanner.peek() == .object else { throw scanner.error(.expected("an object")) }
+            return Array(scanner.slice(try scanner.skip()))
+        }
+    }
+    public func write(to writer: inout JSONWriter) { writer.raw(bytes) }
+}
+
+/// An array of objects that is handed on as it came.
+public struct RawElements: WireField {
+    /// With its brackets.
+    public var bytes: [UInt8]
+    public init(_ bytes: [UInt8] = Array("[]".utf8)) { self.bytes = bytes }
+    public static var varlinkType: String { "[]object" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        bytes = try reading { () throws(JSONError) in
+            guard try scanner.peek() == .array else { throw scanner.error(.expected("an array")) }
+            return Array(scanner.slice(try scanner.skip()))
+        }
+    }
+    public func write(to writer: inout JSONWriter) { writer.raw(bytes) }
+}
+
+/// An object whose members the method knows but the interface file does not.
+public struct JSONObject: WireField {
+    public var members: [JSONValue.Member]
+    public init(_ members: [JSONValue.Member] = []) { self.members = members }
+    public subscript(key: String) -> JSONValue? { JSONValue.object(members)[key] }
+
+    public static var varlinkType: String { "object" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        members = try reading { () throws(JSONError) in
+            guard case .object(let members) = try JSONValue(from: &scanner) else {
+                throw scanner.error(.expected("an object"))
+            }
+            return members
+        }
+    }
+    public func write(to writer: inout JSONWriter) { writer.value(.object(members)) }
+}

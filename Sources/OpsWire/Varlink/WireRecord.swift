@@ -1,0 +1,140 @@
+/// An object with known members. `visit` names each member once, and so reads, writes and describes it.
+public protocol WireRecord: WireField {
+    /// As the interface file calls it; parameters of methods have none.
+    static var typeName: String { get }
+    /// Whether absent members are left out (what clients send) rather than null (what people's scripts read).
+    static var omitsAbsent: Bool { get }
+    init()
+    mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter)
+}
+
+public protocol FieldVisitor {
+    mutating func field(_ name: StaticString, _ value: inout some WireField) throws(InvalidParameter)
+}
+
+extension WireRecord {
+    public static var typeName: String { "" }
+    public static var omitsAbsent: Bool { false }
+    public static var varlinkType: String { typeName }
+
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        var reader = try FieldReader(&scanner)
+        self.init()
+        try visit(&reader)
+        try reader.end()
+    }
+
+    public func write(to writer: inout JSONWriter) {
+        var visitor = FieldWriter(omitsAbsent: Self.omitsAbsent)
+        swap(&writer, &visitor.writer)
+        visitor.writer.beginObject()
+        visitor.visit(self)
+        visitor.writer.endObject()
+        swap(&writer, &visitor.writer)
+    }
+
+    /// A value with the members that differ from the initial ones set in place.
+    public static func with(_ fill: (inout Self) -> Void) -> Self {
+        var value = Self()
+        fill(&value)
+        return value
+    }
+}
+
+/// Fills a record's members from an object, whatever their order.
+struct FieldReader: FieldVisitor {
+    private struct Member {
+        var key: JSONScanner.Text
+        var value: Int
+        var isRead = false
+    }
+    private static let maximumMembers = 256
+    private var scanner: JSONScanner
+    private var members: [Member] = []
+    /// Members mostly come in the order in which they are asked for.
+    private var expected = 0
+
+    init(_ scanner: inout JSONScanner) throws(InvalidParameter) {
+        self.scanner = scanner
+        do throws(JSONError) {
+            try scanner.beginObject()
+            // The values are read by a copy of the scanner that stands inside the object.
+            self.scanner = scanner
+            while let key = try scanner.nextMember() {
+                // No record has as many: some of them are unknown, and there is no need to hold them all.
+                if members.count > Self.maximumMembers {
+                    throw scanner.error(.expected("fewer members"), at: key.start)
+                }
+                members.append(Member(key: key, value: try scanner.skip().lowerBound))
+            }
+        } catch { throw InvalidParameter(error) }
+    }
+
+    mutating func field<T: WireField>(_ name: StaticString, _ value: inout T) throws(InvalidParameter) {
+        guard let index = find(name) else {
+            guard let absent = T.absent else { throw InvalidParameter("\(name)", "is missing") }
+            value = absent
+            return
+        }
+        expected = index + 1
+        members[index].isRead = true
+        scanner.position = members[index].value
+        do throws(InvalidParameter) { value = try T(from: &scanner) } catch { throw error.inside("\(name)") }
+    }
+
+    /// Refuses what no `field` asked for.
+    func end() throws(InvalidParameter) {
+        guard let stranger = members.first(where: { !$0.isRead }) else { return }
+        let name = scanner.string(stranger.key)
+        let isTwice = members.contains { $0.isRead && scanner.string($0.key) == name }
+        throw InvalidParameter(name, isTwice ? "is there twice" : "is unknown")
+    }
+
+    private func find(_ name: StaticString) -> Int? {
+        if expected < members.count, scanner.equals(members[expected].key, name) { return expected }
+        return members.firstIndex { scanner.equals($0.key, name) }
+    }
+}
+
+struct FieldWriter: FieldVisitor {
+    var writer = JSONWriter()
+    let omitsAbsent: Bool
+
+    init(omitsAbsent: Bool) { self.omitsAbsent = omitsAbsent }
+
+    mutating func field(_ name: StaticString, _ value: inout some WireField) {
+        if omitsAbsent, value.isAbsent { return }
+        writer.key(name)
+        value.write(to: &writer)
+    }
+
+    mutating func visit(_ record: some WireRecord) {
+        var record = record
+        // A writer never throws; the signature is the reader's.
+        do throws(InvalidParameter) { try record.visit(&self) } catch { preconditionFailure("writing threw \(error)") }
+    }
+}
+
+/// The members and their types, for holding them against the interface file.
+public struct FieldSchema: FieldVisitor, Equatable, Sendable {
+    public struct Field: Equatable, Sendable {
+        public var name: String
+        public var type: String
+        public init(name: String, type: String) {
+            self.name = name
+            self.type = type
+        }
+    }
+    public private(set) var fields: [Field] = []
+
+    public init() {}
+    public init(of record: (some WireRecord).Type) {
+        var value = record.init()
+        do throws(InvalidParameter) { try value.visit(&self) } catch {
+            preconditionFailure("describing threw \(error)")
+        }
+    }
+    public mutating func field<T: WireField>(_ name: StaticString, _ value: inout T) {
+        fields.append(Field(name: "\(name)", type: T.varlinkType))
+    }
+}

@@ -1,0 +1,33 @@
+/// Everything that a message can grow has its bound here.
+public enum WireLimits {
+    /// Bytes of one message without its NUL.
+    public static let frameBytes = 64 << 20
+    /// Objects and arrays inside each other.
+    public static let depth = 64
+    /// Problems of one submission that are told; what follows is not looked for.
+    public static let problems = 100
+    public static let nameBytes = 200
+    public static let operations = 4_000_000
+    public static let edges = 16_000_000
+    public static let groupDepth = 32
+    public static let categoriesPerOperation = 32
+    public static let conditionsPerOperation = 16
+    /// One command, its terminators counted as execve(2) does.
+    public static let commandBytes = 1 << 20
+    public static let arguments = 32_768
+    /// All `NAME=VALUE` of one operation or capture.
+    public static let environmentBytes = 1 << 20
+    public static let environmentVariables = 4096
+    /// As PATH_MAX.
+    public static let pathBytes = 4095
+    public static let labels = 64
+    public static let labelBytes = 1024
+    public static let keyBytes = 255
+    public static let exitCodes = 256
+    /// Rows of one List without `more`.
+    public static let rows = 1000
+    /// Bytes of output in one reply of Log, before base64.
+    public static let logChunk = 48 << 10
+    /// A hundred years in nanoseconds: longer durations are mistakes, and sums of two still fit 64 bits.
+    public static let duration: Int64 = 3_155_760_000_000_000_000
+}
