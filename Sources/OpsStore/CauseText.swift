@@ -1,0 +1,104 @@
+internal import Glibc
+internal import OpsCore
+
+/// The words for a `Cause`, fit for a person. Names and conditions come from whoever can look them up.
+struct CauseText {
+    /// How another operation is called, and how it ended.
+    struct Other {
+        var name: String?
+        var outcome: Outcome?
+    }
+    var other: (OperationID) throws(StoreError) -> Other
+    /// What the condition at this place in the operation's list asks: `pathExists /x`.
+    var condition: (Int32) throws(StoreError) -> String?
+
+    func text(_ cause: Cause) throws(StoreError) -> String {
+        switch cause {
+        case .exitStatus(let status): return "exit status \(status)"
+        case .signal(let signal): return "killed by \(signalName(signal))"
+        case .outOfMemory: return "out of memory"
+        case .cannotStart(let step, let errno): return "cannot start: \(step): \(errorText(errno))"
+        case .ranLongerThan(let nanoseconds): return "ran longer than \(durationText(nanoseconds))"
+        case .deadlinePassed: return "its deadline passed"
+        case .cancelledBy(let user, let reason): return "cancelled by \(user)" + note(reason)
+        case .groupCancelled(let group): return "group \(try label(group)) was cancelled"
+        case .groupTimedOut(let group): return "group \(try label(group)) timed out"
+        case .groupSkipped(let group): return "group \(try label(group)) was skipped"
+        case .dependency(let root, let outcome): return "dependency \(try label(root)) \(verb(outcome))"
+        case .neverStarted(let root): return "dependency \(try label(root)) ended without starting"
+        case .conditionFalse(let index, let detail): return try conditionText(index, detail)
+        case .children(let first, let count): return try childrenText(first, count)
+        case .runnerLost: return "the runner died"
+        case .machineRestarted: return "the machine restarted"
+        case .abandoned(let user): return "given up by \(user), its processes may be alive"
+        case .finishedBy(let user, let message): return "declared failed by \(user)" + note(message)
+        case .reported(let status): return "it reported status \(status)"
+        }
+    }
+
+    private func note(_ text: String?) -> String {
+        guard let text, !text.isEmpty else { return "" }
+        return ": \(text)"
+    }
+
+    /// `12 (build)`, or `12` for one without a name.
+    private func label(_ id: OperationID) throws(StoreError) -> String {
+        guard let name = try other(id).name else { return "\(id.rawValue)" }
+        return "\(id.rawValue) (\(name))"
+    }
+
+    private func verb(_ outcome: Outcome) -> String {
+        switch outcome {
+        case .succeeded: "succeeded"
+        case .failed: "failed"
+        case .timedOut: "timed out"
+        case .cancelled: "was cancelled"
+        case .skipped: "was skipped"
+        case .interrupted: "was interrupted"
+        }
+    }
+
+    private func conditionText(_ index: Int32, _ detail: String) throws(StoreError) -> String {
+        let asked = try condition(index).map { " (\($0))" } ?? ""
+        return "condition \(index + 1)\(asked) is false" + note(detail)
+    }
+
+    private func childrenText(_ first: OperationID, _ count: Int32) throws(StoreError) -> String {
+        let ended = verb(try other(first).outcome ?? .failed)
+        let more = count > 1 ? " and \(count - 1) more did not succeed" : ""
+        return "child \(try label(first)) \(ended)\(more)"
+    }
+
+    private func errorText(_ errno: Int32) -> String {
+        guard let words = unsafe strerror(errno) else { return "error \(errno)" }
+        let text = unsafe String(cString: words)
+        // "No such file" reads as a sentence in the middle of one, "I/O error" does not.
+        guard let first = text.first, let second = text.dropFirst().first, second.isLowercase else { return text }
+        return first.lowercased() + text.dropFirst()
+    }
+
+    private func signalName(_ signal: Int32) -> String {
+        guard signalNames.indices.contains(Int(signal) - 1) else { return "signal \(signal)" }
+        return "SIG" + signalNames[Int(signal) - 1]
+    }
+}
+
+/// Of Linux, from 1 on (glibc's own table is not in the module).
+private let signalNames = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
+    "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO",
+    "PWR", "SYS",
+]
+
+/// `250ms`, `30s`, `1m30s`, `1h`: as durations are written in a graph file.
+func durationText(_ nanoseconds: Int64) -> String {
+    let milliseconds = nanoseconds / 1_000_000
+    let units: [(Int64, String)] = [(3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")]
+    var rest = milliseconds
+    var text = ""
+    for (size, unit) in units where rest >= size {
+        text += "\(rest / size)\(unit)"
+        rest %= size
+    }
+    return text.isEmpty ? "0s" : text
+}

@@ -1,0 +1,136 @@
+/// The statements of a turn, prepared once. Preparing them also proves that the tables are there.
+struct CommitStatements {
+    let begin, commit: Statement
+    let insertSubmission, insertOperation, insertEdge, insertText, findText: Statement
+    let insertPolicy, insertCategorySet, insertCategoryUse, insertRunner: Statement
+    let becameReady, becamePending, retrying, finished, reopened, hold, freeze: Statement
+    let setPriority, setQueue, setPolicy, setCategories: Statement
+    let started, startedGroup, insertAttempt, launched, exited, attemptEnded, told, timeoutMoved: Statement
+    let insertEnding, deleteEnding, deleteEdge: Statement
+    let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon: Statement
+    let oweObserver, observed, insertEvent: Statement
+    let nameAndOutcome, conditionOf: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
+        begin = try make("BEGIN IMMEDIATE")
+        commit = try make("COMMIT")
+
+        insertSubmission = try make(
+            """
+            INSERT INTO submission (first, count, graph, isNew, name, key, uid, gid, user, producer, at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            """)
+        insertOperation = try make(
+            """
+            INSERT INTO operation (
+                id, state, flags, priority, queue, categories, policy, parent, readyAt, name, command, details,
+                environment)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            """)
+        insertEdge = try make(
+            "INSERT OR IGNORE INTO edge (operation, dependency, \"when\", crossing) VALUES (?1, ?2, ?3, ?4)")
+        insertText = try make("INSERT INTO text (id, hash, body) VALUES (?1, ?2, ?3)")
+        findText = try make("SELECT id FROM text WHERE hash = ?1 AND body = ?2")
+        insertPolicy = try make(PolicyRow.insert)
+        insertCategorySet = try make("INSERT INTO categorySet (id) VALUES (?1)")
+        insertCategoryUse = try make(
+            "INSERT INTO categoryUse (categorySet, place, name, mode, units) VALUES (?1, ?2, ?3, ?4, ?5)")
+        insertRunner = try make("INSERT INTO runner (id, name, boot) VALUES (?1, ?2, ?3)")
+
+        becameReady = try make("UPDATE operation SET state = 1, readyAt = ?2 WHERE id = ?1")
+        becamePending = try make("UPDATE operation SET state = 0 WHERE id = ?1")
+        retrying = try make("UPDATE operation SET state = 1, notBefore = ?2, frozen = 0 WHERE id = ?1")
+        finished = try make(
+            """
+            UPDATE operation SET state = 3, outcome = ?2, cause = ?3, root = ?4, finishedAt = ?5, frozen = 0
+            WHERE id = ?1
+            """)
+        reopened = try make(
+            """
+            UPDATE operation SET
+                run = ?2, state = ?3, readyAt = ?4, attemptsBefore = attempt, outcome = NULL, cause = NULL,
+                root = NULL, finishedAt = NULL, notBefore = NULL, startedAt = NULL
+            WHERE id = ?1
+            """)
+        hold = try make("UPDATE operation SET flags = (flags & ~4) | ?2 WHERE id = ?1")
+        freeze = try make("UPDATE operation SET frozen = ?2 WHERE id = ?1")
+        setPriority = try make("UPDATE operation SET priority = ?2 WHERE id = ?1")
+        setQueue = try make("UPDATE operation SET queue = ?2 WHERE id = ?1")
+        setPolicy = try make("UPDATE operation SET policy = ?2 WHERE id = ?1")
+        setCategories = try make("UPDATE operation SET categories = ?2 WHERE id = ?1")
+
+        started = try make("UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4 WHERE id = ?1")
+        startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
+        insertAttempt = try make(
+            """
+            INSERT INTO attempt (operation, number, run, runner, slot, startedMonotonic, startedAt)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """)
+        launched = try make(
+            """
+            UPDATE attempt SET pid = ?3, startTicks = ?4, launchedMonotonic = ?5, launchedAt = ?6
+            WHERE operation = ?1 AND number = ?2
+            """)
+        exited = try make(
+            """
+            UPDATE attempt SET
+                exitCode = ?3, signal = ?4, outOfMemory = ?5, exitedMonotonic = ?6, exitedAt = ?7,
+                userMicroseconds = ?8, systemMicroseconds = ?9, maxResidentBytes = ?10
+            WHERE operation = ?1 AND number = ?2
+            """)
+        attemptEnded = try make(
+            """
+            UPDATE attempt SET
+                outcome = ?3, cause = ?4, finishedAt = ?5, causeKind = ?6, causeNumber = ?7, causeOther = ?8,
+                causeText = ?9, causeNote = ?10
+            WHERE operation = ?1 AND number = ?2
+            """)
+        told = try make(
+            """
+            UPDATE attempt SET
+                progressDone = ifnull(?3, progressDone), progressTotal = ifnull(?4, progressTotal),
+                status = ifnull(?5, status), result = ifnull(?6, result)
+            WHERE operation = ?1 AND number = ?2
+            """)
+        timeoutMoved = try make("UPDATE attempt SET timeout = ?3 WHERE operation = ?1 AND number = ?2")
+
+        insertEnding = try make(
+            """
+            INSERT OR REPLACE INTO ending (operation, outcome, "by", reason, \(CauseRow.columns))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            """)
+        deleteEnding = try make("DELETE FROM ending WHERE operation = ?1")
+        deleteEdge = try make("DELETE FROM edge WHERE operation = ?1 AND dependency = ?2")
+
+        putQueue = try make(
+            """
+            INSERT INTO queue (name, "limit", aging, suspended) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (name) DO UPDATE SET
+                "limit" = excluded."limit", aging = excluded.aging, suspended = excluded.suspended, removed = 0
+            RETURNING id
+            """)
+        removeQueue = try make("UPDATE queue SET removed = 1 WHERE name = ?1")
+        putCategory = try make("INSERT OR REPLACE INTO category (name, capacity) VALUES (?1, ?2)")
+        suspendGraph = try make("INSERT OR IGNORE INTO suspendedGraph (graph) VALUES (?1)")
+        resumeGraph = try make("DELETE FROM suspendedGraph WHERE graph = ?1")
+        suspendDaemon = try make("UPDATE meta SET suspended = ?1")
+
+        oweObserver = try make("INSERT OR IGNORE INTO owedObserver (operation, run) VALUES (?1, ?2)")
+        observed = try make("DELETE FROM owedObserver WHERE operation = ?1 AND run = ?2")
+        insertEvent = try make(
+            """
+            INSERT INTO event (seq, at, kind, operation, graph, old, new, outcome, product, detail)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            """)
+
+        nameAndOutcome = try make("SELECT name, outcome FROM operation WHERE id = ?1")
+        conditionOf = try make(
+            """
+            SELECT part.key, part.value FROM operation, text,
+                json_each(text.body, '$.conditions[' || ?2 || ']') AS part
+            WHERE operation.id = ?1 AND text.id = operation.details
+                AND part.key NOT IN ('otherwise', 'every', 'provide', 'silent', 'timeout')
+            """)
+    }
+}

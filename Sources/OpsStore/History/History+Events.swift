@@ -1,0 +1,38 @@
+public import OpsCore
+
+extension History {
+    /// What came after the event `sequence`, oldest first, at most `limit` of them. Fewer than that: there is no more.
+    public func events(after sequence: Int64, limit: Int) throws(StoreError) -> [Report] {
+        let rows = try statement(
+            """
+            SELECT seq, at, kind, operation, graph, old, new, outcome, product, detail FROM event
+            WHERE seq > ?1 ORDER BY seq LIMIT ?2
+            """)
+        rows.bind(1, sequence)
+        rows.bind(2, limit)
+        var reports: [Report] = []
+        while try rows.step() {
+            guard let kind = Report.Kind(stored: rows.int(2)) else {
+                throw StoreError(.corrupt, "event \(rows.int(0)) is of no kind there is", file: database.path)
+            }
+            reports.append(
+                Report(
+                    sequence: rows.int(0), kind: kind, operation: rows.optionalInt(3).map { OperationID($0) },
+                    graph: rows.optionalInt(4).map { GraphID($0) },
+                    old: rows.optionalInt(5).flatMap { OperationState(stored: $0) },
+                    new: rows.optionalInt(6).flatMap { OperationState(stored: $0) },
+                    product: rows.optionalInt(8).map { OperationID($0) },
+                    outcome: Outcome(stored: rows.optionalInt(7)), at: rows.int(1),
+                    detail: rows.optionalText(9)))
+        }
+        return reports
+    }
+
+    /// The oldest and the newest event there are: nil when all were pruned.
+    public func eventBounds() throws(StoreError) -> ClosedRange<Int64>? {
+        let rows = try statement("SELECT min(seq), max(seq) FROM event")
+        defer { rows.reset() }
+        guard try rows.step(), let first = rows.optionalInt(0), let last = rows.optionalInt(1) else { return nil }
+        return first...last
+    }
+}

@@ -1,0 +1,24 @@
+/// The read side: a read-only connection of its own, for what people ask about the past and the present.
+///
+/// It sees what was committed before each of its queries and holds no transaction between them. It belongs to the
+/// thread that opened it; another thread opens another one.
+public final class History {
+    let database: Database
+
+    public static func open(path: String) throws(StoreError) -> History { try History(path) }
+
+    private init(_ path: String) throws(StoreError) {
+        database = try Database(path, .readOnly)
+        try database.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192; PRAGMA query_only = 1")
+    }
+
+    private var kept: [String: Statement] = [:]
+
+    /// The statement for a text, prepared at its first use.
+    func statement(_ sql: String) throws(StoreError) -> Statement {
+        if let known = kept[sql] { return known }
+        let made = try database.prepare(sql)
+        kept[sql] = made
+        return made
+    }
+}

@@ -1,0 +1,117 @@
+internal import OpsCore
+
+/// Which row stands for a value that many operations share. A memory of the tables, dropped when a commit fails.
+struct Interned {
+    var queues: [String: Int64] = [:]
+    var policies: [Policy: Int64] = [:]
+    var categorySets: [[CategoryUse]: Int64] = [:]
+    var runners: [String: Int64] = [:]
+    /// The words of the latest cause in this transaction.
+    var latestWords: (cause: Cause, text: String)?
+    var nextText: Int64 = 1
+    var nextPolicy: Int64 = 1
+    var nextCategorySet: Int64 = 1
+    var nextRunner: Int64 = 1
+    /// Beyond so many, equal values are stored again rather than remembered.
+    static let capacity = 4096
+
+    /// Forgets what it knows and asks the tables.
+    mutating func reload(from database: Database) throws(StoreError) {
+        self = Interned()
+        let rows = try database.prepare("SELECT name, id FROM queue")
+        while try rows.step() { queues[rows.text(0)] = rows.int(1) }
+        nextText = try database.integer("SELECT max(id) FROM text") + 1
+        nextPolicy = try database.integer("SELECT max(id) FROM policy") + 1
+        nextCategorySet = try database.integer("SELECT max(id) FROM categorySet") + 1
+        nextRunner = try database.integer("SELECT max(id) FROM runner") + 1
+    }
+}
+
+extension Store {
+    func row(of policy: Policy) throws(StoreError) -> Int64 {
+        if let known = interned.policies[policy] { return known }
+        let id = interned.nextPolicy
+        PolicyRow.bind(policy, id: id, to: statements.insertPolicy)
+        try statements.insertPolicy.run()
+        interned.nextPolicy += 1
+        if interned.policies.count >= Interned.capacity { interned.policies.removeAll() }
+        interned.policies[policy] = id
+        return id
+    }
+
+    /// Nil for the empty set.
+    func row(of uses: [CategoryUse]) throws(StoreError) -> Int64? {
+        if uses.isEmpty { return nil }
+        if let known = interned.categorySets[uses] { return known }
+        let id = interned.nextCategorySet
+        statements.insertCategorySet.bind(1, id)
+        try statements.insertCategorySet.run()
+        for (place, use) in uses.enumerated() {
+            let statement = statements.insertCategoryUse
+            statement.bind(1, id)
+            statement.bind(2, place)
+            statement.bind(3, use.name)
+            statement.bind(4, use.mode.stored)
+            statement.bind(5, use.units)
+            try statement.run()
+        }
+        interned.nextCategorySet += 1
+        if interned.categorySets.count >= Interned.capacity { interned.categorySets.removeAll() }
+        interned.categorySets[uses] = id
+        return id
+    }
+
+    func row(ofRunner name: String) throws(StoreError) -> Int64 {
+        if let known = interned.runners[name] { return known }
+        let id = interned.nextRunner
+        statements.insertRunner.bind(1, id)
+        statements.insertRunner.bind(2, name)
+        statements.insertRunner.bind(3, boot)
+        try statements.insertRunner.run()
+        interned.nextRunner += 1
+        interned.runners[name] = id
+        return id
+    }
+
+    func row(ofQueue name: String) throws(StoreError) -> Int64 {
+        guard let id = interned.queues[name] else {
+            throw StoreError(.other, "no queue \(name) is stored", file: path)
+        }
+        return id
+    }
+
+    /// A new text that nothing else is compared with.
+    func insert(text: String) throws(StoreError) -> Int64 { try insert(text, hash: nil) }
+
+    /// A text that later submissions are likely to repeat: the row that already holds it, or a new one.
+    func row(ofShared text: String) throws(StoreError) -> Int64 {
+        let hash = TextHash.of(text)
+        statements.findText.bind(1, hash)
+        statements.findText.bind(2, text)
+        if try statements.findText.step() {
+            let id = statements.findText.int(0)
+            statements.findText.reset()
+            return id
+        }
+        return try insert(text, hash: hash)
+    }
+
+    private func insert(_ text: String, hash: Int64?) throws(StoreError) -> Int64 {
+        let id = interned.nextText
+        statements.insertText.bind(1, id)
+        statements.insertText.bind(2, hash)
+        statements.insertText.bind(3, text)
+        try statements.insertText.run()
+        interned.nextText += 1
+        return id
+    }
+}
+
+/// FNV-1a, 64 bits: the same in every process, and only ever a hint (the text itself is compared).
+enum TextHash {
+    static func of(_ text: String) -> Int64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        return Int64(bitPattern: hash)
+    }
+}

@@ -1,0 +1,11 @@
+/// One step of the schema, from the version before to `version`.
+struct Migration {
+    let version: Int64
+    let sql: String
+
+    /// In order; append only.
+    static let all = [v001]
+    static var newest: Int64 { all.last?.version ?? 0 }
+    /// "opsd" in ASCII: tells our files from other SQLite databases.
+    static let applicationID: Int64 = 0x6f70_7364
+}

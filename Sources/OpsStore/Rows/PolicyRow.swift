@@ -1,0 +1,106 @@
+internal import OpsCore
+
+/// A `Policy` as the row of table `policy`.
+enum PolicyRow {
+    static let insert = """
+        INSERT INTO policy (
+            id, timeout, grace, deadline, notBefore, retryLimit, retryBackoff, retryFactor, retryMax, retryJitter,
+            retryOn, retryExitCodes, successCodes, completion, leftovers, conditions, childLimit, observers)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+        """
+    static let select = "SELECT * FROM policy WHERE id = ?1"
+
+    static func bind(_ policy: Policy, id: Int64, to statement: Statement) {
+        statement.bind(1, id)
+        statement.bind(2, policy.timeout)
+        statement.bind(3, policy.grace)
+        statement.bind(4, policy.deadline)
+        statement.bind(5, policy.notBefore)
+        statement.bind(6, policy.retry.map { Int64($0.limit) })
+        statement.bind(7, policy.retry?.backoff)
+        statement.bind(8, policy.retry?.factor)
+        statement.bind(9, policy.retry?.max)
+        statement.bind(10, policy.retry?.jitter)
+        statement.bind(11, policy.retry.map(causes))
+        statement.bind(12, policy.retry.map { list($0.exitCodes) })
+        statement.bind(13, list(policy.successCodes))
+        statement.bind(14, policy.completion == .notify)
+        statement.bind(15, leftovers.firstIndex(of: policy.leftovers) ?? 0)
+        statement.bind(16, policy.conditions.map(text).joined(separator: ","))
+        statement.bind(17, policy.childLimit.map(Int64.init))
+        statement.bind(18, observers(policy.observers))
+    }
+
+    static func read(_ statement: Statement) -> Policy {
+        var policy = Policy()
+        policy.timeout = statement.optionalInt(1)
+        policy.grace = statement.int(2)
+        policy.deadline = statement.optionalInt(3)
+        policy.notBefore = statement.optionalInt(4)
+        if let limit = statement.optionalInt32(5) {
+            let on = statement.int(10)
+            policy.retry = RetryPolicy(
+                limit: limit, backoff: statement.int(6), factor: statement.int(7), max: statement.int(8),
+                jitter: statement.int(9), onFailed: on & 1 != 0, onTimedOut: on & 2 != 0, onInterrupted: on & 4 != 0,
+                exitCodes: integers(statement.text(11)))
+        }
+        policy.successCodes = integers(statement.text(12))
+        policy.completion = statement.bool(13) ? .notify : .exit
+        let place = Int(statement.int(14))
+        policy.leftovers = leftovers.indices.contains(place) ? leftovers[place] : .kill
+        policy.conditions = statement.text(15).split(separator: ",").map(condition)
+        policy.childLimit = statement.optionalInt32(16)
+        policy.observers = observers(stored: statement.int(17))
+        return policy
+    }
+
+    private static let leftovers: [Policy.Leftovers] = [.kill, .wait, .leave]
+
+    private static func causes(_ retry: RetryPolicy) -> Int64 {
+        (retry.onFailed ? 1 : 0) | (retry.onTimedOut ? 2 : 0) | (retry.onInterrupted ? 4 : 0)
+    }
+
+    private static func list(_ codes: [Int32]) -> String {
+        codes.map { String($0) }.joined(separator: ",")
+    }
+
+    private static func integers(_ list: String) -> [Int32] {
+        list.split(separator: ",").compactMap { Int32($0) }
+    }
+
+    /// `wait:5000000000`: what a false answer means, and how long an answer stands.
+    private static func text(_ condition: ConditionPolicy) -> String {
+        let word =
+            switch condition.otherwise {
+            case .fail: "fail"
+            case .skip: "skip"
+            case .wait: "wait"
+            }
+        return "\(word):\(condition.every)"
+    }
+
+    private static func condition(_ text: Substring) -> ConditionPolicy {
+        let parts = text.split(separator: ":")
+        var condition = ConditionPolicy()
+        switch parts.first {
+        case "skip": condition.otherwise = .skip
+        case "wait": condition.otherwise = .wait
+        default: condition.otherwise = .fail
+        }
+        if let every = parts.last.flatMap({ Int64($0) }) { condition.every = every }
+        return condition
+    }
+
+    private static func observers(_ observers: Observers) -> Int64 {
+        (observers.contains(.start) ? 1 : 0) | (observers.contains(.produce) ? 2 : 0)
+            | (observers.contains(.finish) ? 4 : 0)
+    }
+
+    private static func observers(stored: Int64) -> Observers {
+        var observers: Observers = []
+        if stored & 1 != 0 { observers.insert(.start) }
+        if stored & 2 != 0 { observers.insert(.produce) }
+        if stored & 4 != 0 { observers.insert(.finish) }
+        return observers
+    }
+}

@@ -1,0 +1,93 @@
+internal import OpsCore
+
+/// Reads what executing operations left on the disk.
+struct RunningRows {
+    private let attempts: Statement
+    private let endings: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        attempts = try database.prepare(
+            """
+            SELECT a.slot, r.name, r.boot, a.startedMonotonic, a.startedAt, a.pid, a.startTicks, a.launchedMonotonic,
+                a.launchedAt, a.exitCode, a.signal, a.outOfMemory, a.exitedMonotonic, a.exitedAt, a.userMicroseconds,
+                a.systemMicroseconds, a.maxResidentBytes, a.timeout, a.outcome, a.causeKind, a.causeNumber,
+                a.causeOther, a.causeText, a.causeNote
+            FROM attempt a JOIN runner r ON r.id = a.runner WHERE a.operation = ?1 AND a.number = ?2
+            """)
+        endings = try database.prepare("SELECT outcome, \(CauseRow.columns) FROM ending WHERE operation = ?1")
+    }
+
+    /// Nil for a group that nobody has decided to end: it has no attempt.
+    func running(_ row: Snapshot.Row) throws(StoreError) -> Snapshot.Running? {
+        let ending = try ending(row.id)
+        if row.flags.contains(.group) {
+            guard let ending else { return nil }
+            return Snapshot.Running(
+                attempt: AttemptID(row.id, 0), slot: -1, runner: "", boot: "",
+                startedAt: Moment(monotonic: 0, wall: 0), ending: ending)
+        }
+        attempts.bind(1, row.id.rawValue)
+        attempts.bind(2, row.attempt)
+        guard try attempts.step() else { return nil }
+        defer { attempts.reset() }
+        var running = Snapshot.Running(
+            attempt: AttemptID(row.id, row.attempt), slot: attempts.int32(0), runner: attempts.text(1),
+            boot: attempts.text(2), startedAt: Moment(monotonic: attempts.int(3), wall: attempts.int(4)),
+            process: process, exit: exit, ending: ending, timeoutRemaining: attempts.optionalInt(17))
+        if let outcome = Outcome(stored: attempts.optionalInt(18)) {
+            // Only children are outstanding. A cancel that came since outweighs how the attempt ended.
+            running.isOver = true
+            if ending == nil, let cause = CauseRow.read(attempts, from: 19).cause { running.ending = (outcome, cause) }
+        }
+        return running
+    }
+
+    private var process: Process? {
+        guard let pid = attempts.optionalInt32(5) else { return nil }
+        return Process(
+            pid: pid, startTicks: UInt64(bitPattern: attempts.int(6)),
+            at: Moment(monotonic: attempts.int(7), wall: attempts.int(8)))
+    }
+
+    private var exit: Exit? {
+        guard !attempts.isNull(13) else { return nil }
+        let status: Exit.Status = attempts.isNull(10) ? .code(attempts.int32(9)) : .signal(attempts.int32(10))
+        return Exit(
+            status: status, outOfMemory: attempts.bool(11),
+            usage: Usage(
+                userMicroseconds: attempts.int(14), systemMicroseconds: attempts.int(15),
+                maxResidentBytes: attempts.int(16)),
+            at: Moment(monotonic: attempts.int(12), wall: attempts.int(13)))
+    }
+
+    private func ending(_ id: OperationID) throws(StoreError) -> (Outcome, Cause)? {
+        endings.bind(1, id.rawValue)
+        guard try endings.step() else { return nil }
+        defer { endings.reset() }
+        guard let outcome = Outcome(stored: endings.optionalInt(0)), let cause = CauseRow.read(endings, from: 1).cause
+        else { return nil }
+        return (outcome, cause)
+    }
+}
+
+/// Counts the children of one operation that ended without success.
+struct EndedChildrenRows {
+    private let children: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        // With min() alone in it, SQLite takes the bare `id` from the row that has the minimum.
+        children = try database.prepare(
+            """
+            SELECT count(*), id, min(finishedAt) FROM operation INDEXED BY operationByParent
+            WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0
+            """)
+    }
+
+    func ended(below parent: OperationID) throws(StoreError) -> Snapshot.EndedChildren? {
+        children.bind(1, parent.rawValue)
+        defer { children.reset() }
+        guard try children.step(), children.int(0) > 0 else { return nil }
+        return Snapshot.EndedChildren(
+            parent: parent, unsuccessful: children.int32(0), firstUnsuccessful: OperationID(children.int(1)))
+    }
+}

@@ -1,0 +1,85 @@
+internal import CSQLite
+
+/// One connection to one file. It belongs to the thread that made it and is deliberately not `Sendable`.
+@safe
+final class Database {
+    enum Access {
+        case readOnly, readWrite
+        /// Reads and writes; makes the file when there is none.
+        case create
+    }
+    let handle: OpaquePointer
+    let path: String
+
+    init(_ path: String, _ access: Access) throws(StoreError) {
+        let mode =
+            switch access {
+            case .readOnly: SQLITE_OPEN_READONLY
+            case .readWrite: SQLITE_OPEN_READWRITE
+            case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            }
+        var opened: OpaquePointer?
+        let code = unsafe sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard code == SQLITE_OK, let made = unsafe opened else {
+            // Even a failed open leaves a handle to close.
+            unsafe sqlite3_close_v2(opened)
+            throw StoreError(ResultCode.kind(code), ResultCode.text(code), file: path)
+        }
+        unsafe handle = made
+        self.path = path
+        unsafe sqlite3_busy_timeout(handle, 2000)
+    }
+
+    // v2: the connection ends with the last of its statements, in whatever order they go.
+    deinit { unsafe sqlite3_close_v2(handle) }
+
+    /// Runs statements without parameters and drops their rows.
+    func execute(_ sql: String) throws(StoreError) {
+        let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+        if code != SQLITE_OK { throw error(code, doing: sql) }
+    }
+
+    func prepare(_ sql: String) throws(StoreError) -> Statement { try Statement(sql, self) }
+
+    /// The first column of the first row, for pragmas and counts; 0 when there is none.
+    func integer(_ sql: String) throws(StoreError) -> Int64 {
+        let statement = try prepare(sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.int(0) : 0
+    }
+
+    /// Everything `body` writes, or nothing.
+    func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        try execute("BEGIN IMMEDIATE")
+        do {
+            try body()
+            try execute("COMMIT")
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    /// Leaves no transaction open, whatever failed; SQLite has ended some of them by itself.
+    func rollBack() {
+        guard unsafe sqlite3_get_autocommit(handle) == 0 else { return }
+        // A rollback only forgets; it reports the error that made it necessary, which the caller already has.
+        unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    }
+
+    /// Whether closing the last connection moves the write-ahead log into the file and removes it.
+    func setCheckpointOnClose(_ isOn: Bool) {
+        unsafe opsd_sqlite3_set_option(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
+    }
+
+    /// Rows changed by the latest statement.
+    var changes: Int { unsafe Int(sqlite3_changes64(handle)) }
+
+    func error(_ code: Int32, doing sql: String) -> StoreError {
+        let said = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
+        let message = said.isEmpty || said == "not an error" ? ResultCode.text(code) : "\(said) (SQLite \(code))"
+        let kind = ResultCode.kind(code)
+        // The statement itself helps nobody whose disk is full.
+        return StoreError(kind, kind == .other ? "\(message) in: \(sql)" : message, file: path)
+    }
+}

@@ -1,0 +1,22 @@
+internal import CSQLite
+
+/// Translates SQLite's result codes into ours; the only place that knows them.
+enum ResultCode {
+    static func kind(_ code: Int32) -> StoreError.Kind {
+        switch code & 0xff {
+        case SQLITE_FULL: .full
+        case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOLFS: .ioError
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly
+        case SQLITE_CORRUPT: .corrupt
+        case SQLITE_NOTADB: .notADatabase
+        case SQLITE_BUSY, SQLITE_LOCKED: .busy
+        default: .other
+        }
+    }
+
+    /// SQLite's words for a code, with its number: extended codes have no words of their own.
+    static func text(_ code: Int32) -> String {
+        guard let words = unsafe sqlite3_errstr(code) else { return "SQLite error \(code)" }
+        return unsafe "\(String(cString: words)) (SQLite \(code))"
+    }
+}

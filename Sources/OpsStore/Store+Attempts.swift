@@ -1,0 +1,159 @@
+internal import OpsCore
+
+/// What the life of one operation leaves in its rows.
+extension Store {
+    func start(
+        _ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ runner: String, _ at: Moment
+    ) throws(StoreError) {
+        // A group has no process, so no attempt.
+        if attempt.number == 0 { return try update(statements.startedGroup, attempt.operation, Int64(run), at.wall) }
+        try update(statements.started, attempt.operation, Int64(attempt.number), Int64(run), at.wall)
+        let statement = statements.insertAttempt
+        statement.bind(1, attempt.operation.rawValue)
+        statement.bind(2, attempt.number)
+        statement.bind(3, run)
+        statement.bind(4, try row(ofRunner: runner))
+        statement.bind(5, slot)
+        statement.bind(6, at.monotonic)
+        statement.bind(7, at.wall)
+        try statement.run()
+    }
+
+    func launched(_ attempt: AttemptID, _ process: Process) throws(StoreError) {
+        try update(
+            statements.launched, attempt.operation, Int64(attempt.number), Int64(process.pid),
+            Int64(bitPattern: process.startTicks), process.at.monotonic, process.at.wall)
+    }
+
+    func exited(_ attempt: AttemptID, _ exit: Exit) throws(StoreError) {
+        let statement = statements.exited
+        statement.bind(1, attempt.operation.rawValue)
+        statement.bind(2, attempt.number)
+        switch exit.status {
+        case .code(let code):
+            statement.bind(3, code)
+            statement.bindNull(4)
+        case .signal(let signal):
+            statement.bindNull(3)
+            statement.bind(4, signal)
+        }
+        statement.bind(5, exit.outOfMemory)
+        statement.bind(6, exit.at.monotonic)
+        statement.bind(7, exit.at.wall)
+        statement.bind(8, exit.usage.userMicroseconds)
+        statement.bind(9, exit.usage.systemMicroseconds)
+        statement.bind(10, exit.usage.maxResidentBytes)
+        try statement.run()
+    }
+
+    func ended(_ attempt: AttemptID, _ outcome: Outcome, _ cause: Cause, _ at: Int64) throws(StoreError) {
+        let statement = statements.attemptEnded
+        statement.bind(1, attempt.operation.rawValue)
+        statement.bind(2, attempt.number)
+        statement.bind(3, outcome.stored)
+        statement.bind(4, outcome == .succeeded ? nil : try words(cause, of: attempt.operation))
+        statement.bind(5, at)
+        CauseRow(cause).bind(to: statement, from: 6)
+        try statement.run()
+    }
+
+    func finish(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
+        try update(statements.deleteEnding, id)
+        let statement = statements.finished
+        statement.bind(1, id.rawValue)
+        statement.bind(2, outcome.stored)
+        if let cause { statement.bind(3, try words(cause, of: id)) } else { statement.bindNull(3) }
+        statement.bind(4, cause?.root?.rawValue)
+        statement.bind(5, at)
+        try statement.run()
+    }
+
+    func reopen(_ id: OperationID, _ run: Int32, _ state: OperationState, at: Int64) throws(StoreError) {
+        let statement = statements.reopened
+        statement.bind(1, id.rawValue)
+        statement.bind(2, run)
+        statement.bind(3, state.stored)
+        if state == .ready { statement.bind(4, at) } else { statement.bindNull(4) }
+        try statement.run()
+    }
+
+    func cancelling(
+        _ id: OperationID, _ user: String, _ reason: String?, _ outcome: Outcome, _ cause: Cause
+    ) throws(StoreError) {
+        let statement = statements.insertEnding
+        statement.bind(1, id.rawValue)
+        statement.bind(2, outcome.stored)
+        statement.bind(3, user)
+        statement.bind(4, reason)
+        CauseRow(cause).bind(to: statement, from: 5)
+        try statement.run()
+    }
+
+    func told(_ attempt: AttemptID, _ notice: Notice) throws(StoreError) {
+        let statement = statements.told
+        statement.bind(1, attempt.operation.rawValue)
+        statement.bind(2, attempt.number)
+        statement.bind(3, notice.progressDone)
+        statement.bind(4, notice.progressTotal)
+        statement.bind(5, notice.status)
+        statement.bind(6, notice.result)
+        try statement.run()
+    }
+
+    func apply(_ edit: Edit, to id: OperationID) throws(StoreError) {
+        if let priority = edit.priority { try update(statements.setPriority, id, Int64(priority)) }
+        if let queue = edit.queue { try update(statements.setQueue, id, try row(ofQueue: queue)) }
+        if let policy = edit.policy { try update(statements.setPolicy, id, try row(of: policy)) }
+        if let categories = edit.categories {
+            statements.setCategories.bind(1, id.rawValue)
+            statements.setCategories.bind(2, try row(of: categories))
+            try statements.setCategories.run()
+        }
+    }
+
+    /// The cause as people read it, with the names of others as they are in this transaction.
+    private func words(_ cause: Cause, of id: OperationID) throws(StoreError) -> String {
+        // A large selection is cancelled with one cause, a large graph is skipped because of one root.
+        if let latest = interned.latestWords, latest.cause == cause, !cause.isAboutItself { return latest.text }
+        let words = CauseText(
+            other: { (other) throws(StoreError) in try self.other(other) },
+            condition: { (index) throws(StoreError) in try self.condition(index, of: id) })
+        let text = try words.text(cause)
+        interned.latestWords = (cause, text)
+        return text
+    }
+
+    private func other(_ id: OperationID) throws(StoreError) -> CauseText.Other {
+        let statement = statements.nameAndOutcome
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return CauseText.Other() }
+        defer { statement.reset() }
+        return CauseText.Other(
+            name: statement.optionalText(0), outcome: Outcome(stored: statement.optionalInt(1)))
+    }
+
+    /// What one of an operation's conditions asks: `pathExists /x`.
+    private func condition(_ index: Int32, of id: OperationID) throws(StoreError) -> String? {
+        let statement = statements.conditionOf
+        statement.bind(1, id.rawValue)
+        statement.bind(2, index)
+        guard try statement.step() else { return nil }
+        defer { statement.reset() }
+        return "\(statement.text(0)) \(statement.text(1))"
+    }
+}
+
+extension Cause {
+    /// The operation that a cascade of skips came from.
+    var root: OperationID? {
+        switch self {
+        case .dependency(let root, _), .neverStarted(let root): root
+        default: nil
+        }
+    }
+
+    /// Its words depend on the operation that has it.
+    var isAboutItself: Bool {
+        if case .conditionFalse = self { true } else { false }
+    }
+}

@@ -1,0 +1,150 @@
+public import OpsCore
+
+extension Store {
+    /// Stores a turn in one transaction. On the disk when it returns; when it throws, nothing of it has happened.
+    public func commit(_ transition: Transition, submissions: [SubmissionTexts] = []) throws(StoreError) {
+        if transition.changes.isEmpty && transition.reports.isEmpty { return }
+        if needsRecovery { try recover() }
+        do {
+            try statements.begin.run()
+            var submittedAt = SubmissionInstants(transition.reports)
+            for change in transition.changes { try apply(change, submissions, &submittedAt) }
+            for report in transition.reports { try insert(report) }
+            try statements.commit.run()
+        } catch {
+            database.rollBack()
+            // It may name rows that were just rolled back; `recover` fills it again.
+            interned = Interned()
+            needsRecovery = true
+            throw error
+        }
+    }
+
+    private func apply(
+        _ change: Change, _ submissions: [SubmissionTexts], _ submittedAt: inout SubmissionInstants
+    ) throws(StoreError) {
+        switch change {
+        case .submitted(let number, let graph, let isNew, let first, let states, let parent, let producer):
+            precondition(submissions.indices.contains(number), "a submission was committed without its texts")
+            let place = SubmissionPlace(
+                graph: graph, isNew: isNew, first: first, parent: parent, producer: producer,
+                at: submittedAt.next(first))
+            try insert(submissions[number], states, at: place)
+        case .becameReady(let id, let at):
+            try update(statements.becameReady, id, at)
+        case .becamePending(let id):
+            try update(statements.becamePending, id)
+        case .started(let id, let attempt, let run, let slot, let runner, let at):
+            try start(AttemptID(id, attempt), run, slot, runner, at)
+        case .launched(let attempt, let process):
+            try launched(attempt, process)
+        case .exited(let attempt, let exit):
+            try exited(attempt, exit)
+        case .attemptEnded(let attempt, let outcome, let cause, let at):
+            try ended(attempt, outcome, cause, at)
+        case .retrying(let id, let notBefore):
+            try update(statements.deleteEnding, id)
+            try update(statements.retrying, id, notBefore)
+        case .finished(let id, let outcome, let cause, let at):
+            try finish(id, outcome, cause, at)
+        case .reopened(let id, let run, let state):
+            try reopen(id, run, state, at: submittedAt.turn)
+        case .cancelling(let id, let user, let reason, let outcome, let cause):
+            try cancelling(id, user, reason, outcome, cause)
+        case .held(let id, let isHeld):
+            try update(statements.hold, id, isHeld ? Draft.Flags.held.stored : 0)
+        case .frozen(let id, let isFrozen):
+            try update(statements.freeze, id, isFrozen ? 1 : 0)
+        case .edited(let id, let edit):
+            try apply(edit, to: id)
+        case .told(let attempt, let notice):
+            try told(attempt, notice)
+        case .timeoutMoved(let attempt, let remaining):
+            try update(statements.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
+        case .edgeAdded(let id, let on, let when):
+            // It may cross submissions; only what was submitted together is known not to.
+            try insertEdge(id, on, when, crossing: true)
+        case .edgeRemoved(let id, let on):
+            try update(statements.deleteEdge, id, on.rawValue)
+        case .observerOwed(let id, let run):
+            try update(statements.oweObserver, id, Int64(run))
+        case .observed(let id, let run):
+            try update(statements.observed, id, Int64(run))
+        case .queueSet, .queueRemoved, .categorySet, .graphSuspended, .daemonSuspended:
+            try applySetting(change)
+        }
+    }
+
+    /// A change of what is no operation.
+    private func applySetting(_ change: Change) throws(StoreError) {
+        switch change {
+        case .queueSet(let name, let limit, let aging, let suspended):
+            let statement = statements.putQueue
+            statement.bind(1, name)
+            statement.bind(2, limit.map(Int64.init))
+            statement.bind(3, aging)
+            statement.bind(4, suspended)
+            while try statement.step() { interned.queues[name] = statement.int(0) }
+        case .queueRemoved(let name):
+            statements.removeQueue.bind(1, name)
+            try statements.removeQueue.run()
+        case .categorySet(let name, let capacity):
+            statements.putCategory.bind(1, name)
+            statements.putCategory.bind(2, capacity)
+            try statements.putCategory.run()
+        case .graphSuspended(let graph, let isOn):
+            let statement = isOn ? statements.suspendGraph : statements.resumeGraph
+            statement.bind(1, graph.rawValue)
+            try statement.run()
+        case .daemonSuspended(let isOn):
+            statements.suspendDaemon.bind(1, isOn)
+            try statements.suspendDaemon.run()
+        case .submitted, .becameReady, .becamePending, .started, .launched, .exited, .attemptEnded, .retrying,
+            .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .told,
+            .timeoutMoved, .observerOwed, .observed:
+            preconditionFailure("apply takes the changes of operations")
+        }
+    }
+
+    /// Runs a statement whose first parameter is the operation.
+    func update(_ statement: Statement, _ id: OperationID, _ values: Int64...) throws(StoreError) {
+        statement.bind(1, id.rawValue)
+        for (place, value) in values.enumerated() { statement.bind(Int32(place) + 2, value) }
+        try statement.run()
+    }
+
+    private func insert(_ report: Report) throws(StoreError) {
+        let statement = statements.insertEvent
+        statement.bind(1, report.sequence)
+        statement.bind(2, report.at)
+        statement.bind(3, report.kind.stored)
+        statement.bind(4, report.operation?.rawValue)
+        statement.bind(5, report.graph?.rawValue)
+        statement.bind(6, report.old?.stored)
+        statement.bind(7, report.new?.stored)
+        statement.bind(8, report.outcome?.stored)
+        statement.bind(9, report.product?.rawValue)
+        statement.bind(10, report.detail)
+        try statement.run()
+    }
+}
+
+/// When each submission of a turn came in: its changes are told without a time, its reports with one.
+struct SubmissionInstants {
+    private let reports: [Report]
+    private var next = 0
+
+    init(_ reports: [Report]) { self.reports = reports }
+
+    /// Of the turn as a whole.
+    var turn: Int64 { reports.first?.at ?? 0 }
+
+    /// Submissions and their reports are in the same order.
+    mutating func next(_ first: OperationID) -> Int64 {
+        while next < reports.count {
+            defer { next += 1 }
+            if reports[next].kind == .submitted, reports[next].operation == first { return reports[next].at }
+        }
+        return turn
+    }
+}

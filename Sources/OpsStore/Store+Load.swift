@@ -1,0 +1,111 @@
+public import OpsCore
+
+extension Store {
+    /// What a scheduler that starts now needs to know: all that is unfinished, without its texts.
+    public func load() throws(StoreError) -> Snapshot {
+        // One read transaction, so that the parts fit together.
+        try database.execute("BEGIN")
+        defer { database.rollBack() }
+        var snapshot = Snapshot()
+        try loadSettings(&snapshot)
+        try loadOperations(&snapshot)
+        try loadEdges(&snapshot)
+        try loadRunning(&snapshot)
+        try loadEndedChildren(&snapshot)
+        let owed = try database.prepare("SELECT operation, run FROM owedObserver")
+        while try owed.step() { snapshot.owedObservers.append((OperationID(owed.int(0)), run: owed.int32(1))) }
+        return snapshot
+    }
+
+    private func loadSettings(_ snapshot: inout Snapshot) throws(StoreError) {
+        // What is pruned stays counted in `meta`; the tables know what came after.
+        snapshot.nextOperation = try database.integer(
+            "SELECT max(nextOperation, ifnull((SELECT max(id) FROM operation), 0) + 1) FROM meta")
+        snapshot.nextGraph = try database.integer(
+            "SELECT max(nextGraph, ifnull((SELECT max(graph) FROM submission), 0) + 1) FROM meta")
+        snapshot.lastSequence = try database.integer(
+            "SELECT max(lastSequence, ifnull((SELECT max(seq) FROM event), 0)) FROM meta")
+        snapshot.isSuspended = try database.integer("SELECT suspended FROM meta") != 0
+        let graphs = try database.prepare("SELECT graph FROM suspendedGraph")
+        while try graphs.step() { snapshot.suspendedGraphs.append(GraphID(graphs.int(0))) }
+        let categories = try database.prepare("SELECT name, capacity FROM category")
+        while try categories.step() {
+            snapshot.capacities.append((name: categories.text(0), capacity: categories.int32(1)))
+        }
+    }
+
+    private func loadRunning(_ snapshot: inout Snapshot) throws(StoreError) {
+        let rows = try RunningRows(database)
+        for row in snapshot.operations where row.state == .executing {
+            if let running = try rows.running(row) { snapshot.running.append(running) }
+        }
+    }
+
+    private func loadEndedChildren(_ snapshot: inout Snapshot) throws(StoreError) {
+        let children = try EndedChildrenRows(database)
+        // Only a group, or what executes (it may have produced), has children.
+        for row in snapshot.operations where row.flags.contains(.group) || row.state == .executing {
+            if let ended = try children.ended(below: row.id) { snapshot.endedChildren.append(ended) }
+        }
+    }
+
+    private func loadEdges(_ snapshot: inout Snapshot) throws(StoreError) {
+        guard let first = snapshot.operations.first?.id.rawValue, let last = snapshot.operations.last?.id.rawValue
+        else { return }
+        var unfinished = BitSet(first...last)
+        for row in snapshot.operations { unfinished.insert(row.id.rawValue) }
+        let rows = try database.prepare(
+            "SELECT operation, dependency, \"when\" FROM edge WHERE operation BETWEEN ?1 AND ?2")
+        for range in runs(snapshot.operations) {
+            rows.bind(1, range.lowerBound)
+            rows.bind(2, range.upperBound)
+            while try rows.step() {
+                let from = rows.int(0)
+                let on = rows.int(1)
+                guard unfinished.contains(from), unfinished.contains(on) else { continue }
+                guard let when = When(stored: rows.int(2)) else {
+                    throw StoreError(.corrupt, "operation \(from) waits for \(on) in an unknown way", file: path)
+                }
+                snapshot.edges.append(Snapshot.Edge(from: OperationID(from), on: OperationID(on), when: when))
+            }
+        }
+    }
+
+    /// Stretches of ids that hold few finished ones, so that a scan of each beats a look-up of its members.
+    private func runs(_ rows: [Snapshot.Row]) -> [ClosedRange<Int64>] {
+        var ranges: [ClosedRange<Int64>] = []
+        var start = rows[0].id.rawValue
+        var end = start
+        for row in rows {
+            if row.id.rawValue - end > 64 {
+                ranges.append(start...end)
+                start = row.id.rawValue
+            }
+            end = row.id.rawValue
+        }
+        ranges.append(start...end)
+        return ranges
+    }
+}
+
+/// A set of integers from a range, one bit each.
+struct BitSet {
+    private let range: ClosedRange<Int64>
+    private var words: [UInt64]
+
+    init(_ range: ClosedRange<Int64>) {
+        self.range = range
+        words = [UInt64](repeating: 0, count: Int((range.upperBound - range.lowerBound) / 64) + 1)
+    }
+
+    mutating func insert(_ number: Int64) {
+        let place = number - range.lowerBound
+        words[Int(place / 64)] |= 1 << UInt64(place % 64)
+    }
+
+    func contains(_ number: Int64) -> Bool {
+        guard range.contains(number) else { return false }
+        let place = number - range.lowerBound
+        return words[Int(place / 64)] & (1 << UInt64(place % 64)) != 0
+    }
+}

@@ -1,0 +1,166 @@
+internal import OpsCore
+
+extension Store {
+    func loadOperations(_ snapshot: inout Snapshot) throws(StoreError) {
+        var places = SharedPlaces()
+        try loadQueues(&snapshot, &places)
+        let count = try database.integer("SELECT count(*) FROM operation WHERE state < 3")
+        let all = try database.integer("SELECT count(*) FROM operation")
+        snapshot.operations.reserveCapacity(Int(count))
+        // Where most are unfinished, reading the table through beats following the index.
+        let access = count * 4 > all ? "NOT INDEXED" : "INDEXED BY operationUnfinished"
+        let rows = try database.prepare(
+            "SELECT \(OperationColumns.list) FROM operation \(access) WHERE state < 3 ORDER BY id")
+        let submissions = try SubmissionCursor(database)
+        let reader = try SharedReader(database)
+        while try rows.step() {
+            guard var row = OperationColumns.read(rows) else {
+                throw StoreError(.corrupt, "operation \(rows.int(0)) is in no state there is", file: path)
+            }
+            guard try submissions.advance(to: row.id.rawValue) else {
+                throw StoreError(.corrupt, "operation \(row.id.rawValue) belongs to no submission", file: path)
+            }
+            row.graph = submissions.graph
+            row.submittedAt = submissions.at
+            row.queue = places.queues[rows.int(OperationColumns.queue)] ?? 0
+            if !rows.isNull(OperationColumns.policy) {
+                row.policy = try reader.policy(rows.int(OperationColumns.policy), &places, &snapshot.policies)
+            }
+            if !rows.isNull(OperationColumns.categories) {
+                row.categories = try reader.categories(
+                    rows.int(OperationColumns.categories), &places, &snapshot.categorySets)
+            }
+            snapshot.operations.append(row)
+        }
+    }
+
+    private func loadQueues(_ snapshot: inout Snapshot, _ places: inout SharedPlaces) throws(StoreError) {
+        snapshot.queues = []
+        let queues = try database.prepare(
+            "SELECT id, name, \"limit\", aging, suspended FROM queue WHERE NOT removed ORDER BY id")
+        while try queues.step() {
+            places.queues[queues.int(0)] = Int32(snapshot.queues.count)
+            snapshot.queues.append(
+                Snapshot.Queue(
+                    name: queues.text(1), limit: queues.optionalInt32(2), aging: queues.optionalInt(3),
+                    isSuspended: queues.bool(4)))
+        }
+    }
+}
+
+/// The columns of `operation` that scheduling needs.
+enum OperationColumns {
+    static let list = """
+        id, state, flags, priority, queue, categories, policy, parent, attempt, run, attemptsBefore, readyAt, notBefore,
+        frozen
+        """
+    static let queue: Int32 = 4
+    static let categories: Int32 = 5
+    static let policy: Int32 = 6
+
+    /// All but graph, submission instant and the shared values. Nil for a state that does not exist.
+    static func read(_ rows: Statement) -> Snapshot.Row? {
+        guard let state = OperationState(stored: rows.int(1)) else { return nil }
+        let attempt = rows.int32(8)
+        return Snapshot.Row(
+            id: OperationID(rows.int(0)), graph: GraphID(0), parent: OperationID(rows.int(7)),
+            priority: Int8(truncatingIfNeeded: rows.int(3)), state: state, flags: Draft.Flags(stored: rows.int(2)),
+            isFrozen: rows.bool(13), attempt: attempt, run: rows.int32(9),
+            attemptsInRun: attempt - rows.int32(10), readyAt: rows.int(11), notBefore: rows.int(12))
+    }
+}
+
+/// Which place in the arrays of a snapshot a stored row has got.
+struct SharedPlaces {
+    var queues: [Int64: Int32] = [:]
+    var policies: [Int64: Int32] = [:]
+    var categorySets: [Int64: Int32] = [:]
+}
+
+/// Reads shared values when the first operation that has them comes by.
+struct SharedReader {
+    private let policies: Statement
+    private let uses: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        policies = try database.prepare(PolicyRow.select)
+        uses = try database.prepare("SELECT name, mode, units FROM categoryUse WHERE categorySet = ?1 ORDER BY place")
+    }
+
+    func policy(_ id: Int64, _ places: inout SharedPlaces, _ all: inout [Policy]) throws(StoreError) -> Int32 {
+        if let known = places.policies[id] { return known }
+        guard let policy = try policy(id) else { return -1 }
+        places.policies[id] = Int32(all.count)
+        all.append(policy)
+        return Int32(all.count - 1)
+    }
+
+    func policy(_ id: Int64) throws(StoreError) -> Policy? {
+        policies.bind(1, id)
+        guard try policies.step() else { return nil }
+        defer { policies.reset() }
+        return PolicyRow.read(policies)
+    }
+
+    func categories(
+        _ id: Int64, _ places: inout SharedPlaces, _ all: inout [[CategoryUse]]
+    ) throws(StoreError) -> Int32 {
+        if let known = places.categorySets[id] { return known }
+        places.categorySets[id] = Int32(all.count)
+        all.append(try categories(id))
+        return Int32(all.count - 1)
+    }
+
+    func categories(_ id: Int64) throws(StoreError) -> [CategoryUse] {
+        uses.bind(1, id)
+        var set: [CategoryUse] = []
+        while try uses.step() {
+            set.append(
+                CategoryUse(
+                    name: uses.text(0), mode: CategoryUse.Mode(stored: uses.int(1)) ?? .exclusive,
+                    units: uses.int32(2)))
+        }
+        return set
+    }
+}
+
+/// Walks the submissions beside their operations, both in the order of ids.
+final class SubmissionCursor {
+    private let rows: Statement
+    private var first: Int64 = 0
+    private var count: Int64 = 0
+    private var isOpen = false
+    private(set) var graph = GraphID(0)
+    private(set) var at: Int64 = 0
+
+    init(_ database: Database) throws(StoreError) {
+        rows = try database.prepare(
+            """
+            SELECT first, count, graph, at FROM submission
+            WHERE first >= ifnull((SELECT max(first) FROM submission WHERE first <= ?1), 0) ORDER BY first
+            """)
+    }
+
+    /// False when the operation belongs to none.
+    func advance(to id: Int64) throws(StoreError) -> Bool {
+        // Those of many finished operations are jumped over.
+        var patience = 32
+        while id >= first + count {
+            if !isOpen || patience == 0 {
+                rows.reset()
+                rows.bind(1, id)
+                isOpen = true
+                patience = 32
+            }
+            patience -= 1
+            isOpen = try rows.step()
+            guard isOpen else { return false }
+            first = rows.int(0)
+            count = rows.int(1)
+            graph = GraphID(rows.int(2))
+            at = rows.int(3)
+            if id < first { return false }
+        }
+        return id >= first
+    }
+}

@@ -1,0 +1,20 @@
+extension Store {
+    /// Makes the store usable again after a failed commit. What was committed is unchanged; `load` tells it.
+    ///
+    /// The connection stays: opening the file anew would read the failed commit's frames back from the write-ahead
+    /// log as if they had been stored, although the kernel may have given up writing them. Kept, the next commit
+    /// writes over them.
+    public func recover() throws(StoreError) {
+        database.rollBack()
+        try interned.reload(from: database)
+        needsRecovery = false
+    }
+
+    /// A small durable write: returns when the disk takes writes again.
+    public func probe() throws(StoreError) {
+        try recover()
+        try database.transaction { () throws(StoreError) in
+            try database.execute("UPDATE meta SET probes = probes + 1")
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import OpsCore
+
+/// Where the core has put a submission.
+struct SubmissionPlace {
+    var graph: GraphID
+    var isNew: Bool
+    var first: OperationID
+    var parent: OperationID?
+    var producer: OperationID?
+    var at: Int64
+
+    func id(_ place: Int32) -> Int64 { first.rawValue + Int64(place) }
+}
+
+extension Store {
+    func insert(
+        _ texts: SubmissionTexts, _ states: [OperationState], at place: SubmissionPlace
+    ) throws(StoreError) {
+        let submission = texts.submission
+        precondition(
+            texts.particulars.count == submission.operations.count && states.count == submission.operations.count,
+            "every operation of a submission has its texts and its state")
+        try insertSubmission(texts, place)
+        var rows = try SharedRows(texts, self)
+        for index in submission.operations.indices {
+            try insert(submission.operations[index], texts.particulars[index], states[index], index, &rows, place)
+        }
+        for edge in submission.edges {
+            let from = OperationID(place.id(edge.from))
+            switch edge.on {
+            case .local(let on): try insertEdge(from, OperationID(place.id(on)), edge.when, crossing: false)
+            case .existing(let on): try insertEdge(from, on, edge.when, crossing: true)
+            }
+        }
+    }
+
+    func insertEdge(
+        _ id: OperationID, _ on: OperationID, _ when: When, crossing: Bool
+    ) throws(StoreError) {
+        let statement = statements.insertEdge
+        statement.bind(1, id.rawValue)
+        statement.bind(2, on.rawValue)
+        statement.bind(3, when.stored)
+        statement.bind(4, crossing)
+        try statement.run()
+    }
+
+    private func insertSubmission(_ texts: SubmissionTexts, _ place: SubmissionPlace) throws(StoreError) {
+        let statement = statements.insertSubmission
+        statement.bind(1, place.first.rawValue)
+        statement.bind(2, texts.submission.operations.count)
+        statement.bind(3, place.graph.rawValue)
+        statement.bind(4, place.isNew)
+        statement.bind(5, texts.graphName)
+        statement.bind(6, texts.key)
+        statement.bind(7, texts.uid)
+        statement.bind(8, texts.gid)
+        statement.bind(9, texts.user)
+        statement.bind(10, place.producer?.rawValue)
+        statement.bind(11, place.at)
+        try statement.run()
+    }
+
+    private func insert(
+        _ draft: Draft, _ particulars: SubmissionTexts.Particulars, _ state: OperationState, _ index: Int,
+        _ rows: inout SharedRows, _ place: SubmissionPlace
+    ) throws(StoreError) {
+        let statement = statements.insertOperation
+        statement.bind(1, place.id(Int32(index)))
+        statement.bind(2, state.stored)
+        statement.bind(3, draft.flags.stored)
+        statement.bind(4, Int64(draft.priority))
+        statement.bind(5, rows.queues[Int(draft.queue)])
+        statement.bind(6, draft.categories < 0 ? nil : rows.categorySets[Int(draft.categories)])
+        statement.bind(7, draft.policy < 0 ? nil : rows.policies[Int(draft.policy)])
+        statement.bind(8, draft.group < 0 ? place.parent?.rawValue : place.id(draft.group))
+        statement.bind(9, state == .ready ? place.at : nil)
+        statement.bind(10, particulars.name)
+        statement.bind(11, try rows.row(ofCommand: particulars.command, self))
+        statement.bind(12, rows.details[Int(particulars.details)])
+        statement.bind(13, rows.environments[Int(particulars.environment)])
+        try statement.run()
+    }
+}
+
+/// The rows that the operations of one submission share.
+struct SharedRows {
+    var queues: [Int64] = []
+    var categorySets: [Int64?] = []
+    var policies: [Int64] = []
+    var details: [Int64] = []
+    var environments: [Int64] = []
+    private var commands: [String: Int64] = [:]
+
+    init(_ texts: SubmissionTexts, _ store: Store) throws(StoreError) {
+        for name in texts.submission.queues { queues.append(try store.row(ofQueue: name)) }
+        for uses in texts.submission.categorySets { categorySets.append(try store.row(of: uses)) }
+        for policy in texts.submission.policies { policies.append(try store.row(of: policy)) }
+        for text in texts.details { details.append(try store.row(ofShared: text)) }
+        for text in texts.environments { environments.append(try store.row(ofShared: text)) }
+    }
+
+    /// Nil for a group. A fan-out repeats few commands often or many never; only the first of them are remembered.
+    mutating func row(ofCommand command: String, _ store: Store) throws(StoreError) -> Int64? {
+        if command.isEmpty { return nil }
+        if let known = commands[command] { return known }
+        let id = try store.insert(text: command)
+        if commands.count < Interned.capacity { commands[command] = id }
+        return id
+    }
+}

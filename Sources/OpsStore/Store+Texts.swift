@@ -1,0 +1,29 @@
+public import OpsCore
+
+extension Store {
+    /// What a launch of the operation needs; nil when there is no such operation.
+    public func texts(of id: OperationID) throws(StoreError) -> LaunchTexts? {
+        let statement = launchTexts
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        defer { statement.reset() }
+        return LaunchTexts(
+            name: statement.optionalText(0), graph: GraphID(statement.int(1)), graphName: statement.optionalText(2),
+            queue: statement.text(3), command: statement.text(4), details: statement.text(5),
+            environment: statement.text(6), uid: UInt32(truncatingIfNeeded: statement.int(7)),
+            gid: UInt32(truncatingIfNeeded: statement.int(8)), user: statement.text(9))
+    }
+
+    static let launchTextsSQL = """
+        SELECT o.name, s.graph,
+            (SELECT name FROM submission WHERE graph = s.graph AND isNew), q.name, c.body, d.body, e.body,
+            s.uid, s.gid, s.user
+        FROM operation o
+        JOIN submission s ON s.first = (SELECT max(first) FROM submission WHERE first <= o.id)
+        JOIN queue q ON q.id = o.queue
+        LEFT JOIN text c ON c.id = o.command
+        LEFT JOIN text d ON d.id = o.details
+        LEFT JOIN text e ON e.id = o.environment
+        WHERE o.id = ?1
+        """
+}

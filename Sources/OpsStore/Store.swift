@@ -1,0 +1,35 @@
+internal import OpsCore
+
+/// The memory of the daemon: one SQLite database in the state directory.
+///
+/// It belongs to the thread that opened it and is deliberately not `Sendable`. What it promises:
+/// 1. `commit` is one transaction, on the disk when it returns; when it throws, nothing of it has happened.
+/// 2. `load` and every other read tell what was committed, and nothing else.
+/// 3. A file that is damaged, foreign or from a later version is refused, and not a byte of it is changed.
+public final class Store {
+    let database: Database
+    let statements: CommitStatements
+    /// The boot id of this machine: written beside the runner of every attempt.
+    let boot: String
+    var interned: Interned
+    let launchTexts: Statement
+    /// A commit has failed since `recover`.
+    var needsRecovery = false
+    private let lock: StateLock
+
+    /// The database's path.
+    public var path: String { database.path }
+
+    /// The database's name in the state directory.
+    public static let fileName = "opsd.db"
+
+    init(_ database: Database, boot: String, lock: consuming StateLock) throws(StoreError) {
+        self.database = database
+        self.boot = boot
+        self.lock = lock
+        statements = try CommitStatements(database)
+        launchTexts = try database.prepare(Store.launchTextsSQL)
+        interned = Interned()
+        try interned.reload(from: database)
+    }
+}

@@ -1,0 +1,80 @@
+public import OpsCore
+
+/// A submission with the texts that never enter the core. Equal texts are stored once.
+public struct SubmissionTexts: Sendable {
+    /// What one operation has of its own.
+    public struct Particulars: Sendable {
+        public var name: String?
+        /// argv as a JSON array; "" for a group.
+        public var command: String
+        /// Place in `details`.
+        public var details: Int32
+        /// Place in `environments`.
+        public var environment: Int32
+        public init(name: String? = nil, command: String, details: Int32 = 0, environment: Int32 = 0) {
+            self.name = name
+            self.command = command
+            self.details = details
+            self.environment = environment
+        }
+    }
+    /// The name of the graph, when this submission makes one.
+    public var graphName: String?
+    public var uid: UInt32
+    public var gid: UInt32
+    public var user: String
+    /// The idempotency key.
+    public var key: String?
+    /// JSON objects: directory, umask, stdin, output, user, limits, observers, conditions, qos, labels ...
+    public var details: [String]
+    /// JSON objects of strings.
+    public var environments: [String]
+    /// Parallel to `submission.operations`.
+    public var particulars: [Particulars]
+    public var submission: Submission
+
+    public init(
+        _ submission: Submission, graphName: String? = nil, uid: UInt32 = 0, gid: UInt32 = 0, user: String = "root",
+        key: String? = nil, details: [String] = ["{}"], environments: [String] = ["{}"], particulars: [Particulars]
+    ) {
+        self.submission = submission
+        self.graphName = graphName
+        self.uid = uid
+        self.gid = gid
+        self.user = user
+        self.key = key
+        self.details = details
+        self.environments = environments
+        self.particulars = particulars
+    }
+}
+
+/// What a launch needs beyond what the core says.
+public struct LaunchTexts: Equatable, Sendable {
+    public var name: String?
+    public var graph: GraphID
+    public var graphName: String?
+    public var queue: String
+    /// JSON: argv, and the objects of `SubmissionTexts`.
+    public var command: String
+    public var details: String
+    public var environment: String
+    public var uid: UInt32
+    public var gid: UInt32
+    public var user: String
+    public init(
+        name: String?, graph: GraphID, graphName: String?, queue: String, command: String, details: String,
+        environment: String, uid: UInt32, gid: UInt32, user: String
+    ) {
+        self.name = name
+        self.graph = graph
+        self.graphName = graphName
+        self.queue = queue
+        self.command = command
+        self.details = details
+        self.environment = environment
+        self.uid = uid
+        self.gid = gid
+        self.user = user
+    }
+}

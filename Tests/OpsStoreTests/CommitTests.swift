@@ -1,0 +1,140 @@
+import OpsCore
+import OpsStore
+import Testing
+
+@Suite struct CommitTests {
+    /// Three operations: `build`, `test` after it, and `lint` in a category with a policy of its own.
+    static func graph() -> SubmissionTexts {
+        var policy = Policy()
+        policy.timeout = 30_000_000_000
+        policy.retry = RetryPolicy(limit: 3, exitCodes: [2, 75])
+        policy.successCodes = [0, 4]
+        policy.completion = .notify
+        policy.leftovers = .leave
+        policy.conditions = [ConditionPolicy(otherwise: .wait, every: 5), ConditionPolicy(otherwise: .skip)]
+        policy.observers = [.start, .finish]
+        var submission = Submission()
+        submission.queues = ["default", "main"]
+        submission.categorySets = [[CategoryUse(name: "db", mode: .shared), CategoryUse(name: "gpu", units: 2)]]
+        submission.policies = [policy]
+        submission.operations = [
+            Draft(priority: 4), Draft(queue: 1), Draft(categories: 0, policy: 0, priority: -100, flags: [.held, .barrier]),
+        ]
+        submission.edges = [DraftEdge(from: 1, on: .local(0)), DraftEdge(from: 1, on: .local(2), when: .finished)]
+        return SubmissionTexts(
+            submission, graphName: "nightly", uid: 1000, gid: 100, user: "ada", key: "k1", details: [#"{"umask":18}"#],
+            environments: [#"{"PATH":"/bin"}"#],
+            particulars: [
+                .init(name: "build", command: #"["make"]"#), .init(name: "test", command: #"["make","test"]"#),
+                .init(command: #"["make"]"#),
+            ])
+    }
+
+    @Test func aSubmissionIsLoadedAsItWasMade() throws {
+        let world = try World()
+        world.submit(Self.graph())
+        try world.commit()
+        try world.reopen()
+        let snapshot = try world.store.load()
+        #expect(snapshot.nextOperation == 4)
+        #expect(snapshot.nextGraph == 2)
+        #expect(snapshot.lastSequence == 3)
+        #expect(snapshot.operations.map(\.id.rawValue) == [1, 2, 3])
+        #expect(snapshot.operations.map(\.graph.rawValue) == [1, 1, 1])
+        #expect(snapshot.operations.map(\.state) == [.ready, .pending, .ready])
+        #expect(snapshot.operations.map(\.priority) == [4, 0, -100])
+        #expect(snapshot.operations.map { snapshot.queues[Int($0.queue)].name } == ["default", "main", "default"])
+        #expect(snapshot.operations[2].flags == [.held, .barrier])
+        #expect(snapshot.operations[0].submittedAt == 1_700_000_000_000_000_000)
+        #expect(snapshot.operations[0].readyAt == 1_700_000_000_000_000_000)
+        #expect(snapshot.operations[1].readyAt == 0)
+        let lint = snapshot.operations[2]
+        #expect(snapshot.policies[Int(lint.policy)] == Self.graph().submission.policies[0])
+        #expect(snapshot.categorySets[Int(lint.categories)] == Self.graph().submission.categorySets[0])
+        #expect(snapshot.operations[0].policy == -1 && snapshot.operations[0].categories == -1)
+        #expect(snapshot.edges.map { [$0.from.rawValue, $0.on.rawValue] } == [[2, 1], [2, 3]])
+        #expect(snapshot.edges.map(\.when) == [.succeeded, .finished])
+    }
+
+    @Test func textsAreFetchedAtLaunch() throws {
+        let world = try World()
+        let first = world.submit(Self.graph())
+        try world.commit()
+        let texts = try #require(try world.store.texts(of: OperationID(first.rawValue + 1)))
+        #expect(
+            texts
+                == LaunchTexts(
+                    name: "test", graph: GraphID(1), graphName: "nightly", queue: "main",
+                    command: #"["make","test"]"#, details: #"{"umask":18}"#, environment: #"{"PATH":"/bin"}"#,
+                    uid: 1000, gid: 100, user: "ada"))
+        #expect(try world.store.texts(of: OperationID(99)) == nil)
+    }
+
+    @Test func anExecutingOperationIsLoadedWithItsAttempt() throws {
+        let world = try World()
+        let first = world.submit(Self.graph())
+        world.start(first, slot: 3)
+        let started = world.moment
+        let attempt = AttemptID(first, 1)
+        try world.commit()
+        let process = Process(pid: 77, startTicks: 12345, at: world.moment)
+        let exit = Exit(
+            status: .signal(9), outOfMemory: true,
+            usage: Usage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: world.moment)
+        world.change(
+            .launched(attempt, process), .timeoutMoved(attempt, remaining: 5), .exited(attempt, exit),
+            .cancelling(first, by: "root", reason: "x", outcome: .timedOut, .ranLongerThan(nanoseconds: 7)))
+        try world.commit()
+        try world.reopen(boot: "boot-2")
+        let running = try #require(try world.store.load().running.first)
+        #expect(running.attempt == attempt)
+        #expect(running.slot == 3)
+        #expect(running.runner == "runner-1")
+        #expect(running.boot == "boot-1")
+        #expect(running.startedAt == started)
+        #expect(running.process == process)
+        #expect(running.exit == exit)
+        #expect(running.timeoutRemaining == 5)
+        #expect(running.ending?.0 == .timedOut)
+        #expect(running.ending?.1 == .ranLongerThan(nanoseconds: 7))
+        #expect(!running.isOver)
+    }
+
+    @Test func whatIsFinishedLeavesTheSnapshotWithItsEdges() throws {
+        let world = try World()
+        let first = world.submit(Self.graph())
+        world.start(first)
+        world.end(first)
+        try world.commit()
+        let snapshot = try world.store.load()
+        #expect(snapshot.operations.map(\.id.rawValue) == [2, 3])
+        #expect(snapshot.edges.map(\.on.rawValue) == [3])
+        #expect(snapshot.nextOperation == 4)
+    }
+
+    @Test func eventsAreReadInOrderAfterASequence() throws {
+        let world = try World()
+        let first = world.submit(Self.graph())
+        try world.commit()
+        world.turn.reports.append(
+            Report(
+                sequence: 4, kind: .finished, operation: first, graph: GraphID(1), old: .executing, new: .finished,
+                product: OperationID(9), outcome: .skipped, at: 12, detail: "d"))
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.events(after: 0, limit: 10).map(\.sequence) == [1, 2, 3, 4])
+        #expect(try history.events(after: 1, limit: 2).map(\.sequence) == [2, 3])
+        let last = try #require(try history.events(after: 3, limit: 10).first)
+        #expect(last.kind == .finished && last.old == .executing && last.new == .finished)
+        #expect(last.product == OperationID(9) && last.outcome == .skipped && last.at == 12 && last.detail == "d")
+        #expect(try history.eventBounds() == 1...4)
+    }
+
+    @Test func aSecondStoreOnTheDirectoryIsRefused() throws {
+        let world = try World()
+        let error = #expect(throws: StoreError.self) {
+            try Store.open(directory: world.directory.path, boot: "boot-1")
+        }
+        #expect(error?.kind == .busy)
+    }
+}

@@ -1,0 +1,89 @@
+import OpsCore
+import OpsStore
+
+/// A store with the numbers that the core would give out: builds turns by hand, one statement a test step.
+final class World {
+    let directory = TemporaryDirectory()
+    private var opened: Store?
+    var turn = Transition()
+    private(set) var submissions: [SubmissionTexts] = []
+    var nextOperation: Int64 = 1
+    var nextGraph: Int64 = 1
+    var sequence: Int64 = 0
+    var now: Int64 = 1_700_000_000_000_000_000
+
+    init() throws { opened = try Store.open(directory: directory.path, boot: "boot-1") }
+
+    var store: Store {
+        guard let opened else { fatalError("the store is closed") }
+        return opened
+    }
+
+    var moment: Moment { Moment(monotonic: now - 1_699_000_000_000_000_000, wall: now) }
+
+    func history() throws -> History { try History.open(path: store.path) }
+
+    /// Adds a submission to the turn; the operations are ready unless an edge or a group says otherwise.
+    @discardableResult
+    func submit(_ texts: SubmissionTexts, graph: GraphID? = nil, parent: OperationID? = nil, producer: OperationID? = nil)
+        -> OperationID
+    {
+        let first = OperationID(nextOperation)
+        let id = graph ?? GraphID(nextGraph)
+        if graph == nil { nextGraph += 1 }
+        nextOperation += Int64(texts.submission.operations.count)
+        let waiting = Set(texts.submission.edges.map(\.from))
+        let states = texts.submission.operations.indices.map { place -> OperationState in
+            let isInside = texts.submission.operations[place].group >= 0
+            return waiting.contains(Int32(place)) || isInside ? .pending : .ready
+        }
+        turn.changes.append(
+            .submitted(
+                submission: submissions.count, graph: id, isNewGraph: graph == nil, firstOperation: first,
+                states: states, parent: parent, producer: producer))
+        for place in states.indices {
+            let operation = OperationID(first.rawValue + Int64(place))
+            report(.submitted, operation, graph: id, new: states[place])
+        }
+        submissions.append(texts)
+        return first
+    }
+
+    func change(_ changes: Change...) { turn.changes += changes }
+
+    func report(
+        _ kind: Report.Kind, _ operation: OperationID? = nil, graph: GraphID? = nil, new: OperationState? = nil
+    ) {
+        sequence += 1
+        turn.reports.append(
+            Report(sequence: sequence, kind: kind, operation: operation, graph: graph, new: new, at: now))
+    }
+
+    func commit() throws {
+        defer {
+            turn = Transition()
+            submissions = []
+        }
+        try store.commit(turn, submissions: submissions)
+        now += 1_000_000_000
+    }
+
+    func start(_ id: OperationID, attempt: Int32 = 1, run: Int32 = 1, slot: Int32 = 0) {
+        change(.started(id, attempt: attempt, run: run, slot: slot, runner: "runner-1", at: moment))
+    }
+
+    func end(_ id: OperationID, attempt: Int32 = 1, code: Int32 = 0) {
+        let outcome: Outcome = code == 0 ? .succeeded : .failed
+        change(
+            .exited(AttemptID(id, attempt), Exit(status: .code(code), at: moment)),
+            .attemptEnded(AttemptID(id, attempt), outcome, .exitStatus(code), at: now),
+            .finished(id, outcome, code == 0 ? nil : .exitStatus(code), at: now))
+    }
+
+    /// Ends the daemon and starts it again.
+    func reopen(boot: String = "boot-1") throws {
+        // The first must be gone before the lock can be taken again.
+        opened = nil
+        opened = try Store.open(directory: directory.path, boot: boot)
+    }
+}
