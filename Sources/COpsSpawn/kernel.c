@@ -63,14 +63,14 @@ static int64_t microseconds(struct timeval t) {
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-int ops_reap_child(struct ops_exit *out) {
+int ops_reap_child(pid_t pid, int wait, struct ops_exit *out) {
     /* The raw call: glibc's waitid hides the kernel's fifth argument, the usage of this one child. */
     siginfo_t how;
     struct rusage usage;
     memset(&how, 0, sizeof how);
     long done;
     do {
-        done = syscall(SYS_waitid, P_ALL, 0, &how, WEXITED | WNOHANG, &usage);
+        done = syscall(SYS_waitid, pid > 0 ? P_PID : P_ALL, pid, &how, WEXITED | (wait ? 0 : WNOHANG), &usage);
     } while (done < 0 && errno == EINTR);
     if (done < 0) return errno == ECHILD ? 0 : -1;
     if (how.si_pid == 0) return 0;

@@ -29,8 +29,11 @@ struct ops_exit {
     int64_t system_microseconds;
     int64_t max_resident_bytes;
 };
-/* Reaps one ended child. 1: `out` is filled; 0: no child has ended, or there is none; -1: error. */
-int ops_reap_child(struct ops_exit *out);
+/*
+ * Reaps an ended child: this one, or with 0 any. 1: `out` is filled; 0: none has ended, or there is none; -1: error.
+ * `wait`: sleeps until there is one.
+ */
+int ops_reap_child(pid_t pid, int wait, struct ops_exit *out);
 int ops_become_subreaper(void);
 
 /* A lock on the open file description: it ends with its last descriptor, whoever dies how. */

@@ -1,0 +1,92 @@
+/* Starting one process with everything set before its program runs. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What was being done when a start failed; `ops_spawn_step_name` gives the word for people. */
+enum ops_spawn_step {
+    OPS_SPAWN_STARTED = 0,
+    OPS_SPAWN_REQUEST,
+    OPS_SPAWN_CLONE,
+    OPS_SPAWN_SESSION,
+    OPS_SPAWN_CGROUP,
+    OPS_SPAWN_NICE,
+    OPS_SPAWN_IOPRIO,
+    OPS_SPAWN_OOM,
+    OPS_SPAWN_LIMIT,
+    OPS_SPAWN_USER,
+    OPS_SPAWN_DIRECTORY,
+    OPS_SPAWN_STDIN,
+    OPS_SPAWN_STDOUT,
+    OPS_SPAWN_STDERR,
+    OPS_SPAWN_DESCRIPTORS,
+    OPS_SPAWN_SIGNALS,
+    OPS_SPAWN_EXEC,
+};
+const char *ops_spawn_step_name(int step);
+
+/* Where one of the three standard streams comes from. */
+struct ops_spawn_stream {
+    /* Opened by the new process with its own credentials, with `open_flags`; NULL: `fd` is used. */
+    const char *path;
+    int open_flags;
+    /* At least 3; stays open in the caller. For stderr -1 means: the same open file as stdout. */
+    int fd;
+};
+
+struct ops_spawn_limit {
+    int resource;
+    uint64_t soft;
+    uint64_t hard;
+};
+
+enum ops_spawn_flags {
+    OPS_SPAWN_SET_USER = 1,
+    OPS_SPAWN_SET_NICE = 2,
+    OPS_SPAWN_SET_IOPRIO = 4,
+    OPS_SPAWN_SET_OOM = 8,
+    /* Also give a pidfd. */
+    OPS_SPAWN_PIDFD = 16,
+    /* Do as on a kernel that lacks this, so that every fallback can be tested on any kernel. */
+    OPS_SPAWN_WITHOUT_CLONE3 = 256,
+    OPS_SPAWN_WITHOUT_INTO_CGROUP = 512,
+    OPS_SPAWN_WITHOUT_CLOSE_RANGE = 1024,
+};
+
+struct ops_spawn_request {
+    const char *const *argv;
+    /* Also where PATH is taken from, when argv[0] has no slash. */
+    const char *const *envp;
+    const char *directory;
+    mode_t umask;
+    unsigned flags;
+    struct ops_spawn_stream streams[3];
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups;
+    size_t group_count;
+    const struct ops_spawn_limit *limits;
+    size_t limit_count;
+    int nice;
+    /* As ioprio_set takes it: class in the upper three of 16 bits. */
+    int ioprio;
+    int oom_score;
+    /* A directory of a cgroup v2 that the process is to be in from its first instruction; -1: none. */
+    int cgroup_fd;
+};
+
+struct ops_spawn_result {
+    pid_t pid;
+    /* -1 unless asked for and there. */
+    int pidfd;
+    /* OPS_SPAWN_STARTED, or the step that failed with `error`: then no process is left. */
+    int step;
+    int error;
+};
+
+/*
+ * 0: the program runs in a session of its own. -1: see `result->step`.
+ * The caller's thread sleeps until the exec; its other threads do not. Nothing is inherited but the three streams.
+ */
+int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result);

@@ -1,0 +1,190 @@
+/*
+ * The parent's side of ops_spawn: one clone that shares memory and puts the caller to sleep until the exec, so that
+ * its cost does not depend on the size of the caller and a failure is reported through plain memory.
+ *
+ * Fallbacks: no CLONE_INTO_CGROUP (before Linux 5.7): the child writes itself into cgroup.procs. No clone3 (before
+ * 5.3, or forbidden by a seccomp filter): clone. No close_range (before 5.9): see spawn_child.c.
+ */
+#define _GNU_SOURCE
+#include "ops_spawn.h"
+#include "spawn_child.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Room for PATH_MAX bytes and the calls; the page below is left unmapped. */
+#define STACK_SIZE (64 * 1024)
+#define GUARD_SIZE 4096
+
+#ifndef CLONE_PIDFD
+#define CLONE_PIDFD 0x00001000
+#endif
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
+
+/* The kernel's struct clone_args, version 2; <linux/sched.h> and <sched.h> cannot be used together. */
+struct clone3_arguments {
+    _Alignas(8) uint64_t flags;
+    uint64_t pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+/*
+ * clone3 with a stack of its own cannot go through syscall(): the child would return into an empty stack. glibc has
+ * no public wrapper (2.36), so the child's first call is made here.
+ */
+static long clone3_call(struct clone3_arguments *arguments, int (*entry)(void *), void *child) {
+#if defined(__x86_64__)
+    long result;
+    register int (*function)(void *) __asm__("r12") = entry;
+    register void *argument __asm__("r13") = child;
+    __asm__ volatile(
+        "syscall\n\t"
+        "testq %%rax, %%rax\n\t"
+        "jnz 1f\n\t"
+        "xorl %%ebp, %%ebp\n\t"
+        "movq %%r13, %%rdi\n\t"
+        "callq *%%r12\n\t"
+        "hlt\n"
+        "1:"
+        : "=a"(result)
+        : "a"((long)SYS_clone3), "D"(arguments), "S"(sizeof *arguments), "r"(function), "r"(argument)
+        : "rcx", "r11", "memory", "cc");
+    return result;
+#elif defined(__aarch64__)
+    register long number __asm__("x8") = SYS_clone3;
+    register long first __asm__("x0") = (long)arguments;
+    register long second __asm__("x1") = sizeof *arguments;
+    register int (*function)(void *) __asm__("x19") = entry;
+    register void *argument __asm__("x20") = child;
+    __asm__ volatile(
+        "svc #0\n\t"
+        "cbnz x0, 1f\n\t"
+        "mov x29, xzr\n\t"
+        "mov x0, x20\n\t"
+        "blr x19\n\t"
+        "brk #0\n"
+        "1:"
+        : "+r"(first)
+        : "r"(number), "r"(second), "r"(function), "r"(argument)
+        : "memory", "cc");
+    return first;
+#else
+    (void)arguments, (void)entry, (void)child;
+    return -ENOSYS;
+#endif
+}
+
+/* What this kernel is known to lack, learnt once. */
+static atomic_uint lacking;
+
+static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without, int *pidfd) {
+    const struct ops_spawn_request *request = child->request;
+    uint64_t flags = CLONE_VM | CLONE_VFORK | (request->flags & OPS_SPAWN_PIDFD ? CLONE_PIDFD : 0);
+    int into_cgroup = request->cgroup_fd >= 0 && !(without & OPS_SPAWN_WITHOUT_INTO_CGROUP);
+    if (!(without & OPS_SPAWN_WITHOUT_CLONE3)) {
+        struct clone3_arguments arguments = {
+            .flags = flags | (into_cgroup ? CLONE_INTO_CGROUP : 0),
+            .pidfd = (uint64_t)(uintptr_t)pidfd,
+            .exit_signal = SIGCHLD,
+            .stack = (uint64_t)(uintptr_t)stack,
+            .stack_size = STACK_SIZE,
+            .cgroup = into_cgroup ? (uint64_t)request->cgroup_fd : 0,
+        };
+        child->enter_cgroup = request->cgroup_fd >= 0 && !into_cgroup;
+        long pid = clone3_call(&arguments, ops_spawn_child_main, child);
+        if (pid >= 0) return (pid_t)pid;
+        /* An old kernel says E2BIG or EINVAL to an argument it does not know. */
+        if (into_cgroup && (pid == -E2BIG || pid == -EINVAL || pid == -EOPNOTSUPP)) {
+            pid_t again = start(child, stack, without | OPS_SPAWN_WITHOUT_INTO_CGROUP, pidfd);
+            if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_INTO_CGROUP);
+            return again;
+        }
+        /* EPERM is what seccomp filters of older container runtimes answer to a call they do not know. */
+        if (pid != -ENOSYS && pid != -EPERM) {
+            errno = (int)-pid;
+            return -1;
+        }
+    }
+    child->enter_cgroup = request->cgroup_fd >= 0;
+    pid_t pid = clone(ops_spawn_child_main, stack + STACK_SIZE, (int)flags | SIGCHLD, child, pidfd);
+    if (pid >= 0 && !(without & OPS_SPAWN_WITHOUT_CLONE3)) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLONE3);
+    return pid;
+}
+
+static int is_valid(const struct ops_spawn_request *request) {
+    if (request->argv == NULL || request->argv[0] == NULL || request->envp == NULL) return 0;
+    for (int stream = 0; stream < 3; stream++) {
+        int like_stdout = stream == 2 && request->streams[stream].fd == -1;
+        if (request->streams[stream].path == NULL && request->streams[stream].fd < 3 && !like_stdout) return 0;
+    }
+    return 1;
+}
+
+int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result) {
+    *result = (struct ops_spawn_result){.pid = -1, .pidfd = -1, .step = OPS_SPAWN_REQUEST, .error = EINVAL};
+    if (!is_valid(request)) return -1;
+    result->step = OPS_SPAWN_CLONE;
+    char *pages = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) < 0) {
+        result->error = errno;
+        if (pages != MAP_FAILED) munmap(pages, GUARD_SIZE + STACK_SIZE);
+        return -1;
+    }
+    /* No handler of this process may run in the child: it would work on our memory. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    struct ops_spawn_child child = {.request = request};
+    int pidfd = -1;
+    pid_t pid = start(&child, pages + GUARD_SIZE, request->flags | atomic_load(&lacking), &pidfd);
+    int error = errno;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    munmap(pages, GUARD_SIZE + STACK_SIZE);
+    if (pid < 0) {
+        result->error = error;
+        return -1;
+    }
+    result->step = child.step;
+    result->error = child.error;
+    if (child.step == OPS_SPAWN_STARTED) {
+        result->pid = pid;
+        result->pidfd = pidfd;
+        return 0;
+    }
+    if (pidfd >= 0) close(pidfd);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    return -1;
+}
+
+const char *ops_spawn_step_name(int step) {
+    switch ((enum ops_spawn_step)step) {
+    case OPS_SPAWN_STARTED: return "started";
+    case OPS_SPAWN_REQUEST: return "request";
+    case OPS_SPAWN_CLONE: return "process";
+    case OPS_SPAWN_SESSION: return "session";
+    case OPS_SPAWN_CGROUP: return "control group";
+    case OPS_SPAWN_NICE: return "nice";
+    case OPS_SPAWN_IOPRIO: return "I/O priority";
+    case OPS_SPAWN_OOM: return "OOM score";
+    case OPS_SPAWN_LIMIT: return "resource limit";
+    case OPS_SPAWN_USER: return "user";
+    case OPS_SPAWN_DIRECTORY: return "directory";
+    case OPS_SPAWN_STDIN: return "standard input";
+    case OPS_SPAWN_STDOUT: return "standard output";
+    case OPS_SPAWN_STDERR: return "standard error";
+    case OPS_SPAWN_DESCRIPTORS: return "descriptors";
+    case OPS_SPAWN_SIGNALS: return "signals";
+    case OPS_SPAWN_EXEC: return "exec";
+    }
+    return "unknown";
+}

@@ -1,0 +1,15 @@
+/* The new process's side of ops_spawn: it shares its memory with the caller until the exec. */
+#pragma once
+#include "ops_spawn.h"
+
+struct ops_spawn_child {
+    const struct ops_spawn_request *request;
+    /* Written by the child, read by the parent once it wakes. */
+    volatile int step;
+    volatile int error;
+    /* The child still has to move itself into the cgroup. */
+    int enter_cgroup;
+};
+
+/* For clone: takes a struct ops_spawn_child and never returns. */
+int ops_spawn_child_main(void *child);

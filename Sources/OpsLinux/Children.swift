@@ -1,0 +1,38 @@
+internal import COpsSpawn
+
+/// A child that has ended and been waited for, with what it used.
+public struct EndedChild: Hashable, Sendable {
+    public enum Status: Hashable, Sendable {
+        case code(Int32)
+        case signal(Int32)
+    }
+    public var pid: Int32
+    public var status: Status
+    public var userMicroseconds: Int64
+    public var systemMicroseconds: Int64
+    public var maxResidentBytes: Int64
+}
+
+/// The processes this one is the parent of.
+public enum Children {
+    /// The next child that has ended, if any has; call until `nil` after each SIGCHLD.
+    public static func reap() throws(SystemError) -> EndedChild? { try reap(0, wait: 0) }
+
+    /// Sleeps until this child has ended; `nil`: it is no child of ours.
+    public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try reap(pid, wait: 1) }
+
+    /// Orphans among the descendants become children of this process from now on.
+    public static func adoptOrphans() throws(SystemError) {
+        try retrying("become subreaper") { ops_become_subreaper() }
+    }
+
+    private static func reap(_ pid: Int32, wait: Int32) throws(SystemError) -> EndedChild? {
+        var exit = ops_exit()
+        let found = try retrying("waitid") { unsafe ops_reap_child(pid, wait, &exit) }
+        guard found > 0 else { return nil }
+        return EndedChild(
+            pid: exit.pid, status: exit.by_signal == 0 ? .code(exit.status) : .signal(exit.status),
+            userMicroseconds: exit.user_microseconds, systemMicroseconds: exit.system_microseconds,
+            maxResidentBytes: exit.max_resident_bytes)
+    }
+}

@@ -1,0 +1,195 @@
+internal import COpsSpawn
+internal import Glibc
+
+/// A process to be started: a session of its own, only what is named here inherited.
+public struct Spawn: Sendable {
+    /// Where a standard stream comes from.
+    public enum Stream: Hashable, Sendable {
+        /// An open descriptor of this process (3 or higher), which stays open here.
+        case descriptor(Int32)
+        /// Opened by the new process with its own credentials.
+        case reading(String)
+        /// Opened likewise; made or truncated.
+        case writing(String)
+        /// Standard error into the same open file as standard output.
+        case likeStandardOutput
+    }
+
+    public struct User: Hashable, Sendable {
+        public var uid: UInt32
+        public var gid: UInt32
+        /// All of them: the process has no other supplementary group.
+        public var groups: [UInt32]
+        public init(uid: UInt32, gid: UInt32, groups: [UInt32]) {
+            self.uid = uid
+            self.gid = gid
+            self.groups = groups
+        }
+    }
+
+    public struct Limit: Hashable, Sendable {
+        /// An RLIMIT number of the kernel.
+        public var resource: Int32
+        public var soft: UInt64
+        public var hard: UInt64
+        public init(resource: Int32, soft: UInt64, hard: UInt64) {
+            self.resource = resource
+            self.soft = soft
+            self.hard = hard
+        }
+    }
+
+    /// What to do without although this kernel has it, so that each fallback is tested on every kernel.
+    public struct Fallbacks: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+        public static let withoutClone3 = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLONE3.rawValue)
+        public static let withoutIntoControlGroup = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_INTO_CGROUP.rawValue)
+        public static let withoutCloseRange = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLOSE_RANGE.rawValue)
+    }
+
+    /// The first is the program; without a slash it is looked for in the PATH of `environment`.
+    public var arguments: [String]
+    /// `NAME=value`, complete.
+    public var environment: [String]
+    public var directory: String?
+    public var umask: UInt32 = 0o022
+    public var standardInput: Stream = .reading("/dev/null")
+    public var standardOutput: Stream = .writing("/dev/null")
+    public var standardError: Stream = .likeStandardOutput
+    public var user: User?
+    public var limits: [Limit] = []
+    public var nice: Int32?
+    /// As `ioprio_set` takes it.
+    public var ioPriority: Int32?
+    public var oomScore: Int32?
+    /// The open directory of the control group that the process is born in.
+    public var controlGroup: Int32?
+    public var fallbacks: Fallbacks = []
+
+    public init(arguments: [String], environment: [String]) {
+        self.arguments = arguments
+        self.environment = environment
+    }
+}
+
+/// Nothing was started, and nothing is left of the try.
+public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What could not be done: "directory", "user", "exec" ...
+    public var step: String
+    public var errno: Int32
+    public init(step: String, errno: Int32) {
+        self.step = step
+        self.errno = errno
+    }
+    public var description: String { "\(step): \(SystemError.text(errno))" }
+}
+
+extension Spawn {
+    /// Returns the pid once the program runs.
+    public func start() throws(SpawnError) -> Int32 {
+        let argumentTexts = CStrings(arguments)
+        let environmentTexts = CStrings(environment)
+        let paths = CStrings([standardInput, standardOutput, standardError].map(\.path) + [directory ?? ""])
+        let limits = limits.map { ops_spawn_limit(resource: $0.resource, soft: $0.soft, hard: $0.hard) }
+        let groups = user?.groups ?? []
+        var result = ops_spawn_result()
+        unsafe argumentTexts.withPointers { argv in
+            unsafe environmentTexts.withPointers { envp in
+                unsafe paths.withPointers { path in
+                    unsafe limits.withUnsafeBufferPointer { limits in
+                        unsafe groups.withUnsafeBufferPointer { groups in
+                            var request = unsafe plain
+                            unsafe request.argv = argv.baseAddress
+                            unsafe request.envp = envp.baseAddress
+                            unsafe request.directory = unsafe directory == nil ? nil : path[3]
+                            unsafe request.streams.0 = unsafe standardInput.request(path[0])
+                            unsafe request.streams.1 = unsafe standardOutput.request(path[1])
+                            unsafe request.streams.2 = unsafe standardError.request(path[2])
+                            unsafe request.groups = groups.baseAddress
+                            unsafe request.group_count = groups.count
+                            unsafe request.limits = limits.baseAddress
+                            unsafe request.limit_count = limits.count
+                            unsafe ops_spawn(&request, &result)
+                        }
+                    }
+                }
+            }
+        }
+        if result.step == Int32(OPS_SPAWN_STARTED.rawValue) { return result.pid }
+        let step = unsafe String(cString: ops_spawn_step_name(result.step))
+        throw SpawnError(step: step, errno: result.error)
+    }
+
+    /// The request without its pointers.
+    private var plain: ops_spawn_request {
+        var request = unsafe ops_spawn_request()
+        var flags = fallbacks.rawValue
+        unsafe request.umask = umask
+        unsafe request.cgroup_fd = controlGroup ?? -1
+        if let user {
+            flags |= OPS_SPAWN_SET_USER.rawValue
+            unsafe request.uid = user.uid
+            unsafe request.gid = user.gid
+        }
+        if let nice {
+            flags |= OPS_SPAWN_SET_NICE.rawValue
+            unsafe request.nice = nice
+        }
+        if let ioPriority {
+            flags |= OPS_SPAWN_SET_IOPRIO.rawValue
+            unsafe request.ioprio = ioPriority
+        }
+        if let oomScore {
+            flags |= OPS_SPAWN_SET_OOM.rawValue
+            unsafe request.oom_score = oomScore
+        }
+        unsafe request.flags = flags
+        return unsafe request
+    }
+}
+
+extension Spawn.Stream {
+    fileprivate var path: String {
+        switch self {
+        case .reading(let path), .writing(let path): path
+        case .descriptor, .likeStandardOutput: ""
+        }
+    }
+
+    fileprivate func request(_ path: UnsafePointer<CChar>?) -> ops_spawn_stream {
+        switch self {
+        case .descriptor(let number): unsafe ops_spawn_stream(path: nil, open_flags: 0, fd: number)
+        case .reading: unsafe ops_spawn_stream(path: path, open_flags: O_RDONLY, fd: -1)
+        case .writing: unsafe ops_spawn_stream(path: path, open_flags: O_WRONLY | O_CREAT | O_TRUNC, fd: -1)
+        case .likeStandardOutput: unsafe ops_spawn_stream(path: nil, open_flags: 0, fd: -1)
+        }
+    }
+}
+
+/// Texts as C wants them, in one block; a text ends at its first NUL.
+private struct CStrings {
+    private var bytes: [CChar] = []
+    private var starts: [Int] = []
+
+    init(_ texts: [String]) {
+        bytes.reserveCapacity(texts.reduce(0) { $0 + $1.utf8.count + 1 })
+        starts.reserveCapacity(texts.count)
+        for text in texts {
+            starts.append(bytes.count)
+            for byte in text.utf8 { bytes.append(CChar(bitPattern: byte)) }
+            bytes.append(0)
+        }
+    }
+
+    /// Calls `body` with an array of pointers that ends in NULL.
+    func withPointers<Result>(_ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result) -> Result {
+        unsafe bytes.withUnsafeBufferPointer { block in
+            var pointers: [UnsafePointer<CChar>?] = unsafe starts.map { start in
+                unsafe block.baseAddress.map { base in unsafe base + start }
+            }
+            unsafe pointers.append(nil)
+            return unsafe pointers.withUnsafeBufferPointer { unsafe body($0) }
+        }
+    }
+}

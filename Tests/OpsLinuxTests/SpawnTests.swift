@@ -1,0 +1,190 @@
+import Glibc
+import OpsLinux
+import Testing
+
+@Suite struct SpawnTests {
+    static let everyFallback: [Spawn.Fallbacks] = [
+        [], .withoutClone3, .withoutCloseRange, [.withoutClone3, .withoutCloseRange],
+    ]
+
+    let scratch: Scratch
+    var output: String { scratch.path + "/out" }
+
+    init() throws { scratch = try Scratch() }
+
+    func shell(_ script: String) -> Spawn {
+        var spawn = Spawn(arguments: ["/bin/sh", "-c", script], environment: ["PATH=/usr/bin:/bin"])
+        spawn.standardOutput = .writing(output)
+        return spawn
+    }
+
+    /// Runs to the end and gives back what was printed.
+    func printed(by spawn: Spawn) throws -> String {
+        let pid = try spawn.start()
+        let ended = try #require(try Children.wait(for: pid))
+        #expect(ended.status == .code(0))
+        return String(decoding: try Files.read(output, limit: 1 << 20), as: UTF8.self)
+    }
+
+    @Test(arguments: everyFallback)
+    func statusAndUsageComeBack(fallbacks: Spawn.Fallbacks) throws {
+        var spawn = shell("exit 7")
+        spawn.fallbacks = fallbacks
+        let pid = try spawn.start()
+        let ended = try #require(try Children.wait(for: pid))
+        #expect(ended.pid == pid)
+        #expect(ended.status == .code(7))
+        #expect(ended.maxResidentBytes > 0)
+        #expect(try Children.wait(for: pid) == nil)
+        var killed = shell("kill -9 $$")
+        killed.fallbacks = fallbacks
+        #expect(try Children.wait(for: try killed.start())?.status == .signal(9))
+    }
+
+    @Test(arguments: everyFallback)
+    func nothingIsInherited(fallbacks: Spawn.Fallbacks) throws {
+        // A descriptor that would be inherited, far from the others, and signals that would stay ignored or blocked.
+        let leak = fcntl(0, F_DUPFD, 700)
+        #expect(leak >= 700)
+        defer { close(leak) }
+        var spawn = shell("ls /proc/$$/fd | tr '\\n' ' '; grep -E '^Sig(Blk|Ign|Cgt)' /proc/$$/status")
+        spawn.fallbacks = fallbacks
+        let text = try printed(by: spawn)
+        #expect(text.hasPrefix("0 1 2 "), "\(text)")
+        for line in text.split(separator: "\n") where line.contains("SigBlk") || line.contains("SigIgn") {
+            #expect(line.hasSuffix("0000000000000000"), "\(text)")
+        }
+        #expect(!text.contains("700"))
+    }
+
+    @Test func theProcessIsInASessionOfItsOwn() throws {
+        let text = try printed(by: shell("cut -d' ' -f1,5,6 /proc/$$/stat"))
+        let numbers = text.split(whereSeparator: \.isWhitespace)
+        #expect(Set(numbers).count == 1)
+        #expect(numbers.first.map(String.init) != String(getsid(0)))
+    }
+
+    @Test func environmentDirectoryAndUmaskAreAsAsked() throws {
+        var spawn = shell("pwd; umask; echo $A")
+        spawn.environment.append("A=ä b")
+        spawn.directory = scratch.path
+        spawn.umask = 0o027
+        #expect(try printed(by: spawn) == "\(scratch.path)\n0027\nä b\n")
+    }
+
+    @Test func bothStreamsMayShareOneFile() throws {
+        let spawn = shell("echo one; echo two >&2; echo three")
+        #expect(try printed(by: spawn) == "one\ntwo\nthree\n")
+    }
+
+    @Test func limitsAndPriorityAreSet() throws {
+        var spawn = shell("ulimit -n; ulimit -Hn; cut -d' ' -f19 /proc/$$/stat; cat /proc/$$/oom_score_adj; ionice")
+        spawn.limits = [.init(resource: 7, soft: 3, hard: 17)]
+        spawn.nice = 5
+        spawn.oomScore = 321
+        // Best effort (2), level 6.
+        spawn.ioPriority = 2 << 13 | 6
+        spawn.limits[0].soft = 16
+        #expect(try printed(by: spawn) == "16\n17\n5\n321\nbest-effort: prio 6\n")
+    }
+
+    @Test func aProgramIsLookedForInItsOwnPath() throws {
+        var spawn = Spawn(arguments: ["greet"], environment: ["PATH=/nowhere:\(scratch.path)"])
+        #expect(throws: SpawnError(step: "exec", errno: ENOENT)) { try spawn.start() }
+        let program = scratch.path + "/greet"
+        try Files.replace(program, with: Array("#!/bin/sh\necho hello\n".utf8), mode: 0o600)
+        #expect(throws: SpawnError(step: "exec", errno: EACCES)) { try spawn.start() }
+        #expect(chmod(program, 0o700) == 0)
+        spawn.standardOutput = .writing(output)
+        #expect(try printed(by: spawn) == "hello\n")
+        spawn.environment = ["PATH=/nowhere:"]
+        spawn.directory = scratch.path
+        #expect(try printed(by: spawn) == "hello\n")
+    }
+
+    @Test(arguments: everyFallback)
+    func aFailureNamesItsStepAndLeavesNoProcess(fallbacks: Spawn.Fallbacks) throws {
+        var good = shell("true")
+        good.fallbacks = fallbacks
+        let cases: [(String, Int32, (inout Spawn) -> Void)] = [
+            ("exec", ENOENT, { $0.arguments = ["/no/such"] }),
+            ("exec", ENOENT, { $0.arguments = [""] }),
+            ("exec", ENOEXEC, { $0.arguments = ["/etc/passwd-copy"] }),
+            ("directory", ENOENT, { $0.directory = "/no/such" }),
+            ("directory", ENOTDIR, { $0.directory = "/etc/passwd" }),
+            ("standard input", ENOENT, { $0.standardInput = .reading("/no/such") }),
+            ("standard output", EISDIR, { $0.standardOutput = .writing("/tmp") }),
+            ("standard error", ENOENT, { $0.standardError = .writing("/no/such/file") }),
+            ("resource limit", EINVAL, { $0.limits = [.init(resource: 7, soft: 2, hard: 1)] }),
+            ("request", EINVAL, { $0.arguments = [] }),
+        ]
+        let text = scratch.path + "/text"
+        try Files.replace(text, with: Array("no program".utf8), mode: 0o600)
+        #expect(chmod(text, 0o700) == 0)
+        for (step, errno, spoil) in cases {
+            var bad = good
+            spoil(&bad)
+            if bad.arguments == ["/etc/passwd-copy"] { bad.arguments = [text] }
+            #expect(throws: SpawnError(step: step, errno: errno)) { try bad.start() }
+        }
+        #expect(SpawnError(step: "exec", errno: ENOENT).description == "exec: No such file or directory")
+    }
+
+    @Test func aFIFOWithoutPeerHoldsNobodyUp() throws {
+        let fifo = scratch.path + "/fifo"
+        #expect(mkfifo(fifo, 0o600) == 0)
+        var spawn = shell("cat")
+        spawn.standardInput = .reading(fifo)
+        #expect(try printed(by: spawn) == "")
+        // Not also read from there: the process would be its own peer.
+        spawn.standardInput = .reading("/dev/null")
+        spawn.standardError = .writing(fifo)
+        #expect(throws: SpawnError(step: "standard error", errno: ENXIO)) { try spawn.start() }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "SKIPPED: only root can start processes of others"), arguments: everyFallback)
+    func credentialsAreThoseOfTheUserAlone(fallbacks: Spawn.Fallbacks) throws {
+        let out = scratch.path + "/theirs"
+        try Files.replace(out, with: [], mode: 0o600)
+        #expect(chmod(scratch.path, 0o755) == 0)
+        #expect(chown(out, 65534, 65534) == 0)
+        var spawn = shell("grep -E '^(Uid|Gid|Groups|Cap(Inh|Prm|Eff|Amb))' /proc/$$/status | tr -s '\\t ' ' '")
+        spawn.fallbacks = fallbacks
+        spawn.user = .init(uid: 65534, gid: 65534, groups: [65534, 12345])
+        spawn.standardOutput = .writing(out)
+        let ended = try Children.wait(for: try spawn.start())
+        #expect(ended?.status == .code(0))
+        let none = "0000000000000000"
+        #expect(
+            String(decoding: try Files.read(out, limit: 4096), as: UTF8.self).replacingTrailingBlanks
+                == """
+                Uid: 65534 65534 65534 65534
+                Gid: 65534 65534 65534 65534
+                Groups: 12345 65534
+                CapInh: \(none)
+                CapPrm: \(none)
+                CapEff: \(none)
+                CapAmb: \(none)
+
+                """)
+        // This process, which shared its memory with the new one, is who it was.
+        #expect(geteuid() == 0)
+        #expect(getgroups(0, nil) != 2)
+        // Files are opened as that user.
+        let private0 = scratch.path + "/root-only"
+        try Files.replace(private0, with: [], mode: 0o600)
+        spawn.standardInput = .reading(private0)
+        #expect(throws: SpawnError(step: "standard input", errno: EACCES)) { try spawn.start() }
+    }
+}
+
+extension String {
+    fileprivate var replacingTrailingBlanks: String {
+        split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in
+                var line = line
+                while line.last == " " { line.removeLast() }
+                return String(line)
+            }.joined(separator: "\n")
+    }
+}
