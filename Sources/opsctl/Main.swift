@@ -1,3 +1,7 @@
+internal import Glibc
+
 @main struct Main {
-    static func main() {}
+    static func main() {
+        exit(Program.run(Array(CommandLine.arguments.dropFirst())).code)
+    }
 }

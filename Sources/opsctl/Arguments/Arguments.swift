@@ -1,0 +1,36 @@
+/// A command line, understood: the verb, the values of its options, the words that are none.
+struct Arguments: Sendable {
+    let verb: Verb
+    /// The verb as typed, with the one it belongs to: "queue add".
+    let path: String
+    private let values: [(option: String, value: String)]
+    let operands: [String]
+
+    init(verb: Verb, path: String, values: [(option: String, value: String)], operands: [String]) {
+        self.verb = verb
+        self.path = path
+        self.values = values
+        self.operands = operands
+    }
+
+    func has(_ option: Option) -> Bool {
+        values.contains { $0.option == option.name }
+    }
+
+    /// The value given last.
+    func text(_ option: Option) -> String? {
+        values.last { $0.option == option.name }?.value
+    }
+
+    func texts(_ option: Option) -> [String] {
+        values.filter { $0.option == option.name }.map(\.value)
+    }
+
+    func integer(_ option: Option) -> Int? {
+        text(option).flatMap { Int($0) }
+    }
+
+    func pairs(_ option: Option) -> [Pair] {
+        texts(option).compactMap { Pair($0) }
+    }
+}

@@ -1,0 +1,85 @@
+/// Help as a terminal shows it.
+enum HelpPage {
+    private static let widest = 100
+
+    static func writeOverview(_ session: Session) throws(Failure) {
+        let style = session.style
+        let output = session.output
+        try output.line("opsctl: operations with dependencies, priorities and mutual exclusion, durable")
+        try output.line()
+        try output.line("  opsctl VERB [OPTION...] [OPERATION...]")
+        let width = VerbTable.shown.map { $0.name.utf8.count }.max() ?? 0
+        for chapter in Verb.Chapter.allCases {
+            try output.line()
+            try output.line(style(.bold, chapter.rawValue))
+            for verb in VerbTable.shown where verb.chapter == chapter {
+                try output.line("  \(style(.cyan, DisplayWidth.pad(verb.name, width)))  \(verb.summary)")
+            }
+        }
+        try output.line()
+        try write(Option.everywhere, session)
+        try output.line()
+        try output.line("opsctl help VERB tells more, with examples.")
+    }
+
+    static func write(_ verb: Verb, _ path: String, _ session: Session) throws(Failure) {
+        let style = session.style
+        let output = session.output
+        let width = min(session.screen.columns ?? Self.widest, Self.widest)
+        try output.line("opsctl \(path): \(verb.summary)")
+        try output.line()
+        for form in verb.forms { try output.line("  opsctl \(path)" + (form.isEmpty ? "" : " " + form)) }
+        if !verb.aliases.isEmpty { try output.line("  also: " + verb.aliases.joined(separator: ", ")) }
+        for paragraph in verb.about {
+            try output.line()
+            for line in wrap(paragraph, width) { try output.line(line) }
+        }
+        if !verb.verbs.isEmpty {
+            try output.line()
+            for inner in verb.verbs {
+                try output.line("  \(style(.cyan, DisplayWidth.pad(inner.name, 6)))  \(inner.summary)")
+            }
+        }
+        for group in verb.groups + [Option.everywhere] {
+            try output.line()
+            try write(group, session)
+        }
+        guard !verb.examples.isEmpty else { return }
+        try output.line()
+        try output.line(style(.bold, "Examples"))
+        for example in verb.examples {
+            try output.line(style(.dim, "  # " + example.says))
+            try output.line("  " + example.command)
+        }
+    }
+
+    private static func write(_ group: OptionGroup, _ session: Session) throws(Failure) {
+        try session.output.line(session.style(.bold, group.title))
+        let column = 32
+        let width = min(session.screen.columns ?? widest, widest)
+        for option in group.options {
+            let spelling = "  " + option.spelling
+            let lines = wrap(option.help, max(30, width - column))
+            let isLong = spelling.utf8.count > column - 2
+            if isLong { try session.output.line(session.style(.cyan, spelling)) }
+            for (index, line) in lines.enumerated() {
+                let left = index == 0 && !isLong ? session.style(.cyan, spelling) : ""
+                let space = column - (index == 0 && !isLong ? spelling.utf8.count : 0)
+                try session.output.line(left + String(repeating: " ", count: space) + line)
+            }
+        }
+    }
+
+    static func wrap(_ text: String, _ width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ") {
+            if !line.isEmpty && line.utf8.count + 1 + word.utf8.count > width {
+                lines.append(line)
+                line = ""
+            }
+            line += (line.isEmpty ? "" : " ") + word
+        }
+        return lines + [line]
+    }
+}

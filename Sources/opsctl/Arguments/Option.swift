@@ -1,0 +1,87 @@
+/// One option of a verb. Its name is its identity.
+struct Option: Sendable {
+    /// Long, without dashes.
+    let name: String
+    let short: Character?
+    /// Nil for a flag.
+    let kind: ValueKind?
+    let placeholder: String
+    let help: String
+    let repeats: Bool
+
+    static func flag(_ name: String, _ help: String) -> Option {
+        Option(name: name, short: nil, kind: nil, placeholder: "", help: help, repeats: false)
+    }
+
+    static func flag(_ name: String, _ short: Character, _ help: String) -> Option {
+        Option(name: name, short: short, kind: nil, placeholder: "", help: help, repeats: false)
+    }
+
+    static func value(
+        _ name: String, _ placeholder: String, _ kind: ValueKind, repeats: Bool = false, _ help: String
+    ) -> Option {
+        Option(name: name, short: nil, kind: kind, placeholder: placeholder, help: help, repeats: repeats)
+    }
+
+    static func value(
+        _ name: String, _ short: Character, _ placeholder: String, _ kind: ValueKind, repeats: Bool = false,
+        _ help: String
+    ) -> Option {
+        Option(name: name, short: short, kind: kind, placeholder: placeholder, help: help, repeats: repeats)
+    }
+
+    /// The same option with words of its own for one verb.
+    func saying(_ help: String) -> Option {
+        Option(name: name, short: short, kind: kind, placeholder: placeholder, help: help, repeats: repeats)
+    }
+
+    /// `-n, --lines N`, as help and manual pages write it.
+    var spelling: String {
+        let long = kind == nil ? "--\(name)" : "--\(name) \(placeholder)"
+        guard let short else { return "    " + long }
+        return "-\(short), " + long
+    }
+}
+
+/// Options that are told of together.
+struct OptionGroup: Sendable {
+    let title: String
+    let options: [Option]
+
+    init(_ title: String, _ options: [Option]) {
+        self.title = title
+        self.options = options
+    }
+}
+
+extension Option {
+    static let socket = Option.value("socket", "PATH", .file, "the daemon's socket")
+    static let json = Option.flag("json", "one JSON object a line, with stable keys")
+    static let color = Option.value(
+        "color", "WHEN", .choice(["auto", "always", "never"]),
+        "colours: auto (on a terminal, without NO_COLOR), always or never")
+    static let help = Option.flag("help", "h", "what this verb does")
+
+    /// Every verb takes these, before or after its name.
+    static let everywhere = OptionGroup("Everywhere", [.json, .socket, .color, .help])
+}
+
+extension Option {
+    static let graph = Option.value("graph", "g", "G", .graph, "those of a graph (g7, or its name)")
+    static let queue = Option.value("queue", "q", "Q", .queue, "those of a queue")
+    static let state = Option.value(
+        "state", "s", "S", .choice(["pending", "ready", "executing", "finished"]), "those in a state")
+    static let outcome = Option.value(
+        "outcome", "OUTCOME", .choice(["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"]),
+        "those that ended so")
+    static let label = Option.value("label", "l", "K=V", .keyValue, repeats: true, "those with a label")
+    static let user = Option.value("user", "u", "USER", .text, "those of a user")
+    static let all = Option.flag("all", "a", "every operation")
+}
+
+extension OptionGroup {
+    /// What names a set of operations; several together mean what they have in common.
+    static let selection = OptionGroup(
+        "Selecting operations",
+        [Option.graph, Option.queue, Option.state, Option.outcome, Option.label, Option.user, Option.all])
+}

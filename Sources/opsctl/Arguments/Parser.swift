@@ -1,0 +1,166 @@
+/// Reads a command line against the table of verbs.
+struct Parser {
+    private let words: [String]
+    private var position = 0
+    private var values: [(option: String, value: String)] = []
+    private var operands: [String] = []
+    private var wantsVersion = false
+    /// The exit status is an operation's, so opsctl keeps to one of its own.
+    private(set) var isForOperation = false
+
+    /// `words` without the program's own name.
+    init(_ words: [String]) {
+        self.words = words
+    }
+
+    mutating func parse() throws(Failure) -> Arguments {
+        try readLeadingOptions()
+        if wantsVersion { return Arguments(verb: VersionVerb.verb, path: "version", values: values, operands: []) }
+        guard position < words.count else {
+            if has(.help) { return Arguments(verb: HelpVerb.verb, path: "help", values: [], operands: []) }
+            throw .usage("usage", "a verb is missing", "see opsctl help")
+        }
+        let word = take()
+        guard var verb = VerbTable.verb(named: word) else {
+            throw unknownVerb(word, among: VerbTable.shown.map(\.name))
+        }
+        var path = verb.name
+        while !verb.verbs.isEmpty {
+            // Options that come between are those that every verb takes.
+            try readLeadingOptions()
+            if has(.help) { break }
+            let inner = position < words.count ? take() : verb.action == nil ? "" : nil
+            guard let inner else { break }
+            guard let next = verb.verb(named: inner) else {
+                throw unknownVerb(inner, of: path, among: verb.verbs.map(\.name))
+            }
+            verb = next
+            path += " " + next.name
+        }
+        isForOperation = verb.name == "run" || words.contains("--" + Option.exitCode.name) && verb.name == "wait"
+        try readOptions(of: verb, path)
+        let arguments = Arguments(verb: verb, path: path, values: values, operands: operands)
+        if !has(.help) { try check(arguments) }
+        return arguments
+    }
+
+    private func has(_ option: Option) -> Bool { values.contains { $0.option == option.name } }
+
+    private mutating func take() -> String {
+        defer { position += 1 }
+        return words[position]
+    }
+
+    private mutating func readLeadingOptions() throws(Failure) {
+        let none = Verb("opsctl", .looking, "", forms: [])
+        while position < words.count, words[position].hasPrefix("-"), words[position].utf8.count > 1 {
+            if words[position] == "--version" || words[position] == "-V" {
+                wantsVersion = true
+                return
+            }
+            if words[position] == "--" {
+                position += 1
+                return
+            }
+            try readOption(take(), of: none, "opsctl")
+        }
+    }
+
+    private mutating func readOptions(of verb: Verb, _ path: String) throws(Failure) {
+        while position < words.count {
+            let word = take()
+            if word == "--" {
+                operands += words[position...]
+                position = words.count
+            } else if word.hasPrefix("-"), word.utf8.count > 1 {
+                try readOption(word, of: verb, path)
+            } else {
+                operands.append(word)
+                // What follows a command's name is the command's.
+                if case .command = verb.operands {
+                    operands += words[position...]
+                    position = words.count
+                }
+            }
+        }
+    }
+
+    private mutating func readOption(_ word: String, of verb: Verb, _ path: String) throws(Failure) {
+        word.hasPrefix("--") ? try readLong(word, of: verb, path) : try readShort(word, of: verb, path)
+    }
+
+    private mutating func readLong(_ word: String, of verb: Verb, _ path: String) throws(Failure) {
+        let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(parts[0])
+        guard let option = verb.option(long: name) else {
+            let near = Suggestion.nearest(to: "--" + name, among: verb.optionNames)
+            throw .usage(path, "unknown option --\(name)", near.map { "did you mean \($0)?" } ?? Self.seeHelp(path))
+        }
+        if option.kind == nil {
+            guard parts.count == 1 else {
+                throw .usage(path, "--\(name) takes no value", "leave \"=\(parts[1])\" away")
+            }
+            values.append((name, ""))
+        } else {
+            try readValue(of: option, spelled: "--" + name, parts.count == 2 ? String(parts[1]) : nil, path)
+        }
+    }
+
+    private mutating func readShort(_ word: String, of verb: Verb, _ path: String) throws(Failure) {
+        var letters = word.dropFirst()
+        while let letter = letters.popFirst() {
+            guard let option = verb.option(short: letter) else {
+                throw .usage(path, "unknown option -\(letter)", Self.seeHelp(path))
+            }
+            if option.kind == nil {
+                values.append((option.name, ""))
+            } else {
+                return try readValue(of: option, spelled: "-\(letter)", letters.isEmpty ? nil : String(letters), path)
+            }
+        }
+    }
+
+    private mutating func readValue(
+        of option: Option, spelled: String, _ attached: String?, _ path: String
+    ) throws(Failure) {
+        guard let value = attached ?? (position < words.count ? take() : nil) else {
+            throw .usage(path, "\(spelled) needs a value", "write \(spelled) \(option.placeholder)")
+        }
+        if let complaint = option.kind?.complaint(about: value) {
+            let near = Suggestion.nearest(to: value, among: option.kind?.words ?? [])
+            throw .usage(path, "\(spelled) takes \(complaint), not \"\(value)\"", near.map { "did you mean \($0)?" })
+        }
+        values.append((option.name, value))
+    }
+
+    private func check(_ arguments: Arguments) throws(Failure) {
+        switch arguments.verb.operands {
+        case .none:
+            if let extra = operands.first {
+                throw .usage(arguments.path, "unexpected \"\(extra)\"", "it takes no arguments")
+            }
+        case .command: break
+        case .list(_, let name, let atLeast, let atMost):
+            if operands.count < atLeast {
+                throw .usage(arguments.path, "\(name) is missing", Self.seeHelp(arguments.path))
+            }
+            if operands.count > atMost {
+                throw .usage(arguments.path, "unexpected \"\(operands[atMost])\"", Self.seeHelp(arguments.path))
+            }
+        }
+    }
+
+    private func unknownVerb(_ word: String, of path: String = "", among names: [String]) -> Failure {
+        let what = path.isEmpty ? word : path
+        if word.isEmpty { return .usage(what, "a verb is missing", "one of " + names.joined(separator: ", ")) }
+        let near = Suggestion.nearest(to: word, among: names)
+        return .usage(
+            what, "unknown verb \"\(word)\"",
+            near.map { "did you mean \($0)?" }
+                ?? (path.isEmpty ? "see opsctl help" : "one of " + names.joined(separator: ", ")))
+    }
+
+    static func seeHelp(_ path: String) -> String {
+        path == "opsctl" ? "see opsctl help" : "see opsctl help \(path)"
+    }
+}

@@ -1,0 +1,66 @@
+/// What the value of an option or an operand is: how it is checked, completed and named in help.
+enum ValueKind: Sendable, Equatable {
+    case text
+    case integer
+    case number
+    case duration
+    case instant
+    /// A duration from now, or an instant.
+    case time
+    case size
+    case keyValue
+    case file
+    case directory
+    case command
+    case operation
+    case graph
+    case queue
+    case category
+    case choice([String])
+    /// Comma-separated words, each one of these.
+    case choices([String])
+
+    /// Why `value` is none of these, or nil where it is one.
+    func complaint(about value: String) -> String? {
+        switch self {
+        case .text, .file, .directory, .command, .operation, .graph, .queue, .category: nil
+        case .integer: Int(value) == nil ? "a whole number" : nil
+        case .number: Double(value) == nil ? "a number" : nil
+        case .duration: Span.parse(value) == nil ? "a duration such as 90s, 5m or 1h30m" : nil
+        case .instant: Instant.parse(value, now: .now) == nil ? Instant.forms : nil
+        case .time:
+            Span.parse(value) == nil && Instant.parse(value, now: .now) == nil
+                ? "a duration such as 5m, or \(Instant.forms)" : nil
+        case .size: ByteCount.parse(value) == nil ? "a size such as 64M or 2G" : nil
+        case .keyValue: Pair(value) == nil ? "KEY=VALUE" : nil
+        case .choice(let words): words.contains(value) ? nil : Self.oneOf(words)
+        case .choices(let words):
+            value.split(separator: ",").allSatisfy { words.contains(String($0)) } && !value.isEmpty
+                ? nil : "a comma-separated list of " + words.joined(separator: ", ")
+        }
+    }
+
+    /// The words this may be, where they are known.
+    var words: [String] {
+        switch self {
+        case .choice(let words), .choices(let words): words
+        default: []
+        }
+    }
+
+    private static func oneOf(_ words: [String]) -> String {
+        words.count == 1 ? words[0] : words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+    }
+}
+
+/// `KEY=VALUE` taken apart at the first `=`.
+struct Pair: Sendable {
+    let key: String
+    let value: String
+
+    init?(_ text: String) {
+        guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals != text.startIndex else { return nil }
+        key = String(text[..<equals])
+        value = String(text[text.utf8.index(after: equals)...])
+    }
+}

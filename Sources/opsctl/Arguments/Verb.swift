@@ -1,0 +1,98 @@
+/// One verb of opsctl. Parsing, help, completion and the manual are all made from this.
+struct Verb: Sendable {
+    /// What may follow the options.
+    enum Operands: Sendable {
+        case none
+        /// A command with its arguments: everything from the first word that is no option.
+        case command
+        case list(ValueKind, name: String, atLeast: Int, atMost: Int)
+
+        static func one(_ kind: ValueKind, _ name: String) -> Operands {
+            .list(kind, name: name, atLeast: 1, atMost: 1)
+        }
+        static func any(_ kind: ValueKind, _ name: String) -> Operands {
+            .list(kind, name: name, atLeast: 0, atMost: .max)
+        }
+        static func some(_ kind: ValueKind, _ name: String) -> Operands {
+            .list(kind, name: name, atLeast: 1, atMost: .max)
+        }
+        static func perhaps(_ kind: ValueKind, _ name: String) -> Operands {
+            .list(kind, name: name, atLeast: 0, atMost: 1)
+        }
+    }
+
+    struct Example: Sendable {
+        let says: String
+        let command: String
+        init(_ says: String, _ command: String) {
+            self.says = says
+            self.command = command
+        }
+    }
+
+    /// Which part of help and of the manual tells of it.
+    enum Chapter: String, Sendable, CaseIterable {
+        case submitting = "Submit"
+        case looking = "Look"
+        case steering = "Steer"
+        case keeping = "Keep"
+    }
+
+    typealias Action = @Sendable (Session) throws(Failure) -> ExitStatus
+
+    let name: String
+    let aliases: [String]
+    let chapter: Chapter
+    let summary: String
+    /// What follows the verb, one line a form.
+    let forms: [String]
+    /// Paragraphs.
+    let about: [String]
+    let operands: Operands
+    let groups: [OptionGroup]
+    let examples: [Example]
+    let verbs: [Verb]
+    let isHidden: Bool
+    let action: Action?
+
+    init(
+        _ name: String, aliases: [String] = [], _ chapter: Chapter, _ summary: String, forms: [String],
+        about: [String] = [], operands: Operands = .none, options: [OptionGroup] = [], examples: [Example] = [],
+        verbs: [Verb] = [], isHidden: Bool = false, action: Action? = nil
+    ) {
+        self.name = name
+        self.aliases = aliases
+        self.chapter = chapter
+        self.summary = summary
+        self.forms = forms
+        self.about = about
+        self.operands = operands
+        self.groups = options
+        self.examples = examples
+        self.verbs = verbs
+        self.isHidden = isHidden
+        self.action = action
+    }
+
+    func option(long name: String) -> Option? {
+        for group in groups {
+            for option in group.options where option.name == name { return option }
+        }
+        return Option.everywhere.options.first { $0.name == name }
+    }
+
+    func option(short: Character) -> Option? {
+        for group in groups {
+            for option in group.options where option.short == short { return option }
+        }
+        return Option.everywhere.options.first { $0.short == short }
+    }
+
+    var optionNames: [String] {
+        (groups + [.init("", Option.everywhere.options)]).flatMap { $0.options.map { "--" + $0.name } }
+    }
+
+    func verb(named word: String) -> Verb? {
+        verbs.first { $0.name == word || $0.aliases.contains(word) }
+    }
+}

@@ -1,0 +1,112 @@
+internal import OpsLinux
+
+/// One conversation with opsd: calls go out, replies come back in order, messages end with NUL.
+final class Connection {
+    /// One reply of the daemon that is no error.
+    struct Reply {
+        let parameters: JSONView
+        /// More replies to the same call will come.
+        let continues: Bool
+    }
+
+    private let socket: Descriptor
+    /// What has arrived and is not yet taken, from `start` on.
+    private var received: [UInt8] = []
+    private var start = 0
+    /// Up to where there is no end of a message.
+    private var searched = 0
+
+    init(path: String) throws(Failure) {
+        do throws(SystemError) {
+            socket = try UnixSocket.connect(to: path)
+        } catch {
+            throw Refusal.unreachable(path, error)
+        }
+    }
+
+    var descriptor: Int32 { socket.rawValue }
+
+    /// Sends a call; `parameters` is the text of an object.
+    func send(_ method: StaticString, more: Bool = false, parameters: [UInt8]) throws(Failure) {
+        var message: [UInt8] = []
+        message.reserveCapacity(parameters.count + 96)
+        message.append(contentsOf: "{\"method\":\"org.opsd.Control.\(method)\",\"parameters\":".utf8)
+        message.append(contentsOf: parameters)
+        message.append(contentsOf: (more ? ",\"more\":true}\0" : "}\0").utf8)
+        do throws(SystemError) {
+            // The daemon may have refused and closed: its last words are still to be read.
+            _ = try socket.writeAll(message)
+        } catch {
+            throw Refusal.lost(error)
+        }
+    }
+
+    func call(_ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in }) throws(Failure) -> JSONView {
+        try send(method, parameters: JSONText.object(fill))
+        return try receive().parameters
+    }
+
+    /// Calls `each` for every reply until the last, or until it answers false.
+    func stream(
+        _ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in },
+        each: (JSONView) throws(Failure) -> Bool
+    ) throws(Failure) {
+        try send(method, more: true, parameters: JSONText.object(fill))
+        while true {
+            let reply = try receive()
+            guard try each(reply.parameters), reply.continues else { return }
+        }
+    }
+
+    /// The next reply, waiting for it.
+    func receive() throws(Failure) -> Reply {
+        while true {
+            if let reply = try takeReply() { return reply }
+            guard try fill() else { throw Refusal.lost(nil) }
+        }
+    }
+
+    /// A reply that has arrived whole.
+    func takeReply() throws(Failure) -> Reply? {
+        guard let end = received[max(start, searched)...].firstIndex(of: 0) else {
+            searched = received.count
+            return nil
+        }
+        let message = Array(received[start..<end])
+        start = end + 1
+        searched = start
+        if start == received.count {
+            received.removeAll(keepingCapacity: true)
+            (start, searched) = (0, 0)
+        }
+        let view: JSONView
+        do throws(JSONScanner.Malformed) {
+            view = try JSONView(message)
+        } catch {
+            throw Failure(
+                .unreachable, "daemon", "it sent something that is no message",
+                "check that opsctl and opsd are of one version")
+        }
+        let parameters = view["parameters"] ?? JSONView(Array("{}".utf8), 0..<2)
+        if let error = view["error"]?.text { throw Refusal.failure(error, parameters) }
+        return Reply(parameters: parameters, continues: view["continues"]?.flag ?? false)
+    }
+
+    /// Reads once; false when the daemon has closed.
+    func fill() throws(Failure) -> Bool {
+        if start > 0 {
+            received.removeFirst(start)
+            searched -= start
+            start = 0
+        }
+        do throws(SystemError) {
+            switch try socket.read(atMost: 1 << 17, onto: &received) {
+            case .moved: return true
+            case .wouldBlock: return true
+            case .ended: return false
+            }
+        } catch {
+            throw Refusal.lost(error)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/// How opsctl ends, as its callers see it.
+struct ExitStatus: Equatable, Sendable {
+    let code: Int32
+    static let done = ExitStatus(code: 0)
+    /// What was asked is done, but an operation did not succeed.
+    static let unsuccessful = ExitStatus(code: 1)
+    static let usage = ExitStatus(code: 2)
+    static let unreachable = ExitStatus(code: 3)
+    static let notFound = ExitStatus(code: 4)
+    static let refused = ExitStatus(code: 5)
+    static let storage = ExitStatus(code: 6)
+    static let timedOut = ExitStatus(code: 7)
+    /// `run`: the operation ran longer than its timeout or deadline allowed.
+    static let operationTimedOut = ExitStatus(code: 124)
+    /// `run`: anything of opsctl's own.
+    static let own = ExitStatus(code: 125)
+}
+
+/// Why opsctl cannot do what it was asked: `opsctl: what: why, and what to do`.
+struct Failure: Error {
+    var status: ExitStatus
+    var what: String
+    var why: String
+    /// What to do about it.
+    var advice: String?
+    /// All that is wrong with a submission, where that is the reason.
+    var problems: [Problem] = []
+
+    init(_ status: ExitStatus, _ what: String, _ why: String, _ advice: String? = nil) {
+        self.status = status
+        self.what = what
+        self.why = why
+        self.advice = advice
+    }
+
+    static func usage(_ what: String, _ why: String, _ advice: String?) -> Failure {
+        Failure(.usage, what, why, advice)
+    }
+
+    /// What standard error gets: one line, or one for each problem.
+    var lines: [String] {
+        let subject = what.isEmpty ? "opsctl: " : "opsctl: \(what.printable): "
+        if !problems.isEmpty {
+            return problems.map { ($0.place.map { "opsctl: \($0): " } ?? subject) + $0.text.printable }
+        }
+        return [subject + why.printable + (advice.map { ", " + $0.printable } ?? "")]
+    }
+}

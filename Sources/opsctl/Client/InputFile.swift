@@ -1,0 +1,29 @@
+internal import Glibc
+internal import OpsLinux
+
+/// A file read whole; `-` is standard input.
+enum InputFile {
+    /// What a submission may have, and then some.
+    private static let limit = 4 << 30
+
+    static func read(_ path: String, _ what: String) throws(Failure) -> [UInt8] {
+        let number = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { throw failed(path, what, errno) }
+        let file = Descriptor(owning: number)
+        var bytes: [UInt8] = []
+        do throws(SystemError) {
+            while bytes.count < limit {
+                guard case .moved = try file.read(atMost: 1 << 20, onto: &bytes) else { return bytes }
+            }
+        } catch {
+            throw failed(path, what, error.errno)
+        }
+        throw Failure(.refused, path, "it is larger than 4 GiB", "split it")
+    }
+
+    private static func failed(_ path: String, _ what: String, _ number: Int32) -> Failure {
+        Failure(
+            .usage, "\(what): \(path)", SystemError.text(number),
+            number == ENOENT ? "name a file that exists, or - for standard input" : nil)
+    }
+}

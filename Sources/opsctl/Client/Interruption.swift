@@ -1,0 +1,55 @@
+internal import Glibc
+internal import Synchronization
+
+/// Where the handler writes the number of the signal; -1 until somebody watches.
+private let handlerEnd = Atomic<Int32>(-1)
+
+/// Signals that are met between two steps of ours instead of ending us: each arrives as a byte in a pipe.
+struct Interruption {
+    private let readEnd: Int32
+
+    /// From now on these signals end nothing; they are there for `take`. One watcher at a time.
+    init(_ signals: [Int32]) throws(Failure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure(.unsuccessful, "pipe", "no descriptor is left", nil) }
+        readEnd = ends[0]
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        handlerEnd.store(ends[1], ordering: .sequentiallyConsistent)
+        for number in signals {
+            var action = sigaction()
+            action.sa_flags = SA_RESTART
+            action.__sigaction_handler.sa_handler = { number in
+                let kept = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                // A full pipe means that as many signals are waiting already.
+                _ = write(handlerEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
+                errno = kept
+            }
+            sigaction(number, &action, nil)
+        }
+    }
+
+    /// The next signal that came.
+    func take() -> Int32? {
+        var byte: UInt8 = 0
+        return read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
+    }
+
+    /// Waits until one of the descriptors can be read, a watched signal came or the time is over;
+    /// answers which descriptors can be read.
+    func wait(_ descriptors: [Int32], milliseconds: Int32? = nil) -> [Int] {
+        Readable.among(descriptors + [readEnd], milliseconds: milliseconds).filter { $0 < descriptors.count }
+    }
+}
+
+enum Readable {
+    /// Which of the descriptors can be read, after waiting for one.
+    static func among(_ descriptors: [Int32], milliseconds: Int32? = nil) -> [Int] {
+        var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        let count = poll(&entries, nfds_t(entries.count), milliseconds ?? -1)
+        return count <= 0 ? [] : entries.indices.filter { entries[$0].revents != 0 }
+    }
+}

@@ -1,0 +1,58 @@
+/// Which operations a verb is about, as the command line names them.
+struct Selection {
+    let refs: [String]
+    let graph: String?
+    let queue: String?
+    let state: String?
+    let outcome: String?
+    let labels: [Pair]
+    let user: String?
+    let all: Bool
+
+    init(_ arguments: Arguments, operands: [String]? = nil) {
+        refs = (operands ?? arguments.operands).flatMap { $0.split(separator: ",").map(String.init) }
+        graph = arguments.text(.graph)
+        queue = arguments.text(.queue)
+        state = arguments.text(.state)
+        outcome = arguments.text(.outcome)
+        labels = arguments.pairs(.label)
+        user = arguments.text(.user)
+        all = arguments.has(.all)
+    }
+
+    var isEmpty: Bool { !all && !isFiltered && refs.isEmpty }
+
+    private var isFiltered: Bool {
+        graph != nil || queue != nil || state != nil || outcome != nil || !labels.isEmpty || user != nil
+    }
+
+    /// More than one operation named by itself.
+    var isBroad: Bool {
+        all || isFiltered || refs.count > 1 || refs.contains { Self.isRange($0) }
+    }
+
+    private static func isRange(_ ref: String) -> Bool {
+        let ends = ref.split(separator: "-", omittingEmptySubsequences: false)
+        return ends.count == 2 && ends.allSatisfy { Int($0) != nil && !$0.isEmpty }
+    }
+
+    func write(to text: inout JSONText) {
+        text.object {
+            if !refs.isEmpty { $0.member("refs", refs) }
+            $0.member("graph", graph)
+            $0.member("queue", queue)
+            $0.member("state", state)
+            $0.member("outcome", outcome)
+            if !labels.isEmpty { $0.member("labels", labels) }
+            $0.member("user", user)
+            $0.member("all", all)
+        }
+    }
+
+    /// As the member `selection`, left out where nothing is selected.
+    func member(of text: inout JSONText) {
+        guard !isEmpty else { return }
+        text.key("selection")
+        write(to: &text)
+    }
+}

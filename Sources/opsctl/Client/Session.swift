@@ -1,0 +1,69 @@
+/// One run of opsctl: what was asked, where answers go, and the daemon that is asked.
+final class Session {
+    let arguments: Arguments
+    let output = StandardOutput()
+    let screen: Screen
+    private var connection: Connection?
+
+    init(_ arguments: Arguments) {
+        self.arguments = arguments
+        screen = Screen(descriptor: 1, colour: arguments.text(.color))
+    }
+
+    var style: Style { screen.style }
+    var wantsJSON: Bool { arguments.has(.json) }
+
+    /// The connection that calls share; made when first needed.
+    func daemon() throws(Failure) -> Connection {
+        if let connection { return connection }
+        let fresh = try connect()
+        connection = fresh
+        return fresh
+    }
+
+    /// A connection of its own, for a stream beside others.
+    func connect() throws(Failure) -> Connection {
+        try Connection(path: SocketPath.chosen(arguments.text(.socket)))
+    }
+
+    /// Asks once; errors bear the verb's name.
+    func call(_ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in }) throws(Failure) -> JSONView {
+        do throws(Failure) {
+            return try daemon().call(method, fill)
+        } catch {
+            throw named(error)
+        }
+    }
+
+    func stream(
+        _ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in },
+        each: (JSONView) throws(Failure) -> Bool
+    ) throws(Failure) {
+        do throws(Failure) {
+            try daemon().stream(method, fill, each: each)
+        } catch {
+            throw named(error)
+        }
+    }
+
+    /// The failure with the verb it befell, where it names nothing better.
+    func named(_ failure: Failure) -> Failure {
+        guard failure.what.isEmpty else { return failure }
+        var failure = failure
+        failure.what = arguments.path
+        return failure
+    }
+
+    func refuse(_ why: String, _ advice: String?) -> Failure {
+        .usage(arguments.path, why, advice)
+    }
+
+    /// One row for a program: the text of an object as it came.
+    func row(_ view: JSONView) throws(Failure) {
+        try output.line(view.raw)
+    }
+
+    func row(_ fill: (inout JSONText) -> Void) throws(Failure) {
+        try output.line(JSONText.object(fill))
+    }
+}

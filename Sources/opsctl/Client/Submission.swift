@@ -1,0 +1,88 @@
+/// Operations on their way to the daemon: their JSON text, and where each lies in it.
+struct Submission {
+    var name: String?
+    /// The text of an object with keys that all operations share.
+    var defaults: [UInt8]?
+    var text: [UInt8]
+    var operations: [Range<Int>]
+
+    /// What the daemon made of it.
+    struct Accepted {
+        let graph: String
+        let existing: Bool
+        let first: Int
+        let count: Int
+        /// One object for each operation, where they were asked for.
+        let operations: [JSONView]
+
+        init(_ reply: JSONView) {
+            graph = reply["graph"]?.text ?? ""
+            existing = reply["existing"]?.flag ?? false
+            first = reply["first"]?.integer ?? 0
+            count = reply["count"]?.integer ?? 0
+            operations = reply["operations"]?.elements ?? []
+        }
+    }
+
+    init(name: String? = nil, defaults: [UInt8]? = nil, text: [UInt8], operations: [Range<Int>]) {
+        self.name = name
+        self.defaults = defaults
+        self.text = text
+        self.operations = operations
+    }
+
+    /// One operation.
+    init(_ operation: [UInt8]) {
+        self.init(text: operation, operations: [0..<operation.count])
+    }
+
+    /// The largest message that opsd takes is 64 MiB; larger submissions go in parts.
+    private static let messageLimit = 60 << 20
+    private static let partSize = 8 << 20
+
+    func send(_ session: Session, list: Bool) throws(Failure) -> Accepted {
+        do throws(Failure) {
+            return try transmit(session, list: list)
+        } catch {
+            throw session.named(error)
+        }
+    }
+
+    private func transmit(_ session: Session, list: Bool) throws(Failure) -> Accepted {
+        let daemon = try session.daemon()
+        guard text.count > Self.messageLimit else {
+            let reply = try daemon.call("Submit") {
+                writeHead(to: &$0, session.arguments, list: list)
+                $0.key("operations")
+                $0.array { array in operations.forEach { array.raw(text[$0]) } }
+            }
+            return Accepted(reply)
+        }
+        _ = try daemon.call("BeginSubmission") { writeHead(to: &$0, session.arguments, list: list) }
+        var next = 0
+        while next < operations.count {
+            let start = operations[next].lowerBound
+            var end = next
+            repeat { end += 1 } while end < operations.count && operations[end].upperBound - start < Self.partSize
+            let part = operations[next..<end]
+            _ = try daemon.call("AddOperations") {
+                $0.key("operations")
+                $0.array { array in part.forEach { array.raw(text[$0]) } }
+            }
+            next = end
+        }
+        return Accepted(try daemon.call("CommitSubmission"))
+    }
+
+    private func writeHead(to text: inout JSONText, _ arguments: Arguments, list: Bool) {
+        text.member("name", arguments.text(.graphName) ?? name)
+        if let defaults { text.member("defaults", raw: defaults) }
+        Capture.write(to: &text, isClean: arguments.has(.cleanEnv))
+        text.member("inside", SocketPath.enclosingOperation(arguments.text(.socket)))
+        text.member("child", arguments.has(.child))
+        text.member("key", arguments.text(.key))
+        text.member("unlessActive", arguments.text(.unlessActive))
+        text.member("dryRun", arguments.has(.dryRun))
+        text.member("list", list)
+    }
+}

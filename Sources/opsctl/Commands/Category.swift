@@ -1,0 +1,61 @@
+/// `category`: the categories, their capacities, who holds and who waits.
+enum CategoryVerb {
+    static let capacity = Option.value("capacity", "n", "N", .integer, "how many units there are; 0 closes it")
+
+    static let verb = Verb(
+        "category", aliases: ["categories"], .keeping, "list categories and set their capacities",
+        forms: ["ls", "set NAME --capacity N"],
+        about: [
+            "A category has one unit unless given more: its operations exclude each other, across queues and graphs."
+        ],
+        examples: [
+            .init("Who holds what, and who waits", "opsctl category ls"),
+            .init("Three at once", "opsctl category set gpu --capacity 3"),
+        ],
+        verbs: [
+            Verb("ls", aliases: ["list"], .keeping, "the categories", forms: [""], action: list),
+            Verb(
+                "set", .keeping, "change a capacity", forms: ["NAME --capacity N"], operands: .one(.category, "NAME"),
+                options: [OptionGroup("Setting", [capacity])], action: set),
+        ])
+
+    private static func list(_ session: Session) throws(Failure) -> ExitStatus {
+        let categories = try session.call("ListCategories")["categories"]?.elements ?? []
+        if session.wantsJSON {
+            for category in categories { try session.row(category) }
+            return .done
+        }
+        var table = Table(
+            [
+                .init("CATEGORY", elastic: true), .init("CAPACITY", right: true), .init("HELD BY", elastic: true),
+                .init("WAITING", elastic: true),
+            ],
+            style: session.style, columns: session.screen.columns)
+        for category in categories {
+            func ids(_ key: StaticString) -> String {
+                (category[key]?.elements ?? []).compactMap(\.integer).map(String.init).joined(separator: " ")
+            }
+            try table.add(
+                [
+                    .init((category["name"]?.text ?? "").printable, .bold),
+                    .init("\(category["capacity"]?.integer ?? 1)"),
+                    .init(ids("holders"), .cyan), .init(ids("waiting")),
+                ], to: session.output)
+        }
+        try table.finish(session.output)
+        return .done
+    }
+
+    private static func set(_ session: Session) throws(Failure) -> ExitStatus {
+        guard let units = session.arguments.integer(capacity) else {
+            throw session.refuse("there is nothing to set", "give --capacity N")
+        }
+        guard units >= 0 else { throw session.refuse("--capacity is 0 or more, not \(units)", nil) }
+        let reply = try session.call("SetCategory") {
+            $0.member("name", session.arguments.operands[0])
+            $0.member("capacity", units)
+        }
+        if session.wantsJSON, let category = reply["category"] { try session.row(category) }
+        return .done
+    }
+}

@@ -1,0 +1,99 @@
+/// One command made into many operations: for each line of a file, or for each index of a range.
+struct FanOut {
+    private let session: Session
+    private let values: [String]
+    private let isIndexed: Bool
+
+    /// Nil where the command line asks for no such thing.
+    init?(_ session: Session) throws(Failure) {
+        self.session = session
+        if let path = session.arguments.text(.each) {
+            values = try InputFile.read(path, session.arguments.path).split(separator: 0x0a)
+                .map { String(decoding: $0.last == 0x0d ? $0.dropLast() : $0, as: UTF8.self) }
+                .filter { !$0.isEmpty }
+            isIndexed = false
+            if values.isEmpty {
+                throw session.refuse("--each \(path): there is no line in it", "nothing was submitted")
+            }
+        } else if let range = session.arguments.text(.array) {
+            values = try Self.indices(range, session).map(String.init)
+            isIndexed = true
+        } else {
+            return nil
+        }
+    }
+
+    /// `1-100`, `0-10:2`, `7`.
+    private static func indices(_ range: String, _ session: Session) throws(Failure) -> [Int] {
+        let parts = range.split(separator: ":", omittingEmptySubsequences: false)
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+        let step = parts.count == 2 ? Int(parts[1]) : 1
+        guard parts.count <= 2, (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
+            let step, step > 0, first <= last
+        else { throw session.refuse("--array takes A-B or A-B:STEP, not \"\(range)\"", "write --array 1-100") }
+        guard (last - first) / step < 4_000_000 else {
+            throw session.refuse("--array \(range) has more than 4000000 indices", "split it")
+        }
+        return Array(stride(from: first, through: last, by: step))
+    }
+
+    func submission() throws(Failure) -> Submission {
+        let keys = OperationKeys(arguments: session.arguments)
+        let environment = try keys.environment()
+        let command = try SubmitVerb.command(session)
+        var defaults = JSONText()
+        var failure: Failure?
+        defaults.object { object in
+            do throws(Failure) { try keys.write(to: &object) } catch { failure = error }
+        }
+        if let failure { throw failure }
+
+        var text = JSONText()
+        var ranges: [Range<Int>] = []
+        ranges.reserveCapacity(values.count)
+        for (index, value) in values.enumerated() {
+            let start = text.bytes.count
+            text.element { write(command, value, environment, index, to: &$0) }
+            ranges.append(start..<text.bytes.count)
+        }
+        return Submission(defaults: defaults.bytes, text: text.bytes, operations: ranges)
+    }
+
+    private func write(
+        _ command: SubmitVerb.Command, _ value: String, _ environment: [Pair], _ index: Int, to object: inout JSONText
+    ) {
+        object.object {
+            if let name = session.arguments.text(.name) {
+                $0.member(
+                    "name",
+                    name.utf8.contains(UInt8(ascii: "{"))
+                        ? fill(name, value) : "\(name)-\(isIndexed ? value : "\(index + 1)")")
+            }
+            if let shell = command.shell {
+                $0.member("shell", fill(shell, value))
+            } else {
+                $0.member("command", command.words.map { fill($0, value) })
+            }
+            let own = isIndexed ? [Pair("OPS_INDEX=\(value)")].compactMap { $0 } : []
+            if !environment.isEmpty || !own.isEmpty { $0.member("environment", environment + own) }
+        }
+    }
+
+    /// Every `{}` becomes the value.
+    private func fill(_ word: String, _ value: String) -> String {
+        var filled = ""
+        var rest = word[...]
+        while let open = rest.firstIndex(of: "{") {
+            let next = rest.index(after: open)
+            filled += rest[..<open]
+            if next < rest.endIndex, rest[next] == "}" {
+                filled += value
+                rest = rest[rest.index(after: next)...]
+            } else {
+                filled += "{"
+                rest = rest[next...]
+            }
+        }
+        return filled + rest
+    }
+}

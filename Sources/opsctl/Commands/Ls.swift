@@ -1,0 +1,192 @@
+/// `ls`: operations as a table, a tree, or a JSON object a line.
+enum LsVerb {
+    static let columns = Option.value(
+        "columns", "NAMES", .text, "which columns: " + Column.allCases.map(\.rawValue).joined(separator: ","))
+    static let sort = Option.value("sort", "COLUMN", .text, "by a column; -COLUMN downwards (id)")
+    static let tree = Option.flag("tree", "graphs and groups with what is in them")
+    static let watch = Option.flag("watch", "w", "again after every change")
+    static let newest = Option.value("limit", "n", "N", .integer, "the newest N alone")
+
+    static let verb = Verb(
+        "ls", aliases: ["list"], .looking, "list operations",
+        forms: ["[SELECTION] [OPTION...]"],
+        about: [
+            "Without a selection it lists everything you may see. What is given together is what all have in common."
+        ],
+        operands: .any(.operation, "OPERATION"),
+        options: [OptionGroup("Showing", [columns, sort, tree, watch, newest]), .selection],
+        examples: [
+            .init("Everything", "opsctl ls"),
+            .init("What executes, with its progress", "opsctl ls --state executing"),
+            .init("What went wrong in a graph", "opsctl ls --graph g7 --outcome failed"),
+            .init("For a program", "opsctl ls --json --label team=data"),
+        ],
+        action: run)
+
+    enum Column: String, CaseIterable, Sendable {
+        case id, name, graph, state, queue, priority, attempt, time, progress, cause, user, command, labels
+        case submitted, started, finished
+
+        static let usual: [Column] = [.id, .name, .graph, .state, .queue, .priority, .time, .progress, .cause]
+
+        var heading: Table.Column {
+            switch self {
+            case .id: .init("ID", right: true)
+            case .priority: .init("PRIO", right: true)
+            case .time: .init("TIME", right: true)
+            case .attempt: .init("ATTEMPT", right: true)
+            case .name, .cause, .command, .labels: .init(rawValue.uppercased(), elastic: true)
+            default: .init(rawValue.uppercased())
+            }
+        }
+    }
+
+    static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let shown = try chosenColumns(session)
+        if session.arguments.has(watch) {
+            return try Redraw.afterEachChange(session) { () throws(Failure) in try once(session, shown) }
+        }
+        return try once(session, shown)
+    }
+
+    private static func chosenColumns(_ session: Session) throws(Failure) -> [Column] {
+        guard let names = session.arguments.text(columns) else { return Column.usual }
+        var chosen: [Column] = []
+        for name in names.split(separator: ",").map(String.init) {
+            guard let column = Column(rawValue: name.lowercased()) else { throw unknown(name, session) }
+            chosen.append(column)
+        }
+        return chosen.isEmpty ? Column.usual : chosen
+    }
+
+    private static func unknown(_ name: String, _ session: Session) -> Failure {
+        let names = Column.allCases.map(\.rawValue)
+        let near = Suggestion.nearest(to: name, among: names)
+        return session.refuse(
+            "there is no column \"\(name)\"",
+            near.map { "did you mean \($0)?" } ?? "one of " + names.joined(separator: ", "))
+    }
+
+    private static func once(_ session: Session, _ shown: [Column]) throws(Failure) -> ExitStatus {
+        let isSorted = session.arguments.has(sort) || session.arguments.has(tree)
+        if session.wantsJSON && !isSorted {
+            try each(session) { (view) throws(Failure) in try session.row(view) }
+            return .done
+        }
+        let now = Instant.now
+        if isSorted {
+            var rows: [(row: OperationRow, view: JSONView)] = []
+            try each(session) { (view) throws(Failure) in rows.append((OperationRow(view), view)) }
+            if let order = session.arguments.text(sort) { try Sorting(order, session).sort(&rows) }
+            if session.wantsJSON {
+                for (_, view) in rows { try session.row(view) }
+            } else if session.arguments.has(tree) {
+                try OperationTree(rows.map(\.row)).write(session, now: now)
+            } else {
+                var table = table(shown, session)
+                for (row, _) in rows { try table.add(cells(row, shown, now), to: session.output) }
+                try table.finish(session.output)
+            }
+            return .done
+        }
+        var table = table(shown, session)
+        try each(session) { (view) throws(Failure) in
+            try table.add(cells(OperationRow(view), shown, now), to: session.output)
+        }
+        try table.finish(session.output)
+        return .done
+    }
+
+    private static func table(_ shown: [Column], _ session: Session) -> Table {
+        Table(shown.map(\.heading), style: session.style, columns: session.screen.columns)
+    }
+
+    /// Every selected operation, as they come.
+    static func each(_ session: Session, _ body: (JSONView) throws(Failure) -> Void) throws(Failure) {
+        let selection = Selection(session.arguments)
+        let limit = session.arguments.integer(newest)
+        try session.stream("List") {
+            selection.member(of: &$0)
+            $0.member("limit", limit)
+            $0.member("newest", limit != nil)
+        } each: { (reply) throws(Failure) in
+            for operation in reply["operations"]?.elements ?? [] { try body(operation) }
+            return true
+        }
+    }
+
+    static func cells(_ row: OperationRow, _ shown: [Column], _ now: Instant) -> [Table.Cell] {
+        shown.map { cell(row, $0, now) }
+    }
+
+    private static func cell(_ row: OperationRow, _ column: Column, _ now: Instant) -> Table.Cell {
+        func clock(_ instant: Instant?) -> Table.Cell { .init(instant?.text(now: now) ?? "") }
+        switch column {
+        case .id: return .init("\(row.id)", .bold)
+        case .name: return .init(row.title)
+        case .graph: return .init(row.graphName ?? row.graph)
+        case .state: return .init(row.standing.text, row.standing.colour)
+        case .queue: return .init(row.queue)
+        case .priority:
+            let isRaised = row.effectivePriority != row.priority && row.outcome == nil
+            return .init("\(row.priority)" + (isRaised ? "→\(row.effectivePriority)" : ""))
+        case .attempt: return .init("\(row.attempt)")
+        case .time: return .init(row.age(now: now)?.text ?? "", row.startedAt == nil ? .dim : nil)
+        case .progress:
+            return .init(row.progress.map { ProgressBar.text(done: $0.done, total: $0.total, cells: 8) } ?? "")
+        case .cause: return .init(row.outcome == "succeeded" ? "" : row.remark)
+        case .user: return .init(row.user)
+        case .command: return .init(OperationRow.shown(row.command).printable)
+        case .labels: return .init(row.labels.map { "\($0.key)=\($0.value)" }.joined(separator: " ").printable)
+        case .submitted: return clock(row.submittedAt)
+        case .started: return clock(row.startedAt)
+        case .finished: return clock(row.finishedAt)
+        }
+    }
+
+    /// An order by one column; equals keep the order of their ids.
+    private struct Sorting {
+        let column: Column
+        let isDownwards: Bool
+
+        init(_ text: String, _ session: Session) throws(Failure) {
+            isDownwards = text.hasPrefix("-")
+            let name = isDownwards ? String(text.dropFirst()) : text
+            guard let column = Column(rawValue: name.lowercased()) else { throw unknown(name, session) }
+            self.column = column
+        }
+
+        func sort(_ rows: inout [(row: OperationRow, view: JSONView)]) {
+            let now = Instant.now
+            let keyed = rows.map { (key: key($0.row, now), element: $0) }
+            rows = keyed.sorted {
+                if $0.key == $1.key { return $0.element.row.id < $1.element.row.id }
+                return isDownwards ? $0.key > $1.key : $0.key < $1.key
+            }.map(\.element)
+        }
+
+        /// Numbers before texts.
+        private struct Key: Comparable {
+            let number: Int64
+            let text: String
+            static func < (a: Key, b: Key) -> Bool { a.number == b.number ? a.text < b.text : a.number < b.number }
+        }
+
+        private func key(_ row: OperationRow, _ now: Instant) -> Key {
+            func number(_ value: Int64?) -> Key { Key(number: value ?? .max, text: "") }
+            switch column {
+            case .id: return number(Int64(row.id))
+            case .priority: return number(Int64(row.effectivePriority))
+            case .attempt: return number(Int64(row.attempt))
+            case .time: return number(row.age(now: now)?.nanoseconds)
+            case .submitted: return number(row.submittedAt?.nanoseconds)
+            case .started: return number(row.startedAt?.nanoseconds)
+            case .finished: return number(row.finishedAt?.nanoseconds)
+            case .progress:
+                return number(row.progress.map { Int64($0.done) * 1000 / Int64(max(1, $0.total ?? 1)) })
+            case .name, .graph, .state, .queue, .cause, .user, .command, .labels:
+                return Key(number: 0, text: cell(row, column, now).text)
+            }
+        }
+    }
+}

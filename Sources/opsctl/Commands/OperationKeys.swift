@@ -1,0 +1,242 @@
+internal import Glibc
+internal import OpsLinux
+
+/// The keys of an operation, as the options of `submit` and `run` give them.
+struct OperationKeys {
+    let arguments: Arguments
+    /// Where the output goes unless an option says.
+    var output: String?
+
+    /// Writes members of the operation's object; the command and the name are the caller's.
+    func write(to text: inout JSONText) throws(Failure) {
+        writeIdentity(to: &text)
+        try writeOrder(to: &text)
+        try writeEnding(to: &text)
+        try writeRetry(to: &text)
+        try writeOutput(to: &text)
+        let limits = arguments.pairs(.limit)
+        if !limits.isEmpty {
+            text.key("limits")
+            text.object { object in
+                for limit in limits {
+                    object.key(limit.key)
+                    if let number = Int(limit.value) { object.integer(number) } else { object.text(limit.value) }
+                }
+            }
+        }
+    }
+
+    private func writeIdentity(to text: inout JSONText) {
+        text.member("directory", arguments.text(.directory).map(Self.absolute))
+        text.member("umask", arguments.text(.umask))
+        text.member("stdin", arguments.text(.stdin).map(Self.absolute))
+        text.member("user", arguments.text(.runAs))
+        let labels = arguments.pairs(.labels)
+        if !labels.isEmpty { text.member("labels", labels) }
+    }
+
+    /// The variables that options set; they go with each operation, where others may join them.
+    func environment() throws(Failure) -> [Pair] {
+        var pairs: [Pair] = []
+        for entry in arguments.texts(.env) {
+            if let pair = Pair(entry) ?? Environment[entry].flatMap({ Pair("\(entry)=\($0)") }) {
+                pairs.append(pair)
+            } else {
+                throw .usage(
+                    arguments.path, "--env \(entry): there is no such variable here", "write --env \(entry)=VALUE")
+            }
+        }
+        return pairs
+    }
+
+    private func writeOrder(to text: inout JSONText) throws(Failure) {
+        text.member("queue", arguments.text(.toQueue))
+        if let priority = arguments.text(.priority) {
+            text.key("priority")
+            try Self.writePriority(priority, to: &text, arguments.path)
+        }
+        text.member("qos", arguments.text(.qos))
+        let edges: [(Option, String)] = [
+            (.after, "succeeded"), (.afterFinished, "finished"), (.afterFailed, "failed"), (.afterStarted, "started"),
+        ]
+        if edges.contains(where: { arguments.has($0.0) }) {
+            text.key("after")
+            text.array { array in
+                for (option, when) in edges {
+                    for ref in Self.list(arguments.texts(option)) { Self.writeEdge(ref, when, to: &array) }
+                }
+            }
+        }
+        let categories = arguments.texts(.category)
+        if !categories.isEmpty {
+            text.key("categories")
+            text.array { array in categories.forEach { Self.writeCategory($0, to: &array) } }
+        }
+        text.member("barrier", arguments.has(.barrier))
+        try writeConditions(to: &text)
+        text.member("held", arguments.has(.hold))
+        if arguments.has(.delay) && arguments.has(.at) {
+            throw .usage(arguments.path, "--delay and --at both say when", "give one of them")
+        }
+        text.member("notBefore", arguments.text(.delay) ?? arguments.text(.at).map(Self.instant))
+    }
+
+    static func writePriority(_ value: String, to text: inout JSONText, _ path: String) throws(Failure) {
+        let names = ["veryLow", "low", "normal", "high", "veryHigh"]
+        if let number = Int(value) { return text.integer(number) }
+        guard names.contains(value) else {
+            let near = Suggestion.nearest(to: value, among: names)
+            throw .usage(
+                path, "--priority takes -100...100, or \(names.joined(separator: ", ")), not \"\(value)\"",
+                near.map { "did you mean \($0)?" })
+        }
+        text.text(value)
+    }
+
+    private static func writeEdge(_ ref: String, _ when: String, to array: inout JSONText) {
+        array.object {
+            $0.key("op")
+            if let id = Int(ref) { $0.integer(id) } else { $0.text(ref) }
+            $0.member("when", when)
+        }
+    }
+
+    /// `db`, `disk:shared`, `disk:exclusive`, `gpu:2`.
+    private static func writeCategory(_ value: String, to array: inout JSONText) {
+        guard let colon = value.lastIndex(of: ":") else { return array.text(value) }
+        let how = String(value[value.index(after: colon)...])
+        let name = String(value[..<colon])
+        if how == "shared" || how == "exclusive" {
+            array.object {
+                $0.member("name", name)
+                $0.member("mode", how)
+            }
+        } else if let units = Int(how) {
+            array.object {
+                $0.member("name", name)
+                $0.member("units", units)
+            }
+        } else {
+            array.text(value)
+        }
+    }
+
+    private func writeConditions(to text: inout JSONText) throws(Failure) {
+        var conditions: [[UInt8]] = []
+        for condition in arguments.texts(.condition) {
+            conditions.append(try ConditionForm.json(condition, arguments.path))
+        }
+        guard !conditions.isEmpty else { return }
+        text.key("conditions")
+        text.array { array in conditions.forEach { array.raw($0) } }
+    }
+
+    private func writeEnding(to text: inout JSONText) throws(Failure) {
+        text.member("timeout", arguments.text(.timeout))
+        text.member("grace", arguments.text(.grace))
+        if let deadline = arguments.text(.deadline) {
+            text.member("deadline", Span.parse(deadline) != nil ? deadline : Self.instant(deadline))
+        }
+        if let codes = try codes(.successCodes) { text.member("successCodes", raw: codes) }
+        text.member("leftovers", arguments.text(.leftovers))
+        text.member("completion", arguments.text(.completion))
+        let observers = arguments.pairs(.observer)
+        guard !observers.isEmpty else { return }
+        let moments = ["start", "produce", "finish"]
+        if let unknown = observers.first(where: { !moments.contains($0.key) }) {
+            throw .usage(
+                arguments.path, "--observer knows no moment \"\(unknown.key)\"", "use start, produce or finish")
+        }
+        text.key("observers")
+        text.object { object in
+            for observer in observers {
+                if observer.value.hasPrefix("[") {
+                    object.member(observer.key, raw: observer.value.utf8)
+                } else {
+                    object.member(observer.key, ["/bin/sh", "-c", observer.value])
+                }
+            }
+        }
+    }
+
+    private func writeRetry(to text: inout JSONText) throws(Failure) {
+        let details: [Option] = [.retryBackoff, .retryFactor, .retryMax, .retryJitter, .retryOn, .retryExitCodes]
+        guard let limit = arguments.integer(.retry) else {
+            guard let detail = details.first(where: { arguments.has($0) }) else { return }
+            throw .usage(arguments.path, "--\(detail.name) says how to retry, but not how often", "add --retry N")
+        }
+        let exitCodes = try codes(.retryExitCodes)
+        text.key("retry")
+        text.object {
+            $0.member("limit", limit)
+            $0.member("backoff", arguments.text(.retryBackoff))
+            if let factor = arguments.text(.retryFactor) { $0.member("factor", raw: Self.number(factor)) }
+            $0.member("max", arguments.text(.retryMax))
+            if let jitter = arguments.text(.retryJitter) { $0.member("jitter", raw: Self.number(jitter)) }
+            if let outcomes = arguments.text(.retryOn) { $0.member("on", Self.list([outcomes])) }
+            if let exitCodes { $0.member("exitCodes", raw: exitCodes) }
+        }
+    }
+
+    private func codes(_ option: Option) throws(Failure) -> [UInt8]? {
+        guard arguments.has(option) else { return nil }
+        let words = Self.list(arguments.texts(option))
+        if let wrong = words.first(where: { Int($0) == nil }) {
+            throw .usage(
+                arguments.path, "--\(option.name) takes exit codes, not \"\(wrong)\"", "write --\(option.name) 0,3")
+        }
+        return Array("[\(words.compactMap { Int($0) }.map(String.init).joined(separator: ","))]".utf8)
+    }
+
+    private func writeOutput(to text: inout JSONText) throws(Failure) {
+        let stdout = arguments.text(.stdout).map(Self.absolute)
+        let stderr = arguments.text(.stderrFile).map(Self.absolute)
+        if let stdout {
+            return writeFiles(stdout, stderr ?? stdout, to: &text)
+        }
+        guard stderr == nil else {
+            throw .usage(arguments.path, "--stderr names a file, but --stdout none", "add --stdout FILE")
+        }
+        guard let output = arguments.text(.sendOutput) ?? output else { return }
+        let words = ["log", "split", "journal", "null"]
+        if words.contains(output) {
+            text.member("output", output)
+        } else if output.contains("/") {
+            let path = Self.absolute(output)
+            writeFiles(path, path, to: &text)
+        } else {
+            let near = Suggestion.nearest(to: output, among: words)
+            throw .usage(
+                arguments.path, "--output takes log, split, journal, null or a path with a /, not \"\(output)\"",
+                near.map { "did you mean \($0)?" })
+        }
+    }
+
+    private func writeFiles(_ stdout: String, _ stderr: String, to text: inout JSONText) {
+        text.key("output")
+        text.object {
+            $0.member("stdout", stdout)
+            $0.member("stderr", stderr)
+        }
+    }
+
+    static func list(_ values: [String]) -> [String] {
+        values.flatMap { $0.split(separator: ",").map(String.init) }
+    }
+
+    /// JSON knows no `+1` and no `.5`.
+    private static func number(_ text: String) -> String.UTF8View {
+        "\(Double(text) ?? 0)".utf8
+    }
+
+    /// The parser has found it to be one.
+    private static func instant(_ text: String) -> String {
+        Instant.parse(text, now: .now)?.rfc3339 ?? text
+    }
+
+    static func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") { return path }
+        let here = WorkingDirectory.path
+        return path == "." ? here : (here == "/" ? "/" : here + "/") + path
+    }
+}

@@ -1,0 +1,93 @@
+/// `queue`: the queues, their limits and flags.
+enum QueueVerb {
+    static let limit = Option.value("limit", "n", "N|none", .text, "how many of it may execute at once")
+    static let aging = Option.value("aging", "D|off", .text, "one step of priority for every D waited")
+    private static let settings = OptionGroup("Setting", [limit, aging])
+
+    static let verb = Verb(
+        "queue", aliases: ["queues"], .keeping, "list, add, change and remove queues",
+        forms: ["ls", "add NAME [--limit N|none] [--aging D]", "set NAME [--limit N|none] [--aging D|off]", "rm NAME"],
+        about: [
+            "Two queues always exist: default, without a limit, and main, which executes one at a time.",
+            "A limit of 0 starts nothing; lowering a limit stops nothing that executes.",
+        ],
+        examples: [
+            .init("One backup at a time", "opsctl queue add nightly --limit 1"),
+            .init("No limit but the pool", "opsctl queue set nightly --limit none"),
+        ],
+        verbs: [
+            Verb("ls", aliases: ["list"], .keeping, "the queues", forms: [""], action: list),
+            Verb(
+                "add", .keeping, "a new queue", forms: ["NAME [--limit N|none] [--aging D]"],
+                operands: .one(.text, "NAME"), options: [settings],
+                action: { (session) throws(Failure) in try set(session, create: true) }),
+            Verb(
+                "set", .keeping, "change a queue", forms: ["NAME [--limit N|none] [--aging D|off]"],
+                operands: .one(.queue, "NAME"), options: [settings],
+                action: { (session) throws(Failure) in try set(session, create: false) }),
+            Verb(
+                "rm", aliases: ["remove"], .keeping, "remove a queue in which nothing is unfinished", forms: ["NAME"],
+                operands: .one(.queue, "NAME"), action: remove),
+        ])
+
+    private static func list(_ session: Session) throws(Failure) -> ExitStatus {
+        let queues = try session.call("ListQueues")["queues"]?.elements ?? []
+        if session.wantsJSON {
+            for queue in queues { try session.row(queue) }
+        } else {
+            try write(queues, session)
+        }
+        return .done
+    }
+
+    static func write(_ queues: [JSONView], _ session: Session) throws(Failure) {
+        var table = Table(
+            [
+                .init("QUEUE", elastic: true), .init("LIMIT", right: true), .init("EXECUTING", right: true),
+                .init("READY", right: true), .init("PENDING", right: true), .init("AGING", right: true), .init(""),
+            ], style: session.style, columns: session.screen.columns)
+        for queue in queues {
+            func number(_ key: StaticString) -> Table.Cell { .init("\(queue[key]?.integer ?? 0)") }
+            let isSuspended = queue["suspended"]?.flag ?? false
+            try table.add(
+                [
+                    .init((queue["name"]?.text ?? "").printable, .bold),
+                    .init(queue["limit"]?.integer.map(String.init) ?? "none"),
+                    number("executing"), number("ready"), number("pending"), .init(queue["aging"]?.text ?? "off"),
+                    .init(isSuspended ? "suspended" : "", .yellow),
+                ], to: session.output)
+        }
+        try table.finish(session.output)
+    }
+
+    private static func set(_ session: Session, create: Bool) throws(Failure) -> ExitStatus {
+        let arguments = session.arguments
+        guard create || arguments.has(limit) || arguments.has(aging) else {
+            throw session.refuse("there is nothing to set", "give --limit or --aging")
+        }
+        var bound: Int?
+        if let text = arguments.text(limit) {
+            bound = text == "none" ? -1 : Int(text)
+            guard let bound, bound >= 0 || text == "none" else {
+                throw session.refuse("--limit takes a number or none, not \"\(text)\"", nil)
+            }
+        }
+        if let text = arguments.text(aging), text != "off", Span.parse(text) == nil {
+            throw session.refuse("--aging takes a duration such as 10m or off, not \"\(text)\"", nil)
+        }
+        let reply = try session.call("SetQueue") {
+            $0.member("name", arguments.operands[0])
+            $0.member("limit", bound)
+            $0.member("aging", arguments.text(aging))
+            $0.key("create")
+            $0.flag(create)
+        }
+        if session.wantsJSON, let queue = reply["queue"] { try session.row(queue) }
+        return .done
+    }
+
+    private static func remove(_ session: Session) throws(Failure) -> ExitStatus {
+        _ = try session.call("RemoveQueue") { $0.member("name", session.arguments.operands[0]) }
+        return .done
+    }
+}

@@ -1,0 +1,45 @@
+/// `status`: is the daemon well, what runs, what comes next.
+enum StatusVerb {
+    static let verb = Verb(
+        "status", .looking, "the daemon, its queues and counts",
+        forms: ["[--watch]"], options: [OptionGroup("Showing", [LsVerb.watch])],
+        examples: [
+            .init("Is all well?", "opsctl status"), .init("For a program", "opsctl status --json | jq .counts"),
+        ],
+        action: run)
+
+    static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        guard session.arguments.has(LsVerb.watch) else {
+            try write(session.call("Status"), session)
+            return .done
+        }
+        try session.stream("Status") { (reply) throws(Failure) in
+            if session.screen.isCapable && !session.wantsJSON { try session.output.write("\u{1b}[H\u{1b}[2J") }
+            try write(reply, session)
+            try session.output.flush()
+            return true
+        }
+        return .done
+    }
+
+    private static func write(_ reply: JSONView, _ session: Session) throws(Failure) {
+        if session.wantsJSON { return try session.row(reply) }
+        let style = session.style
+        let state = reply["state"]?.text ?? ""
+        let isSuspended = reply["suspended"]?.flag ?? false
+        let word = state == "running" && isSuspended ? "suspended" : state
+        let colour: Style.Colour = state == "storageUnavailable" ? .boldRed : word == "running" ? .boldGreen : .yellow
+        let since = reply["startedAt"]?.instant.map { ", up \((Instant.now - $0).text)" } ?? ""
+        try session.output.line(
+            "\(style(colour, "● " + word))  opsd \(reply["version"]?.text ?? ""), pid \(reply["pid"]?.integer ?? 0)\(since)"
+        )
+        if let detail = reply["detail"]?.text { try session.output.line("  " + style(colour, detail.printable)) }
+        let counts = reply["counts"]
+        func count(_ key: StaticString) -> Int { counts?[key]?.integer ?? 0 }
+        try session.output.line(
+            "  \(count("executing")) executing of \(reply["workers"]?.integer ?? 0) workers, \(count("ready")) ready, "
+                + "\(count("pending")) pending, \(count("finished")) finished")
+        try session.output.line()
+        try QueueVerb.write(reply["queues"]?.elements ?? [], session)
+    }
+}

@@ -1,0 +1,15 @@
+/// `version`: of this program, and of the daemon where one is reachable.
+enum VersionVerb {
+    static let number = "0.1.0"
+
+    static let verb = Verb(
+        "version", .keeping, "which version this is", forms: [""],
+        action: { (session) throws(Failure) in
+            if session.wantsJSON {
+                try session.row { $0.member("version", number) }
+            } else {
+                try session.output.line("opsctl \(number)")
+            }
+            return .done
+        })
+}

@@ -1,0 +1,101 @@
+extension Option {
+    static let exitCode = Option.flag(
+        "exit-code", "exit as the operation did: its status, 128+n for a signal, 124 timed out")
+}
+
+/// `wait`: until operations have finished.
+enum WaitVerb {
+    static let any = Option.flag("any", "until one of them has; its status is the status")
+    static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this (exit status 7)")
+
+    static let verb = Verb(
+        "wait", .looking, "until operations have finished",
+        forms: ["[SELECTION] [--any] [--timeout D]"],
+        about: [
+            "A queue or a graph is waited for until nothing in it is unfinished, what is added meanwhile too. "
+                + "Where nothing is selected there is nothing to wait for.",
+            "Exit status 0: all succeeded; 1: one did not; 7: the time was over.",
+        ],
+        operands: .any(.operation, "OPERATION"),
+        options: [OptionGroup("Waiting", [any, timeout, .exitCode]), .selection],
+        examples: [
+            .init("Then deploy", "opsctl wait build test && ./deploy"),
+            .init("Whichever is first", "opsctl wait --any 12 13 14"),
+            .init("As if it had run here", "opsctl wait --exit-code build"),
+        ],
+        action: run)
+
+    static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let arguments = session.arguments
+        let selection = Selection(arguments)
+        if selection.isEmpty { return .done }
+        var tally = Tally()
+        do throws(Failure) {
+            try session.stream("Wait") {
+                $0.key("selection")
+                selection.write(to: &$0)
+                $0.member("any", arguments.has(any))
+                $0.member("timeout", arguments.text(timeout))
+            } each: { (reply) throws(Failure) in
+                for ended in reply["ended"]?.elements ?? [] {
+                    tally.add(ended)
+                    try tell(ended, session)
+                }
+                try session.output.flush()
+                return !(arguments.has(any) && tally.first != nil)
+            }
+        } catch {
+            guard error.status == .timedOut, arguments.has(.exitCode) else { throw error }
+            throw Failure(.operationTimedOut, error.what, error.why, error.advice)
+        }
+        return tally.status(any: arguments.has(any), exitCode: arguments.has(.exitCode))
+    }
+
+    /// For programs every end, for people those that are no success.
+    static func tell(_ ended: JSONView, _ session: Session) throws(Failure) {
+        if session.wantsJSON { return try session.row(ended) }
+        let outcome = ended["outcome"]?.text ?? ""
+        guard outcome != "succeeded" else { return }
+        let standing = Standing(state: "finished", outcome: outcome)
+        let name = ended["name"]?.text.map { " " + $0.printable } ?? ""
+        let cause = ended["cause"]?.text.map { ": " + $0.printable } ?? ""
+        try session.output.line(
+            "\(session.style(standing.colour, standing.symbol)) \(ended["id"]?.integer ?? 0)\(name) \(standing.word)\(cause)"
+        )
+    }
+
+    /// How those that ended did.
+    struct Tally {
+        private(set) var first: JSONView?
+        private var firstUnsuccessful: JSONView?
+
+        mutating func add(_ ended: JSONView) {
+            if first == nil { first = ended }
+            if firstUnsuccessful == nil, ended["outcome"]?.text != "succeeded" { firstUnsuccessful = ended }
+        }
+
+        func status(any: Bool, exitCode: Bool) -> ExitStatus {
+            let decisive = any ? first : firstUnsuccessful ?? first
+            guard let decisive else { return .done }
+            if exitCode { return WaitVerb.ownStatus(decisive) }
+            return decisive["outcome"]?.text == "succeeded" ? .done : .unsuccessful
+        }
+    }
+
+    /// The status a shell would give for what has ended so.
+    static func ownStatus(_ ended: JSONView) -> ExitStatus {
+        let outcome = ended["outcome"]?.text
+        if outcome == "timedOut" { return .operationTimedOut }
+        if let signal = ended["signal"]?.integer { return ExitStatus(code: Int32(truncatingIfNeeded: 128 + signal)) }
+        if let code = ended["exitCode"]?.integer, code != 0 || outcome == "succeeded" {
+            return ExitStatus(code: Int32(truncatingIfNeeded: code))
+        }
+        switch outcome {
+        case "succeeded"?: return .done
+        // It exited 0 on the signal, which is no success.
+        case "cancelled"? where ended["exitCode"] != nil: return ExitStatus(code: 143)
+        case "failed"? where ended["exitCode"] == nil: return .own
+        default: return .own
+        }
+    }
+}

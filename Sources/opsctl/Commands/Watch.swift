@@ -1,0 +1,51 @@
+/// `watch`: the stream of events.
+enum WatchVerb {
+    static let since = Option.value(
+        "since", "SEQ", .integer, "everything after this event, then what comes (from now on)")
+
+    static let verb = Verb(
+        "watch", aliases: ["events"], .looking, "the event stream, without gaps",
+        forms: ["[SELECTION] [--since SEQ]"],
+        about: [
+            "Sequence numbers have no gaps and survive restarts: a watcher that goes on with --since misses nothing."
+        ],
+        operands: .any(.operation, "OPERATION"), options: [OptionGroup("Watching", [since]), .selection],
+        examples: [
+            .init("Everything from now on", "opsctl watch"),
+            .init("All that ever happened, for a program", "opsctl watch --since 0 --json"),
+        ],
+        action: run)
+
+    static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let selection = Selection(session.arguments)
+        try session.stream("Watch") {
+            $0.member("since", session.arguments.integer(since))
+            selection.member(of: &$0)
+        } each: { (reply) throws(Failure) in
+            guard let event = reply["event"] else { return true }
+            if session.wantsJSON { try session.row(event) } else { try session.output.line(line(event, session)) }
+            try session.output.flush()
+            return true
+        }
+        return .done
+    }
+
+    private static func line(_ event: JSONView, _ session: Session) -> String {
+        let style = session.style
+        let at = event["at"]?.instant?.text(now: .now) ?? ""
+        let type = event["type"]?.text ?? ""
+        let outcome = event["outcome"]?.text
+        let standing = Standing(state: event["new"]?.text ?? "", outcome: outcome)
+        var words = [style(.dim, DisplayWidth.pad("\(event["seq"]?.integer ?? 0)", 6, toLeft: true)), style(.dim, at)]
+        if let id = event["id"]?.integer { words.append(style(.bold, "\(id)")) }
+        words.append(style(standing.colour, outcome.map { type == "finished" ? $0 : "\(type) \($0)" } ?? type))
+        if let old = event["old"]?.text, let new = event["new"]?.text, old != new {
+            words.append(style(.dim, "\(old)→\(new)"))
+        }
+        if let attempt = event["attempt"]?.integer, attempt > 1 { words.append("attempt \(attempt)") }
+        if let product = event["product"]?.integer { words.append("product \(product)") }
+        if let queue = event["queue"]?.text, event["id"] == nil { words.append("queue \(queue)") }
+        if let detail = event["detail"]?.text { words.append(detail.printable) }
+        return words.joined(separator: "  ")
+    }
+}

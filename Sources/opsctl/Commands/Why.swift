@@ -1,0 +1,43 @@
+/// `why`: what an operation waits for.
+enum WhyVerb {
+    static let whatIf = Option.value(
+        "what-if", "CHANGE", .text,
+        "answer as if \"cancel 7\", \"finish 7\", \"resume\" or \"capacity gpu 3\" had been done")
+
+    static let verb = Verb(
+        "why", .looking, "what an operation waits for",
+        forms: ["OPERATION... [--what-if CHANGE]"],
+        about: [
+            "Names holders of categories, the place in line, unmet dependencies: everything that keeps it from starting."
+        ],
+        operands: .some(.operation, "OPERATION"), options: [OptionGroup("Asking", [whatIf])],
+        examples: [
+            .init("Why does it not start?", "opsctl why deploy"),
+            .init("Would it, if 7 were cancelled?", "opsctl why deploy --what-if \"cancel 7\""),
+        ],
+        action: run)
+
+    static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        for ref in session.arguments.operands {
+            let reply = try session.call("Why") {
+                $0.member("ref", ref)
+                $0.member("whatIf", session.arguments.text(whatIf))
+            }
+            if session.wantsJSON {
+                try session.row(reply)
+                continue
+            }
+            let reasons = reply["waitingFor"]?.elements ?? []
+            let state = reply["state"]?.text ?? ""
+            let id = reply["id"]?.integer ?? 0
+            try session.output.line(
+                session.style(.bold, "\(id)")
+                    + (reasons.isEmpty ? " is \(state) and waits for nothing" : " is \(state) and waits for"))
+            for reason in reasons {
+                let kind = DisplayWidth.pad(reason["kind"]?.text ?? "", 10)
+                try session.output.line("  \(session.style(.yellow, kind))  \((reason["text"]?.text ?? "").printable)")
+            }
+        }
+        return .done
+    }
+}

@@ -1,0 +1,160 @@
+internal import Glibc
+internal import OpsLinux
+
+/// A point of wall-clock time, in nanoseconds since 1970.
+struct Instant: Comparable, Sendable {
+    var nanoseconds: Int64
+
+    static var now: Instant { Instant(nanoseconds: Clock.read().wall) }
+
+    static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+    static func - (a: Instant, b: Instant) -> Span { Span(nanoseconds: a.nanoseconds - b.nanoseconds) }
+    static func + (a: Instant, b: Span) -> Instant { Instant(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
+
+    static let forms = "an instant such as 2027-01-31T22:00:00Z, \"2027-01-31 22:00\" or 22:00"
+
+    /// RFC 3339, or a local `YYYY-MM-DD[ HH:MM[:SS]]`, or `HH:MM` (the next one), or `tomorrow HH:MM`.
+    static func parse(_ text: String, now: Instant) -> Instant? {
+        if let instant = rfc3339(text) { return instant }
+        var words = text.split { $0 == " " || $0 == "T" }.map(String.init)
+        var day: (year: Int, month: Int, day: Int)?
+        var plus = 0
+        if let first = words.first {
+            if first == "tomorrow" || first == "today" {
+                plus = first == "tomorrow" ? 1 : 0
+                let today = now.calendar
+                day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + plus)
+                words.removeFirst()
+            } else if first.utf8.count == 10, let date = numbers(first, "-"), date.count == 3 {
+                day = (date[0], date[1], date[2])
+                words.removeFirst()
+            }
+        }
+        guard words.count <= 1, day != nil || !words.isEmpty else { return nil }
+        let clock = words.isEmpty ? [0, 0, 0] : numbers(words[0], ":") ?? []
+        guard clock.count == 2 || clock.count == 3, clock[0] < 24, clock[1] < 60, clock.last ?? 0 < 61 else {
+            return nil
+        }
+        if let day { return local(day.year, day.month, day.day, clock) }
+        let today = now.calendar
+        let year = Int(today.tm_year) + 1900
+        let month = Int(today.tm_mon) + 1
+        guard let then = local(year, month, Int(today.tm_mday), clock) else { return nil }
+        return then > now ? then : local(year, month, Int(today.tm_mday) + 1, clock)
+    }
+
+    private static func local(_ year: Int, _ month: Int, _ day: Int, _ clock: [Int]) -> Instant? {
+        guard (1970...9999).contains(year), (1...12).contains(month), (1...32).contains(day) else { return nil }
+        var parts = tm()
+        parts.tm_year = Int32(year - 1900)
+        parts.tm_mon = Int32(month - 1)
+        parts.tm_mday = Int32(day)
+        parts.tm_hour = Int32(clock[0])
+        parts.tm_min = Int32(clock[1])
+        parts.tm_sec = clock.count > 2 ? Int32(clock[2]) : 0
+        parts.tm_isdst = -1
+        let seconds = mktime(&parts)
+        return seconds < 0 ? nil : Instant(nanoseconds: Int64(seconds) * 1_000_000_000)
+    }
+
+    private static func numbers(_ text: String, _ separator: Character) -> [Int]? {
+        var numbers: [Int] = []
+        for part in text.split(separator: separator, omittingEmptySubsequences: false) {
+            guard let number = Int(part), number >= 0, !part.hasPrefix("+") else { return nil }
+            numbers.append(number)
+        }
+        return numbers
+    }
+
+    /// `2027-01-31T22:00:00.000Z`, any fraction, any offset.
+    static func rfc3339(_ text: String) -> Instant? {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes[4] == 0x2d, bytes[7] == 0x2d, bytes[13] == 0x3a, bytes[16] == 0x3a else {
+            return nil
+        }
+        guard bytes[10] == UInt8(ascii: "T") || bytes[10] == UInt8(ascii: "t") || bytes[10] == 0x20 else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            var value: Int64 = 0
+            for index in range {
+                guard (0x30...0x39).contains(bytes[index]) else { return nil }
+                value = value * 10 + Int64(bytes[index] - 0x30)
+            }
+            return value
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
+        else { return nil }
+        var position = 19
+        var fraction: Int64 = 0
+        if bytes[position] == UInt8(ascii: ".") {
+            position += 1
+            var scale: Int64 = 100_000_000
+            while position < bytes.count, (0x30...0x39).contains(bytes[position]) {
+                fraction += Int64(bytes[position] - 0x30) * scale
+                scale /= 10
+                position += 1
+            }
+        }
+        guard position < bytes.count else { return nil }
+        var offset: Int64 = 0
+        switch bytes[position] {
+        case UInt8(ascii: "Z"), UInt8(ascii: "z"): guard position + 1 == bytes.count else { return nil }
+        case UInt8(ascii: "+"), UInt8(ascii: "-"):
+            guard position + 6 == bytes.count, let hours = number(position + 1..<position + 3),
+                let minutes = number(position + 4..<position + 6)
+            else { return nil }
+            offset = (hours * 60 + minutes) * 60 * (bytes[position] == UInt8(ascii: "-") ? -1 : 1)
+        default: return nil
+        }
+        let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
+        return Instant(nanoseconds: seconds * 1_000_000_000 + fraction)
+    }
+
+    /// Days since 1970 of a date in the Gregorian calendar; years begin in March so that leap days come last.
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let era = year / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// RFC 3339 in UTC with milliseconds, as the wire has it.
+    var rfc3339: String {
+        var seconds = time_t(nanoseconds / 1_000_000_000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        let milliseconds = Int(nanoseconds / 1_000_000 % 1000)
+        return Self.date(parts) + "T" + Self.clock(parts) + "." + Self.padded(milliseconds, 3) + "Z"
+    }
+
+    /// In local time: the clock alone today, with the date otherwise.
+    func text(now: Instant) -> String {
+        let parts = calendar
+        let today = now.calendar
+        let isToday = parts.tm_year == today.tm_year && parts.tm_yday == today.tm_yday
+        return isToday ? Self.clock(parts) : Self.date(parts) + " " + Self.clock(parts)
+    }
+
+    private var calendar: tm {
+        var seconds = time_t(nanoseconds / 1_000_000_000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return parts
+    }
+
+    private static func date(_ parts: tm) -> String {
+        padded(Int(parts.tm_year) + 1900, 4) + "-" + padded(Int(parts.tm_mon) + 1, 2) + "-"
+            + padded(Int(parts.tm_mday), 2)
+    }
+
+    private static func clock(_ parts: tm) -> String {
+        padded(Int(parts.tm_hour), 2) + ":" + padded(Int(parts.tm_min), 2) + ":" + padded(Int(parts.tm_sec), 2)
+    }
+
+    static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

@@ -1,0 +1,30 @@
+internal import OpsLinux
+
+/// What is known of the terminal that is written to.
+struct Screen: Sendable {
+    let isTerminal: Bool
+    let style: Style
+    /// Can move its cursor.
+    let isCapable: Bool
+    private let descriptor: Int32
+
+    init(descriptor: Int32, colour: String?) {
+        self.descriptor = descriptor
+        isTerminal = Terminal.isTerminal(descriptor)
+        let term = Environment["TERM"] ?? ""
+        isCapable = isTerminal && term != "dumb" && !term.isEmpty
+        switch colour {
+        case "always": style = Style(isColoured: true)
+        case "never": style = Style(isColoured: false)
+        default: style = Style(isColoured: isCapable && (Environment["NO_COLOR"] ?? "").isEmpty)
+        }
+    }
+
+    /// Nil where there is no edge to fit: a pipe or a file.
+    var columns: Int? {
+        if let size = Terminal.size(of: descriptor) { return size.columns }
+        return isTerminal ? 80 : nil
+    }
+
+    var rows: Int { Terminal.size(of: descriptor)?.rows ?? 24 }
+}

@@ -1,0 +1,70 @@
+internal import Glibc
+internal import OpsLinux
+
+/// Standard output behind a buffer of our own: rows go out in large pieces, and an unwritable output is an error.
+final class StandardOutput {
+    private var buffer: [UInt8] = []
+    private let descriptor: Int32
+    private static let flushAt = 1 << 16
+
+    init(descriptor: Int32 = STDOUT_FILENO) {
+        self.descriptor = descriptor
+    }
+
+    func write(_ text: String) throws(Failure) {
+        buffer.append(contentsOf: text.utf8)
+        if buffer.count >= Self.flushAt { try flush() }
+    }
+
+    func line(_ text: String = "") throws(Failure) {
+        buffer.append(contentsOf: text.utf8)
+        buffer.append(0x0a)
+        if buffer.count >= Self.flushAt { try flush() }
+    }
+
+    func write(_ bytes: some Collection<UInt8>) throws(Failure) {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= Self.flushAt { try flush() }
+    }
+
+    func line(_ bytes: some Collection<UInt8>) throws(Failure) {
+        buffer.append(contentsOf: bytes)
+        buffer.append(0x0a)
+        if buffer.count >= Self.flushAt { try flush() }
+    }
+
+    func flush() throws(Failure) {
+        var start = 0
+        while start < buffer.count {
+            let written = buffer.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress?.advanced(by: start), $0.count - start)
+            }
+            if written >= 0 {
+                start += written
+            } else if errno == EAGAIN {
+                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&entry, 1, -1)
+            } else if errno != EINTR {
+                buffer.removeAll()
+                throw Failure(.unsuccessful, "standard output", SystemError.text(errno), nil)
+            }
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Standard error: unbuffered, and nobody is told when it cannot be written.
+enum StandardError {
+    static func line(_ text: String) { write(Array((text + "\n").utf8)) }
+
+    static func write(_ bytes: [UInt8]) {
+        var start = 0
+        while start < bytes.count {
+            let written = bytes.withUnsafeBytes {
+                Glibc.write(STDERR_FILENO, $0.baseAddress?.advanced(by: start), $0.count - start)
+            }
+            if written < 0 && errno != EINTR { return }
+            start += max(0, written)
+        }
+    }
+}

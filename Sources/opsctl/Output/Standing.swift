@@ -1,0 +1,38 @@
+/// State, outcome and flags of an operation as one word with a symbol and a colour.
+struct Standing: Equatable, Sendable {
+    let word: String
+    let symbol: String
+    let colour: Style.Colour?
+
+    init(state: String, outcome: String?, isCancelling: Bool = false, isFrozen: Bool = false, isHeld: Bool = false) {
+        switch (state, outcome) {
+        case (_, "succeeded"?): (word, symbol, colour) = ("succeeded", "✓", .green)
+        case (_, "failed"?): (word, symbol, colour) = ("failed", "✗", .red)
+        case (_, "timedOut"?): (word, symbol, colour) = ("timedOut", "✗", .red)
+        case (_, "cancelled"?): (word, symbol, colour) = ("cancelled", "⊘", .yellow)
+        case (_, "skipped"?): (word, symbol, colour) = ("skipped", "↷", .dim)
+        case (_, "interrupted"?): (word, symbol, colour) = ("interrupted", "‼", .magenta)
+        case ("executing", _) where isCancelling: (word, symbol, colour) = ("cancelling", "●", .yellow)
+        case ("executing", _) where isFrozen: (word, symbol, colour) = ("frozen", "❄", .cyan)
+        case ("executing", _): (word, symbol, colour) = ("executing", "●", .cyan)
+        case (_, _) where isHeld: (word, symbol, colour) = ("held", "⏸", .yellow)
+        case ("ready", _): (word, symbol, colour) = ("ready", "○", .blue)
+        default: (word, symbol, colour) = (state, "·", .dim)
+        }
+    }
+
+    var text: String { symbol + " " + word }
+}
+
+/// How much of something is done, in the cells of a line.
+enum ProgressBar {
+    static func text(done: Int, total: Int?, cells: Int) -> String {
+        guard let total, total > 0 else { return "\(done)" }
+        let share = max(0, min(1, Double(done) / Double(total)))
+        let eighths = Int(share * Double(cells * 8))
+        let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
+        let full = String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
+        let rest = String(repeating: "░", count: max(0, cells - (eighths + 7) / 8))
+        return "\(full)\(rest) \(Int(share * 100))%"
+    }
+}

@@ -1,0 +1,47 @@
+internal import Glibc
+internal import OpsLinux
+
+/// From the command line to the exit status.
+enum Program {
+    static func run(_ words: [String]) -> ExitStatus {
+        openStandardDescriptors()
+        // A reader that goes away ends us quietly, even where the parent ignores the signal.
+        signal(SIGPIPE, SIG_DFL)
+        var parser = Parser(words)
+        do throws(Failure) {
+            return try perform(parser.parse())
+        } catch {
+            error.lines.forEach(StandardError.line)
+            // The statuses below belong to the operation.
+            return parser.isForOperation && error.status != .operationTimedOut ? .own : error.status
+        }
+    }
+
+    private static func perform(_ arguments: Arguments) throws(Failure) -> ExitStatus {
+        let session = Session(arguments)
+        do throws(Failure) {
+            let status: ExitStatus
+            if arguments.has(.help) {
+                try HelpPage.write(arguments.verb, arguments.path, session)
+                status = .done
+            } else if let action = arguments.verb.action {
+                status = try action(session)
+            } else {
+                throw session.refuse("a verb is missing", Parser.seeHelp(arguments.path))
+            }
+            try session.output.flush()
+            return status
+        } catch {
+            // What was printed before it went wrong is still true. The first failure is the one to tell.
+            try? session.output.flush()
+            throw error
+        }
+    }
+
+    /// Nothing we open may become standard output by accident: a closed one is replaced by what cannot be written.
+    private static func openStandardDescriptors() {
+        for number in Int32(0)...2 where fcntl(number, F_GETFD) < 0 {
+            _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)
+        }
+    }
+}
