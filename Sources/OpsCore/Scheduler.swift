@@ -1,4 +1,204 @@
 /// The rules, as a value: events in, transitions out. It has no clock, no disk and no opinion about processes.
+///
+/// `handle` records what happened; `endTurn` decides once what starts and returns everything since the last one.
 public struct Scheduler {
-    public init(_ snapshot: Snapshot, at now: Moment) {}
+    // What there is.
+    var table = OperationTable()
+    var graph = DependencyGraph()
+    var queues = QueueTable()
+    var categories = CategoryTable()
+    var policies = Interned<Policy>()
+    var families = Pool<Family>()
+    var executions = Pool<Execution>()
+    /// Runs of waiting operations that are not in their first life or have had attempts, by place.
+    var lives: [Int32: Life] = [:]
+    var suspendedGraphs: Set<Int64> = []
+    /// Operations whose conditions have been asked, by place.
+    var inquiries: [Int32: Inquiry] = [:]
+
+    // What waits for its turn.
+    var lanes = Pool<Lane>()
+    var laneIndex: [Lane.Key: Int32] = [:]
+    var laneStamps: UInt32 = 0
+    var candidates = LaneHeap()
+    /// Lanes of groups, which need no slot.
+    var groupCandidates = LaneHeap()
+    /// Lanes kept back by a kept place, and lanes that wait for an evaluation to be free.
+    var keptBack: [Int32] = []
+    var unasked = LaneHeap()
+    var evaluating = 0
+    var lastToken: Int64 = 0
+
+    // What bounds it.
+    var slots = SlotPool()
+    public internal(set) var workers: Int32
+    public internal(set) var isSuspended: Bool
+    var isDraining = false
+    /// The connected runner's id; without one nothing starts.
+    var runner: String?
+
+    // What this turn has come to.
+    var now: Moment
+    var transition = Transition()
+    var submissions = 0
+    var nextOperation: Int64
+    var nextGraph: Int64
+    var sequence: Int64
+    /// Ends decided but not yet told, in order; `concluded` of them are.
+    var decided: [Decision] = []
+    var concluded = 0
+    /// What has finished in this turn.
+    var endings: [Ending] = []
+    var inDoubt: [Int32] = []
+    var scratch: [Int32] = []
+
+    // What time brings.
+    var monotonicTimers = TimerHeap()
+    var wallTimers = TimerHeap()
+
+    public internal(set) var counts = Counts()
+
+    /// How many unfinished operations stand where.
+    public struct Counts: Equatable, Sendable {
+        public var pending = 0
+        public var ready = 0
+        public var executing = 0
+    }
+
+    /// Records one event. A request is answered; a fact is always taken.
+    public mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
+        self.now = now
+        do throws(Rejection) {
+            let acceptance = try take(event)
+            settleEnds()
+            return .success(acceptance)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private mutating func take(_ event: Event) throws(Rejection) -> Acceptance {
+        switch event {
+        case .submit(let submission): return try submit(submission)
+        case .cancel(let ids, let by, let reason, let force):
+            return try cancel(ids, by: by, reason: reason, force: force)
+        case .suspend(let level, let freeze): return try suspend(level, freeze: freeze)
+        case .resume(let level): return try resume(level)
+        case .retry(let ids, let revived, _): return try retry(ids, revived)
+        case .finish(let id, let failed, let message, let by):
+            return try finish(id, failed: failed, message: message, by: by)
+        case .edit(let ids, let edit): return try self.edit(ids, edit)
+        case .depend(let id, let on, let when, let fact): return try depend(id, on: on, when: when, fact: fact)
+        case .undepend(let id, let on): return try undepend(id, on: on)
+        case .setQueue(let name, let edit): return try setQueue(name, edit)
+        case .removeQueue(let name): return try removeQueue(name)
+        case .setCategory(let name, let capacity): return try setCategory(name, capacity: capacity)
+        case .setWorkers(let count): return try setWorkers(count)
+        case .setDraining(let draining): isDraining = draining
+        case .launched(let attempt, let process): launched(attempt, process)
+        case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)
+        case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)
+        case .gone(let attempt): gone(attempt)
+        case .told(let attempt, let notice): told(attempt, notice)
+        case .runnerConnected(let inventory): runnerConnected(inventory)
+        case .runnerLost: runner = nil
+        case .conditionsAnswered(let id, let token, let answer): conditionsAnswered(id, token: token, answer)
+        case .observed(let id, let run): transition.changes.append(.observed(id, run: run))
+        case .tick: break
+        }
+        return .done(0)
+    }
+
+    /// Lets time act, starts what can start, and returns all that this turn leaves to do, in order.
+    public mutating func endTurn(at now: Moment) -> Transition {
+        self.now = now
+        letTimeAct()
+        settleEnds()
+        settlePriorities()
+        startEligible()
+        forgetFinished()
+        dropStaleTimers()
+        submissions = 0
+        let result = transition
+        transition = Transition()
+        return result
+    }
+
+    /// Finished operations leave the core.
+    private mutating func forgetFinished() {
+        guard !endings.isEmpty else { return }
+        for ending in endings {
+            let row = table[ending.place]
+            categories.release(row.categories)
+            if row.policy >= 0 { _ = policies.release(row.policy) }
+            if row.family >= 0 { families.remove(row.family) }
+            table.remove(ending.place)
+        }
+        endings.removeAll(keepingCapacity: endings.count < 4096)
+    }
+
+    // MARK: Telling
+
+    mutating func tell(_ change: Change) { transition.changes.append(change) }
+    mutating func order(_ effect: Effect) { transition.effects.append(effect) }
+
+    mutating func report(
+        _ kind: Report.Kind, _ place: Int32, old: OperationState? = nil, new: OperationState? = nil,
+        product: OperationID? = nil, outcome: Outcome? = nil, detail: String? = nil
+    ) {
+        sequence += 1
+        transition.reports.append(
+            Report(
+                sequence: sequence, kind: kind, operation: OperationID(table[place].id),
+                graph: GraphID(table[place].graph), old: old, new: new, product: product, outcome: outcome,
+                at: now.wall, detail: detail))
+    }
+
+    mutating func reportLevel(_ kind: Report.Kind, graph: GraphID? = nil, detail: String?) {
+        sequence += 1
+        transition.reports.append(
+            Report(sequence: sequence, kind: kind, graph: graph, at: now.wall, detail: detail))
+    }
+
+    // MARK: Small common steps
+
+    /// Moves an operation to another state and keeps every count of states.
+    mutating func setState(_ place: Int32, _ new: OperationState) {
+        let old = table[place].state
+        let queue = table[place].queue
+        count(old, -1, queue)
+        count(new, 1, queue)
+        table[place].state = new
+    }
+
+    mutating func count(_ state: OperationState, _ step: Int32, _ queue: Int32) {
+        switch state {
+        case .pending:
+            queues[queue].pending += step
+            counts.pending += Int(step)
+        case .ready:
+            queues[queue].ready += step
+            counts.ready += Int(step)
+        case .executing:
+            queues[queue].executing += step
+            counts.executing += Int(step)
+        case .finished: break
+        }
+    }
+
+    /// The place of an unfinished operation, or nil.
+    func unfinished(_ id: OperationID) -> Int32? {
+        let place = table.place(of: id)
+        return place >= 0 && table[place].state != .finished ? place : nil
+    }
+
+    func policy(of place: Int32) -> Policy? {
+        let policy = table[place].policy
+        return policy < 0 ? nil : policies[policy]
+    }
+
+    /// Why an id names nothing that is unfinished.
+    func absence(of id: OperationID) -> Rejection {
+        id.rawValue >= 1 && id.rawValue < nextOperation ? .alreadyFinished(id) : .unknownOperation(id)
+    }
 }

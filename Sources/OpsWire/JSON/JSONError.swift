@@ -14,19 +14,31 @@ public struct JSONError: Error, Equatable, Sendable {
         case trailingBytes
         /// Well formed, but not of the kind that the reader asked for.
         case expected(String)
+        /// Of the right kind, but not a value that can be taken; the text says why.
+        case refused(String)
     }
     public var reason: Reason
     /// Counted from 0, in bytes.
     public var offset: Int
-    /// Counted from 1; columns in bytes.
+    /// Counted from 1; columns in bytes. Both 0 where the reader asked for offsets alone.
     public var line: Int
     public var column: Int
+    /// Keys and places from the value that was asked for down to the culprit: `retry.on[1]`.
+    public var path = ""
 
     public init(_ reason: Reason, offset: Int, line: Int, column: Int) {
         self.reason = reason
         self.offset = offset
         self.line = line
         self.column = column
+    }
+
+    /// The same error as told by the reader of the value around it: under a key, or `[2]` for a place.
+    func inside(_ step: String) -> JSONError {
+        var error = self
+        let isDirect = path.isEmpty || path.utf8.first == UInt8(ascii: "[")
+        error.path = isDirect ? step + path : "\(step).\(path)"
+        return error
     }
 }
 
@@ -50,6 +62,7 @@ extension JSONError.Reason {
         case .tooDeep(let limit): "nested more than \(limit) deep"
         case .trailingBytes: "something follows the value"
         case .expected(let what): "expected \(what)"
+        case .refused(let why): why
         }
     }
 

@@ -20,10 +20,24 @@ public struct JSONScanner {
     var depth = 0
     /// Nothing has been read in the innermost container yet, so no comma comes first.
     private var isFresh = false
+    /// Whether errors tell lines and columns, for which everything before them is read again.
+    var countsLines = true
 
     public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = WireLimits.depth) {
         self.bytes = bytes
         self.maximumDepth = maximumDepth
+    }
+
+    /// Where a scanner stands, for going on later with another one over the same bytes.
+    struct State: Sendable {
+        var position = 0
+        var depth = 0
+        var isFresh = false
+    }
+
+    var state: State {
+        get { State(position: position, depth: depth, isFresh: isFresh) }
+        set { (position, depth, isFresh) = (newValue.position, newValue.depth, newValue.isFresh) }
     }
 
     // MARK: - What comes next
@@ -171,6 +185,7 @@ public struct JSONScanner {
 
     public func error(_ reason: JSONError.Reason, at offset: Int? = nil) -> JSONError {
         let offset = min(offset ?? position, bytes.count)
+        guard countsLines else { return JSONError(reason, offset: offset, line: 0, column: 0) }
         var line = 1
         var lineStart = 0
         for index in 0..<offset where bytes[index] == 0x0a {

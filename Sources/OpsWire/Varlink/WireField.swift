@@ -7,7 +7,7 @@ public struct InvalidParameter: Error, Equatable, Sendable {
         self.reason = reason
     }
 
-    init(_ error: JSONError) { self.init("", error.reason.text) }
+    init(_ error: JSONError) { self.init(error.path, error.reason.text) }
 
     func inside(_ name: String) -> InvalidParameter {
         InvalidParameter(parameter.isEmpty ? name : "\(name).\(parameter)", reason)

@@ -1,0 +1,73 @@
+/// An executing operation: its attempt, or that a group has started.
+struct Execution {
+    let operation: Int32
+    /// 0 for a group.
+    let attempt: Int32
+    var run: Int32
+    /// Attempts of this run, this one included.
+    var attemptsInRun: Int32
+    /// -1 for a group, and once its process tree is gone and only children are outstanding.
+    var slot: Int32
+    var runner: String
+    /// Empty for what started in the present boot and has not met a runner anew.
+    var boot = ""
+    var startedAt: Moment
+    /// What it holds until its end.
+    var holding: [Need]
+    var process: Process?
+    var exit: Exit?
+    /// The end that was stored first.
+    var ending: Ended?
+    /// Nothing of its process tree is alive.
+    var isGone = false
+    /// `attemptEnded` is told; what remains are its children.
+    var isOver = false
+    /// Cancelled, or ended by a clock: SIGTERM is on its way.
+    var isCancelling = false
+    /// A killed runner's remains are being looked for.
+    var isReaping = false
+    /// The runner that holds it has answered since the scheduler was made.
+    var isConfirmed = true
+    /// Monotonic instant of its timeout; while frozen, what is left of it is in `timeoutLeft`.
+    var timeoutAt: Int64?
+    var timeoutLeft: Int64?
+    /// Its timeout as the disk has it, until the runner has confirmed the attempt.
+    var timeoutDue: Int64?
+}
+
+/// A question about the conditions of one operation.
+struct Inquiry {
+    /// Names the question; an answer to an earlier one counts for nothing.
+    var token: Int64
+    var isAsking: Bool
+    /// Monotonic instant until which a true answer stands.
+    var standsUntil: Int64?
+    /// Monotonic instant at which a false one is asked again.
+    var askAgainAt: Int64?
+    var falseIndex: Int32 = 0
+}
+
+/// Outcome and cause, decided together.
+struct Ended: Equatable {
+    var outcome: Outcome
+    var cause: Cause
+}
+
+/// An operation that has finished in this turn: it leaves the core at the end of it.
+struct Ending {
+    var place: Int32
+    var outcome: Outcome
+    var cause: Cause?
+    /// Where the cascade began that ended it, and how that one ended.
+    var root: OperationID
+    var rootOutcome: Outcome
+    var hasStarted: Bool
+}
+
+/// The run of an operation that waits again, after an attempt or a `retry`.
+struct Life {
+    var run: Int32
+    var attemptsInRun: Int32
+    /// Instants of both clocks until which it rests; 0: not at all.
+    var restsUntil = Moment(monotonic: 0, wall: 0)
+}

@@ -1,0 +1,20 @@
+/// The children of a group, or of an operation that has produced some.
+struct Family {
+    let parent: Int32
+    /// Ids of children; finished ones are dropped now and then.
+    var children: [Int64] = []
+    var unfinished: Int32 = 0
+    /// Child processes that count against `limit`.
+    var running: Int32 = 0
+    var limit: Int32?
+    var unsuccessful: Int32 = 0
+    var firstUnsuccessful = OperationID(0)
+    /// The highest effective priority of what waits for the whole: it reaches every child.
+    var inherited = Int8.min
+    /// What the parent holds, as its children see it.
+    var scopes: [(base: Int32, scope: Int32)] = []
+    var parked = LaneHeap()
+    var parkedCount = 0
+
+    var hasRoom: Bool { limit.map { running < $0 } ?? true }
+}

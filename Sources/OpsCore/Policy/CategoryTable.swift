@@ -1,0 +1,155 @@
+/// What an operation takes of one category while it executes.
+struct Need: Equatable {
+    var category: Int32
+    var mode: CategoryUse.Mode
+    var units: Int32
+}
+
+/// A category as it stands: how much there is and how much is taken. What a group holds is a category of its
+/// own to its children, as large as the group's share (its `scope`).
+struct Category {
+    var name: String
+    var capacity: Int32
+    /// Someone set its capacity: it stays although nobody uses it.
+    var isSet = false
+    /// Category sets that name it.
+    var users: Int32 = 0
+    /// For a scope: the category that users know, and the group that holds it.
+    var base: Int32 = -1
+    var scopeOwner: Int32 = -1
+    /// A scope that its group holds shared: only shared holders, and any number of them.
+    var isSharedScope = false
+    var usedUnits: Int32 = 0
+    var sharedHolders: Int32 = 0
+    var exclusiveHolders: Int32 = 0
+    /// Lanes that wait here, by what they need.
+    var parked: [Parking] = []
+    var parkedCount = 0
+    /// Lanes whose members name it, for overtaking and inheritance.
+    var lanes: [Int32] = []
+    /// Groups and producers that hold it.
+    var familyHolders: [Int32] = []
+    /// Operations whose place in it is kept.
+    var reservations: [Int32] = []
+
+    struct Parking {
+        var mode: CategoryUse.Mode
+        var units: Int32
+        var heap = LaneHeap()
+    }
+
+    func fits(_ mode: CategoryUse.Mode, _ units: Int32) -> Bool {
+        if isSharedScope { return mode == .shared }
+        switch mode {
+        case .exclusive: return capacity > 0 && usedUnits == 0 && sharedHolders == 0 && exclusiveHolders == 0
+        case .shared: return capacity > 0 && usedUnits == 0 && exclusiveHolders == 0
+        case .units: return sharedHolders == 0 && exclusiveHolders == 0 && usedUnits + units <= capacity
+        }
+    }
+
+    mutating func take(_ mode: CategoryUse.Mode, _ units: Int32) {
+        switch mode {
+        case .exclusive: exclusiveHolders += 1
+        case .shared: sharedHolders += 1
+        case .units: usedUnits += units
+        }
+    }
+
+    mutating func release(_ mode: CategoryUse.Mode, _ units: Int32) {
+        switch mode {
+        case .exclusive: exclusiveHolders -= 1
+        case .shared: sharedHolders -= 1
+        case .units: usedUnits -= units
+        }
+    }
+}
+
+/// All categories, and what each set of them comes to.
+struct CategoryTable {
+    private(set) var pool = Pool<Category>()
+    private var index: [String: Int32] = [:]
+    private var sets = Interned<[CategoryUse]>()
+    private var needs: [[Need]] = []
+
+    subscript(category: Int32) -> Category {
+        _read { yield pool[category] }
+        _modify { yield &pool[category] }
+    }
+
+    func find(_ name: String) -> Int32? { index[name] }
+    func capacity(of name: String) -> Int32 { index[name].map { pool[$0].capacity } ?? 1 }
+    func uses(of set: Int32) -> [CategoryUse] { set < 0 ? [] : sets[set] }
+    func needs(of set: Int32) -> [Need] { set < 0 ? [] : needs[Int(set)] }
+
+    /// In the order of their names, each once, the strictest use of it.
+    static func normalised(_ uses: [CategoryUse]) -> [CategoryUse] {
+        func strictness(_ use: CategoryUse) -> Int32 {
+            switch use.mode {
+            case .shared: 0
+            case .units: use.units
+            case .exclusive: .max
+            }
+        }
+        var result: [CategoryUse] = []
+        for use in uses.sorted(by: { ($0.name, strictness($1)) < ($1.name, strictness($0)) })
+        where result.last?.name != use.name {
+            result.append(CategoryUse(name: use.name, mode: use.mode, units: use.mode == .units ? use.units : 1))
+        }
+        return result
+    }
+
+    /// The set of these uses, with one user more; -1 for none.
+    mutating func retain(_ uses: [CategoryUse]) -> Int32 {
+        guard !uses.isEmpty else { return -1 }
+        let uses = Self.normalised(uses)
+        let (set, isNew) = sets.retain(uses)
+        guard isNew else { return set }
+        let list = uses.map { Need(category: named($0.name), mode: $0.mode, units: $0.units) }
+        for need in list { pool[need.category].users += 1 }
+        if Int(set) == needs.count { needs.append(list) } else { needs[Int(set)] = list }
+        return set
+    }
+
+    mutating func retain(_ set: Int32) { if set >= 0 { sets.retain(set) } }
+
+    mutating func release(_ set: Int32) {
+        guard set >= 0, sets.release(set) else { return }
+        for need in needs[Int(set)] {
+            pool[need.category].users -= 1
+            forgetIfUnused(need.category)
+        }
+        needs[Int(set)] = []
+    }
+
+    mutating func setCapacity(_ name: String, _ capacity: Int32) -> Int32 {
+        let category = named(name)
+        pool[category].capacity = capacity
+        pool[category].isSet = true
+        return category
+    }
+
+    /// What `need` is to the children of the group at `owner`, which holds it.
+    mutating func addScope(of need: Need, base: Int32, owner: Int32) -> Int32 {
+        var scope = Category(name: pool[base].name, capacity: need.units)
+        scope.base = base
+        scope.scopeOwner = owner
+        scope.isSharedScope = need.mode == .shared || pool[need.category].isSharedScope
+        if need.mode == .exclusive { scope.capacity = max(1, pool[need.category].capacity) }
+        return pool.insert(scope)
+    }
+
+    mutating func removeScope(_ scope: Int32) { pool.remove(scope) }
+
+    private mutating func named(_ name: String) -> Int32 {
+        if let category = index[name] { return category }
+        let category = pool.insert(Category(name: name, capacity: 1))
+        index[name] = category
+        return category
+    }
+
+    private mutating func forgetIfUnused(_ category: Int32) {
+        guard pool[category].users == 0, !pool[category].isSet else { return }
+        index[pool[category].name] = nil
+        pool.remove(category)
+    }
+}

@@ -1,0 +1,48 @@
+/// Lanes by the key of their first member, best first. An entry counts while it is its lane's newest;
+/// older ones are passed over, and swept out once they are the most part.
+struct LaneHeap {
+    struct Entry {
+        var key: UInt64
+        var lane: Int32
+        var stamp: UInt32
+    }
+    private(set) var entries: [Entry] = []
+
+    var first: Entry? { entries.first }
+    var isEmpty: Bool { entries.isEmpty }
+
+    mutating func add(_ entry: Entry) {
+        entries.append(entry)
+        var i = entries.count - 1
+        while i > 0, entries[i].key < entries[(i - 1) / 2].key {
+            entries.swapAt(i, (i - 1) / 2)
+            i = (i - 1) / 2
+        }
+    }
+
+    mutating func removeFirst() {
+        let last = entries.removeLast()
+        guard !entries.isEmpty else { return }
+        entries[0] = last
+        sink(0)
+    }
+
+    /// When it has grown past twice `live`, forgets what no longer counts.
+    mutating func sweep(live: Int, keeping counts: (Entry) -> Bool) {
+        guard entries.count > 64, entries.count > 2 * live else { return }
+        entries.removeAll { !counts($0) }
+        for i in stride(from: entries.count / 2, through: 0, by: -1) where i < entries.count { sink(i) }
+    }
+
+    private mutating func sink(_ start: Int) {
+        var i = start
+        while true {
+            var least = i
+            if 2 * i + 1 < entries.count, entries[2 * i + 1].key < entries[least].key { least = 2 * i + 1 }
+            if 2 * i + 2 < entries.count, entries[2 * i + 2].key < entries[least].key { least = 2 * i + 2 }
+            if least == i { return }
+            entries.swapAt(i, least)
+            i = least
+        }
+    }
+}

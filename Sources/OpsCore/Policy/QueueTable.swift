@@ -1,0 +1,47 @@
+/// A queue as it stands.
+struct Queue {
+    var name: String
+    var limit: Int32?
+    var aging: Int64?
+    var isSuspended = false
+    var pending: Int32 = 0
+    var ready: Int32 = 0
+    var executing: Int32 = 0
+    /// Of those, processes: what the limit bounds.
+    var running: Int32 = 0
+    /// Lanes that wait for room here.
+    var parked = LaneHeap()
+    var parkedCount = 0
+    var barriers = Barriers()
+
+    var unfinished: Int { Int(pending) + Int(ready) + Int(executing) }
+    func hasRoom(forGroup isGroup: Bool) -> Bool {
+        if isSuspended { return false }
+        guard let limit, !isGroup else { return true }
+        return running < limit
+    }
+}
+
+/// All queues; `default` and `main` are always there.
+struct QueueTable {
+    private(set) var pool = Pool<Queue>()
+    private var index: [String: Int32] = [:]
+
+    subscript(queue: Int32) -> Queue {
+        _read { yield pool[queue] }
+        _modify { yield &pool[queue] }
+    }
+
+    func find(_ name: String) -> Int32? { index[name] }
+
+    mutating func add(_ queue: Queue) -> Int32 {
+        let place = pool.insert(queue)
+        index[queue.name] = place
+        return place
+    }
+
+    mutating func remove(_ queue: Int32) {
+        index[pool[queue].name] = nil
+        pool.remove(queue)
+    }
+}

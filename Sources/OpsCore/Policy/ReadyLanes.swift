@@ -1,0 +1,141 @@
+/// Eligible operations that are interchangeable: same queue, same group, same categories. When the first of
+/// them cannot start, none can, so the whole lane waits in one place: at what keeps its first member back.
+struct Lane {
+    struct Key: Hashable {
+        var queue: Int32
+        var parent: Int64
+        var categories: Int32
+        var isGroup: Bool
+        /// An operation with conditions has a lane of its own; 0 for all others.
+        var only: Int64
+    }
+    enum Status: Equatable {
+        case idle
+        /// To be considered at the next opportunity.
+        case candidate
+        case parked(Resource)
+        /// Its one member's conditions are being asked, or rest until asked again.
+        case evaluating
+    }
+
+    let key: Key
+    /// Family of the group that holds its members, or -1.
+    let family: Int32
+    let needs: [Need]
+    var members = ReadyMembers()
+    /// Members that still are.
+    var live: Int32 = 0
+    /// Key of the first member; all bits set when there is none.
+    var top = UInt64.max
+    var status = Status.idle
+    /// Tells the newest entry of this lane in any heap of lanes from older ones.
+    var stamp: UInt32 = 0
+    /// What woke it: when it has been considered, the next one waiting there has its chance.
+    var wokenBy: Resource?
+}
+
+/// What a lane can be kept back by, and be woken by when there is room again.
+enum Resource: Hashable {
+    case queue(Int32)
+    case group(Int32)
+    case category(Int32)
+    case reservations
+    case evaluations
+}
+
+/// Members of a lane in the order in which they start. What arrives in order stands in a line; the rest in a heap.
+/// Those that have left stay as stale entries until they come first.
+struct ReadyMembers {
+    struct Entry {
+        var key: UInt64
+        var place: Int32
+    }
+    private(set) var line: [Entry] = []
+    private(set) var head = 0
+    private(set) var heap: [Entry] = []
+
+    var entries: Int { line.count - head + heap.count }
+
+    var first: Entry? {
+        if head < line.count {
+            if let other = heap.first, other.key < line[head].key { return other }
+            return line[head]
+        }
+        return heap.first
+    }
+
+    mutating func add(_ key: UInt64, _ place: Int32) {
+        let entry = Entry(key: key, place: place)
+        if head == line.count {
+            line.removeAll(keepingCapacity: true)
+            head = 0
+            line.append(entry)
+        } else if key > line[line.count - 1].key {
+            line.append(entry)
+        } else {
+            heap.append(entry)
+            rise(heap.count - 1)
+        }
+    }
+
+    mutating func removeFirst() {
+        if head < line.count, heap.isEmpty || line[head].key <= heap[0].key {
+            head += 1
+            if head > 1024, head > line.count / 2 {
+                line.removeFirst(head)
+                head = 0
+            }
+            return
+        }
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return }
+        heap[0] = last
+        sink(0)
+    }
+
+    /// Forgets stale entries once they are the most part.
+    mutating func sweep(keeping isLive: (Entry) -> Bool) {
+        var all = line[head...].filter(isLive) + heap.filter(isLive)
+        all.sort { $0.key < $1.key }
+        line = all
+        head = 0
+        heap = []
+    }
+
+    /// Calls with every entry whose key is lower than `bound`, in no order.
+    func forEach(below bound: UInt64, _ body: (Entry) -> Void) {
+        for i in head..<line.count {
+            guard line[i].key < bound else { break }
+            body(line[i])
+        }
+        guard let root = heap.first, root.key < bound else { return }
+        var open = [0]
+        while let i = open.popLast() {
+            body(heap[i])
+            for child in (4 * i + 1)..<(4 * i + 5) where child < heap.count && heap[child].key < bound {
+                open.append(child)
+            }
+        }
+    }
+
+    private mutating func rise(_ start: Int) {
+        var i = start
+        while i > 0, heap[i].key < heap[(i - 1) / 4].key {
+            heap.swapAt(i, (i - 1) / 4)
+            i = (i - 1) / 4
+        }
+    }
+
+    private mutating func sink(_ start: Int) {
+        var i = start
+        while true {
+            var least = i
+            for child in (4 * i + 1)..<(4 * i + 5) where child < heap.count && heap[child].key < heap[least].key {
+                least = child
+            }
+            if least == i { return }
+            heap.swapAt(i, least)
+            i = least
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// The numbers that executing operations get as OPS_SLOT: always the lowest free one.
+struct SlotPool {
+    private var words: [UInt64] = []
+    private(set) var used: Int32 = 0
+
+    mutating func take() -> Int32 {
+        used += 1
+        for word in words.indices where words[word] != .max {
+            let bit = (~words[word]).trailingZeroBitCount
+            words[word] |= 1 << UInt64(bit)
+            return Int32(word * 64 + bit)
+        }
+        words.append(1)
+        return Int32((words.count - 1) * 64)
+    }
+
+    /// Takes a slot that was given before a restart.
+    mutating func take(_ slot: Int32) {
+        while words.count <= Int(slot) / 64 { words.append(0) }
+        words[Int(slot) / 64] |= 1 << UInt64(slot % 64)
+        used += 1
+    }
+
+    mutating func release(_ slot: Int32) {
+        words[Int(slot) / 64] &= ~(1 << UInt64(slot % 64))
+        used -= 1
+    }
+}

@@ -1,0 +1,201 @@
+extension Scheduler {
+    /// Cancels a whole selection in one step: all of it is marked before anything follows from it.
+    mutating func cancel(
+        _ ids: [OperationID], by: String, reason: String?, force: Bool
+    ) throws(Rejection) -> Acceptance {
+        var places: [Int32] = []
+        places.reserveCapacity(ids.count)
+        for id in ids {
+            if let place = unfinished(id) { places.append(place) } else if ids.count == 1 { throw absence(of: id) }
+        }
+        let end = Ended(outcome: .cancelled, cause: .cancelledBy(by, reason: reason))
+        var touched = 0
+        for place in places {
+            if force, table[place].state == .executing, !table[place].isGroup {
+                abandon(place, by: by)
+                touched += 1
+            } else if cancelOne(place, end, by: by, reason: reason) {
+                touched += 1
+            }
+        }
+        for place in places where table[place].family >= 0 {
+            let below = Ended(outcome: .cancelled, cause: .groupCancelled(table[place].operationID))
+            for child in descendants(of: place).reversed() {
+                if force, table[child].state == .executing, !table[child].isGroup {
+                    abandon(child, by: by)
+                } else {
+                    _ = cancelOne(child, below, by: by, reason: reason)
+                }
+            }
+        }
+        return .done(touched)
+    }
+
+    /// Decides the end of one operation, children apart; false when it was decided before.
+    mutating func cancelOne(_ place: Int32, _ end: Ended, by: String, reason: String?) -> Bool {
+        guard !table[place].traits.contains(.ending) else { return false }
+        guard table[place].state == .executing else {
+            // A waiting group finishes after its children, which are cancelled in the same step.
+            if table[place].family >= 0 {
+                let below = Ended(outcome: .cancelled, cause: .groupCancelled(table[place].operationID))
+                decideTree(place, end, below: below)
+            } else {
+                decide(place, end.outcome, end.cause)
+            }
+            return true
+        }
+        let index = table[place].place
+        guard !executions[index].isCancelling, executions[index].ending == nil || executions[index].isOver else {
+            return false
+        }
+        executions[index].ending = end
+        disarmTimeout(index)
+        tellEnding(index, by: by, reason: reason)
+        if !table[place].isGroup { terminate(index) }
+        return true
+    }
+
+    /// Ends what executes, and all below it.
+    mutating func endExecuting(_ place: Int32, _ end: Ended, below: Ended, by: String, reason: String?) {
+        guard cancelOne(place, end, by: by, reason: reason) else { return }
+        for child in descendants(of: place).reversed() { _ = cancelOne(child, below, by: by, reason: reason) }
+    }
+
+    /// Gives up on a tree that cannot be proven gone.
+    private mutating func abandon(_ place: Int32, by: String) {
+        let index = table[place].place
+        guard !table[place].traits.contains(.ending) else { return }
+        terminate(index)
+        let cause = Cause.abandoned(by: by)
+        if !executions[index].isOver {
+            tell(.attemptEnded(attemptID(index), .cancelled, cause, at: now.wall))
+        }
+        executions[index].isOver = true
+        executions[index].isCancelling = true
+        executions[index].ending = Ended(outcome: .cancelled, cause: cause)
+        let family = table[place].family
+        if family < 0 || families[family].unfinished == 0 { decide(place, .cancelled, cause) }
+    }
+
+    // MARK: Edges
+
+    mutating func depend(
+        _ id: OperationID, on: OperationID, when: When, fact: FinishedFact?
+    ) throws(Rejection) -> Acceptance {
+        let from = try waiting(id)
+        let target = table.place(of: on)
+        if let fact = self.fact(about: on, target, fact.map { [on: $0] } ?? [:]) {
+            tell(.edgeAdded(id, on: on, when))
+            if let cause = Self.impossibility(when, fact) {
+                decideTree(
+                    from, Ended(outcome: .skipped, cause: cause),
+                    below: Ended(outcome: .skipped, cause: .groupSkipped(id)), root: fact.root,
+                    rootOutcome: fact.outcome)
+            }
+            return .done(1)
+        }
+        guard target >= 0 else { throw .unknownOperation(on) }
+        var edge = table[from].firstDependency
+        while edge >= 0 {
+            if graph[edge].on == target, graph[edge].when == when { return .done(0) }
+            edge = graph[edge].nextDependency
+        }
+        if let cycle = cycle(closedBy: from, waitingFor: target, when: when) { throw .cycle(cycle) }
+        tell(.edgeAdded(id, on: on, when))
+        report(.edited, from, detail: "after")
+        if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }
+        hold(back: from)
+        table[from].waiting -= 1
+        addEdge(from: from, on: target, when: when)
+        raise(target, to: waitingPriority(of: from))
+        return .done(1)
+    }
+
+    mutating func undepend(_ id: OperationID, on: OperationID) throws(Rejection) -> Acceptance {
+        let from = try waiting(id)
+        let target = table.place(of: on)
+        var edge = table[from].firstDependency
+        var found = 0
+        while edge >= 0, target >= 0 {
+            let (place, next) = (graph[edge].on, graph[edge].nextDependency)
+            if place == target {
+                graph.remove(edge, in: &table)
+                found += 1
+            }
+            edge = next
+        }
+        guard found > 0 else { throw .noSuchEdge(id, on: on) }
+        tell(.edgeRemoved(id, on: on))
+        report(.edited, from, detail: "after")
+        noteWaiterLeft(target, from)
+        for _ in 0..<found { release(from) }
+        return .done(1)
+    }
+
+    /// The place of an operation that waits.
+    func waiting(_ id: OperationID) throws(Rejection) -> Int32 {
+        guard let place = unfinished(id) else { throw absence(of: id) }
+        guard table[place].state != .executing else { throw .alreadyStarted(id) }
+        return place
+    }
+
+    // MARK: Bounds
+
+    mutating func setQueue(_ name: String, _ edit: QueueEdit) throws(Rejection) -> Acceptance {
+        let queue: Int32
+        if let found = queues.find(name) {
+            if edit.mustExist == false { throw .queueExists(name) }
+            queue = found
+        } else {
+            if edit.mustExist == true { throw .unknownQueue(name) }
+            queue = queues.add(Queue(name: name))
+        }
+        if let limit = edit.limit {
+            if name == "main", limit != 1 { throw .builtInQueue(name) }
+            queues[queue].limit = limit.map { max(0, $0) }
+        }
+        if let aging = edit.aging {
+            queues[queue].aging = aging.flatMap { $0 > 0 ? $0 : nil }
+            restartAging(queue)
+        }
+        tellQueue(queue)
+        wake(.queue(queue))
+        return .done(1)
+    }
+
+    mutating func tellQueue(_ queue: Int32) {
+        let now = queues[queue]
+        tell(.queueSet(now.name, limit: now.limit, aging: now.aging, suspended: now.isSuspended))
+    }
+
+    mutating func removeQueue(_ name: String) throws(Rejection) -> Acceptance {
+        if name == "default" || name == "main" { throw .builtInQueue(name) }
+        guard let queue = queues.find(name) else { throw .unknownQueue(name) }
+        let unfinished = queues[queue].unfinished
+        guard unfinished == 0 else { throw .queueNotEmpty(name, unfinished: unfinished) }
+        let plain = laneIndex.removeValue(forKey: plainLane(queue, isGroup: false))
+        let group = laneIndex.removeValue(forKey: plainLane(queue, isGroup: true))
+        if let plain { lanes.remove(plain) }
+        if let group { lanes.remove(group) }
+        queues.remove(queue)
+        tell(.queueRemoved(name))
+        return .done(1)
+    }
+
+    private func plainLane(_ queue: Int32, isGroup: Bool) -> Lane.Key {
+        Lane.Key(queue: queue, parent: 0, categories: -1, isGroup: isGroup, only: 0)
+    }
+
+    mutating func setCategory(_ name: String, capacity: Int32) throws(Rejection) -> Acceptance {
+        let category = categories.setCapacity(name, max(0, capacity))
+        tell(.categorySet(name, capacity: max(0, capacity)))
+        resizeScopes(of: category)
+        wake(.category(category))
+        return .done(1)
+    }
+
+    mutating func setWorkers(_ count: Int32) throws(Rejection) -> Acceptance {
+        workers = min(max(0, count), Limits.workers)
+        return .done(1)
+    }
+}

@@ -1,0 +1,121 @@
+extension Scheduler {
+    /// The cycle that an edge of `from` on `target` would close, in order, its first repeated at the end.
+    func cycle(closedBy from: Int32, waitingFor target: Int32, when: When) -> [DraftEdge.Target]? {
+        let start = when == .started ? WaitNode.start(target) : WaitNode.end(target)
+        guard let path = path(from: start, to: .start(from)) else { return nil }
+        return name([.start(from)] + path)
+    }
+
+    /// How `node` comes to wait for `goal`, both ends included; nil when it does not.
+    func path(from node: WaitNode, to goal: WaitNode) -> [WaitNode]? {
+        if node == goal { return [node] }
+        var cameFrom: [WaitNode: WaitNode] = [node: node]
+        var open = [node]
+        while let next = open.popLast() {
+            for other in waits(of: next) where cameFrom[other] == nil {
+                cameFrom[other] = next
+                guard other == goal else {
+                    open.append(other)
+                    continue
+                }
+                var path = [other]
+                var back = other
+                while back != node, let earlier = cameFrom[back] {
+                    path.append(earlier)
+                    back = earlier
+                }
+                return path.reversed()
+            }
+        }
+        return nil
+    }
+
+    /// What must come first, one step away.
+    func waits(of node: WaitNode) -> [WaitNode] {
+        var result: [WaitNode] = []
+        let row = table[node.place]
+        if node.isEnd {
+            if row.state != .executing { result.append(.start(node.place)) }
+            if row.family >= 0 {
+                for id in families[row.family].children {
+                    if let child = unfinished(OperationID(id)) { result.append(.end(child)) }
+                }
+            }
+            return result
+        }
+        guard row.state != .executing else { return [] }
+        var edge = row.firstDependency
+        while edge >= 0 {
+            let on = graph[edge].on
+            if on >= 0 { result.append(graph[edge].when == .started ? .start(on) : .end(on)) }
+            edge = graph[edge].nextDependency
+        }
+        if row.parent >= 0, table[row.parent].state != .executing { result.append(.start(row.parent)) }
+        result += barrierWaits(of: node.place)
+        return result
+    }
+
+    func name(_ nodes: [WaitNode]) -> [DraftEdge.Target] {
+        var result: [DraftEdge.Target] = []
+        for node in nodes {
+            let target = DraftEdge.Target.existing(table[node.place].operationID)
+            if result.last != target { result.append(target) }
+        }
+        if result.count == 1 { result.append(result[0]) }
+        return result
+    }
+
+    // MARK: Within a submission
+
+    /// Refuses a submission whose operations wait for one another in a circle, or for their own producer.
+    func checkCycles(_ submission: Submission, _ queuePlaces: [Int32]) throws(Rejection) {
+        var isBackward = true
+        for edge in submission.edges {
+            if case .local(let on) = edge.on, on >= edge.from { isBackward = false }
+        }
+        let hasGroups = submission.operations.contains { $0.group >= 0 }
+        if !isBackward || (hasGroups && !submission.edges.isEmpty) || submission.operations.contains(where: { $0.flags.contains(.barrier) }) && hasGroups {
+            if let cycle = DraftCycle(submission).find() { throw .cycle(cycle) }
+        }
+        guard submission.asChildren, let producer = submission.producer else { return }
+        try checkChildren(submission, queuePlaces, of: producer)
+    }
+
+    /// A producer finishes after its children: what waits for it cannot be what they wait for.
+    private func checkChildren(
+        _ submission: Submission, _ queuePlaces: [Int32], of producer: OperationID
+    ) throws(Rejection) {
+        var above: [WaitNode] = []
+        var ancestor = table.place(of: producer)
+        while ancestor >= 0 {
+            above.append(.end(ancestor))
+            ancestor = table[ancestor].parent
+        }
+        var targets: [(from: Int32, node: WaitNode)] = []
+        for edge in submission.edges {
+            guard case .existing(let id) = edge.on, let place = unfinished(id) else { continue }
+            targets.append((edge.from, edge.when == .started ? .start(place) : .end(place)))
+        }
+        for (i, draft) in submission.operations.enumerated() {
+            for node in newcomerWaits(in: queuePlaces[Int(draft.queue)], under: above[0].place) {
+                targets.append((Int32(i), node))
+            }
+        }
+        var checked: Set<WaitNode> = []
+        for (from, node) in targets where checked.insert(node).inserted {
+            for goal in above {
+                guard let path = path(from: node, to: goal) else { continue }
+                if path.count == 1, goal == above[0] { throw .waitsForOwnProducer(producer) }
+                throw .cycle([.local(from)] + name(path) + [.local(from)])
+            }
+        }
+    }
+}
+
+/// The start or the end of an operation, as something to wait for.
+struct WaitNode: Hashable {
+    let place: Int32
+    let isEnd: Bool
+    static func start(_ place: Int32) -> WaitNode { WaitNode(place: place, isEnd: false) }
+    static func end(_ place: Int32) -> WaitNode { WaitNode(place: place, isEnd: true) }
+}

@@ -1,0 +1,178 @@
+/// An end that is decided and about to be told.
+struct Decision {
+    var place: Int32
+    var outcome: Outcome
+    var cause: Cause?
+    /// Of a cascade; nil: the operation itself.
+    var root: OperationID?
+    var rootOutcome: Outcome
+}
+
+/// What an edge comes to.
+enum Verdict { case met, outstanding, impossible }
+
+extension When {
+    /// What this asks, of an operation that has finished.
+    func verdict(_ outcome: Outcome, hasStarted: Bool) -> Verdict {
+        switch self {
+        case .succeeded: outcome == .succeeded ? .met : .impossible
+        case .finished: .met
+        case .failed: outcome == .succeeded ? .impossible : .met
+        case .started: hasStarted ? .met : .impossible
+        }
+    }
+}
+
+extension Scheduler {
+    /// Decides an end; the first decision stands. It is told by `settleEnds`.
+    mutating func decide(
+        _ place: Int32, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil, rootOutcome: Outcome? = nil
+    ) {
+        guard !table[place].traits.contains(.ending), table[place].state != .finished else { return }
+        leaveLane(place)
+        table[place].traits.insert(.ending)
+        decided.append(
+            Decision(place: place, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))
+    }
+
+    /// Decides the end of a waiting operation and, when it is a group, of all below it: children first, since a
+    /// group finishes when they have.
+    mutating func decideTree(
+        _ place: Int32, _ end: Ended, below: Ended, root: OperationID? = nil, rootOutcome: Outcome? = nil
+    ) {
+        for child in descendants(of: place).reversed() {
+            decide(
+                child, below.outcome, below.cause, root: root ?? table[place].operationID,
+                rootOutcome: rootOutcome ?? end.outcome)
+        }
+        decide(place, end.outcome, end.cause, root: root, rootOutcome: rootOutcome)
+    }
+
+    /// Tells every decided end, and those that follow from it, through any depth and without recursion.
+    mutating func settleEnds() {
+        while concluded < decided.count {
+            let decision = decided[concluded]
+            concluded += 1
+            conclude(decision)
+        }
+        if concluded > 0 {
+            decided.removeAll(keepingCapacity: decided.count < 4096)
+            concluded = 0
+        }
+    }
+
+    private mutating func conclude(_ decision: Decision) {
+        let place = decision.place
+        let id = table[place].operationID
+        let old = table[place].state
+        var run: Int32 = 1
+        if old == .executing {
+            run = executions[table[place].place].run
+            endExecution(place)
+        } else {
+            run = lives[place]?.run ?? 1
+        }
+        forgetLife(of: place)
+        clearReservation(of: place)
+        setState(place, .finished)
+        tell(.finished(id, decision.outcome, decision.cause, at: now.wall))
+        report(.finished, place, old: old, new: .finished, outcome: decision.outcome)
+        if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.finish) == true {
+            tell(.observerOwed(id, run: run))
+            order(.observeFinish(id, run: run))
+        }
+        table[place].place = Int32(endings.count)
+        let ending = Ending(
+            place: place, outcome: decision.outcome, cause: decision.cause, root: decision.root ?? id,
+            rootOutcome: decision.rootOutcome, hasStarted: table[place].traits.contains(.hasStarted))
+        endings.append(ending)
+        dropProvided(of: place, decision)
+        graph.dropDependencies(of: place, in: &table)
+        settleDependents(of: ending)
+        leaveBarriers(place)
+        if table[place].policy >= 0, policies[table[place].policy].deadline != nil { markStaleWallTimer() }
+        if table[place].parent >= 0 { childEnded(table[place].parent, id, decision.outcome) }
+    }
+
+    /// Each edge on what has finished is met now, or never.
+    private mutating func settleDependents(of ending: Ending) {
+        guard table[ending.place].firstDependent >= 0 else { return }
+        var edges = scratch
+        scratch = []
+        graph.settleDependents(of: ending.place, in: &table, into: &edges)
+        for edge in edges {
+            let from = graph[edge].from
+            noteWaiterLeft(ending.place, from)
+            switch graph[edge].when.verdict(ending.outcome, hasStarted: ending.hasStarted) {
+            case .met: release(from)
+            case .outstanding: break
+            case .impossible:
+                skip(from, after: ending, when: graph[edge].when)
+            }
+        }
+        edges.removeAll(keepingCapacity: edges.count < 4096)
+        scratch = edges
+    }
+
+    private mutating func skip(_ place: Int32, after ending: Ending, when: When) {
+        let cause: Cause =
+            when == .started
+            ? .neverStarted(root: ending.root) : .dependency(root: ending.root, ending.rootOutcome)
+        decideTree(
+            place, Ended(outcome: .skipped, cause: cause),
+            below: Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID)), root: ending.root,
+            rootOutcome: ending.rootOutcome)
+    }
+
+    /// Takes an executing operation's slot, room and categories away.
+    private mutating func endExecution(_ place: Int32) {
+        let index = table[place].place
+        if executions[index].slot >= 0 { vacate(index) }
+        let holding = executions[index].holding
+        if executions[index].timeoutAt != nil { markStaleTimer() }
+        executions.remove(index)
+        table[place].place = -1
+        closeScopes(of: place)
+        giveBack(holding)
+    }
+
+    /// Its process tree is gone: slot, queue and group have room again; what it holds stays held.
+    mutating func vacate(_ index: Int32) {
+        let place = executions[index].operation
+        slots.release(executions[index].slot)
+        executions[index].slot = -1
+        countRunning(place, -1)
+        wake(.queue(table[place].queue))
+        let parent = table[place].parent
+        if parent >= 0 { wake(.group(table[parent].family)) }
+    }
+
+    mutating func forgetLife(of place: Int32) {
+        guard table[place].traits.contains(.hasLife) else { return }
+        table[place].traits.remove(.hasLife)
+        if let life = lives.removeValue(forKey: place), life.restsUntil.monotonic != 0 { markStaleTimer() }
+    }
+
+    /// What was provided for an operation that ends without it goes too, unless it has started or others need it.
+    private mutating func dropProvided(of place: Int32, _ decision: Decision) {
+        var edge = table[place].firstDependency
+        while edge >= 0 {
+            let (on, next) = (graph[edge].on, graph[edge].nextDependency)
+            edge = next
+            guard on >= 0, table[on].traits.contains(.provided), table[on].state != .executing else { continue }
+            guard !isNeeded(on, besides: place) else { continue }
+            let wanted = Cause.dependency(root: table[place].operationID, decision.outcome)
+            decide(on, .cancelled, decision.outcome == .cancelled ? decision.cause : wanted)
+        }
+    }
+
+    private func isNeeded(_ place: Int32, besides other: Int32) -> Bool {
+        var edge = table[place].firstDependent
+        while edge >= 0 {
+            let from = graph[edge].from
+            if from != other, !table[from].traits.contains(.ending) { return true }
+            edge = graph[edge].nextDependent
+        }
+        return false
+    }
+}

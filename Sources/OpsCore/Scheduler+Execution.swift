@@ -1,0 +1,236 @@
+extension Scheduler {
+    /// The execution that a fact is about, or nil when it is about an attempt that is over.
+    func execution(of attempt: AttemptID) -> Int32? {
+        let place = table.place(of: attempt.operation)
+        guard place >= 0, table[place].state == .executing else { return nil }
+        let index = table[place].place
+        let execution = executions[index]
+        return execution.attempt == attempt.number && attempt.number > 0 && !execution.isOver ? index : nil
+    }
+
+    func attemptID(_ index: Int32) -> AttemptID {
+        AttemptID(table[executions[index].operation].operationID, executions[index].attempt)
+    }
+
+    // MARK: Facts
+
+    mutating func launched(_ attempt: AttemptID, _ process: Process) {
+        guard let index = execution(of: attempt), executions[index].process == nil else { return }
+        executions[index].process = process
+        tell(.launched(attempt, process))
+    }
+
+    mutating func launchFailed(_ attempt: AttemptID, step: String, errno: Int32) {
+        guard let index = execution(of: attempt) else { return order(.acknowledge(attempt)) }
+        let end = executions[index].ending ?? Ended(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
+        executions[index].ending = end
+        treeGone(index)
+    }
+
+    mutating func exited(_ attempt: AttemptID, _ exit: Exit, treeIsGone: Bool) {
+        guard let index = execution(of: attempt) else {
+            if treeIsGone { order(.acknowledge(attempt)) }
+            return
+        }
+        if executions[index].exit == nil {
+            executions[index].exit = exit
+            tell(.exited(attempt, exit))
+        }
+        let isEnded = executions[index].ending != nil
+        if !isEnded, let end = end(index, treeIsGone: treeIsGone) {
+            executions[index].ending = end
+            disarmTimeout(index)
+            // It will never say that it has finished: what is left of it has nothing to do.
+            let policy = policy(of: executions[index].operation)
+            if !treeIsGone, policy?.completion == .notify { terminate(index) }
+        }
+        if treeIsGone { treeGone(index) }
+    }
+
+    mutating func gone(_ attempt: AttemptID) {
+        guard let index = execution(of: attempt) else { return order(.acknowledge(attempt)) }
+        if executions[index].ending == nil {
+            executions[index].ending =
+                end(index, treeIsGone: true)
+                ?? (executions[index].exit == nil ? Ended(outcome: .interrupted, cause: .runnerLost) : nil)
+        }
+        treeGone(index)
+    }
+
+    /// How an attempt whose main process has ended comes out; nil while that is not the end of it.
+    func end(_ index: Int32, treeIsGone: Bool) -> Ended? {
+        guard let exit = executions[index].exit else { return nil }
+        let policy = policy(of: executions[index].operation)
+        let cause: Cause
+        switch exit.status {
+        case .code(let code):
+            if !exit.outOfMemory, policy?.successCodes.contains(code) ?? (code == 0) {
+                if policy?.completion == .notify { return nil }
+                if policy?.leftovers == .wait, !treeIsGone { return nil }
+                return Ended(outcome: .succeeded, cause: .exitStatus(code))
+            }
+            cause = .exitStatus(code)
+        case .signal(let signal): cause = .signal(signal)
+        }
+        if policy?.leftovers == .wait, policy?.completion != .notify, !treeIsGone { return nil }
+        return Ended(outcome: .failed, cause: exit.outOfMemory ? .outOfMemory : cause)
+    }
+
+    mutating func told(_ attempt: AttemptID, _ notice: Notice) {
+        guard let index = execution(of: attempt) else { return }
+        let place = executions[index].operation
+        tell(.told(attempt, notice))
+        if notice.status != nil || notice.progressDone != nil || notice.progressTotal != nil {
+            report(.progress, place, detail: notice.status)
+        }
+        if let extension_ = notice.extendTimeout { extendTimeout(index, by: extension_) }
+        guard let status = notice.finished, policy(of: place)?.completion == .notify else { return }
+        endByWord(
+            index,
+            status == 0
+                ? Ended(outcome: .succeeded, cause: .reported(status: 0))
+                : Ended(outcome: .failed, cause: .reported(status: status)))
+    }
+
+    /// `opsctl finish`.
+    mutating func finish(
+        _ id: OperationID, failed: Bool, message: String?, by: String
+    ) throws(Rejection) -> Acceptance {
+        guard let place = unfinished(id) else { throw absence(of: id) }
+        guard table[place].state == .executing, !table[place].isGroup else { throw .notExecuting(id) }
+        let index = table[place].place
+        guard !executions[index].isOver else { throw .notExecuting(id) }
+        guard executions[index].ending == nil else { return .done(0) }
+        endByWord(
+            index, Ended(outcome: failed ? .failed : .succeeded, cause: .finishedBy(by, message: message)))
+        return .done(1)
+    }
+
+    /// It, or a person, says that it has finished.
+    private mutating func endByWord(_ index: Int32, _ end: Ended) {
+        guard executions[index].ending == nil else { return }
+        executions[index].ending = end
+        disarmTimeout(index)
+        if executions[index].isGone {
+            treeGone(index)
+        } else {
+            tellEnding(index, by: "", reason: nil)
+            terminate(index)
+        }
+    }
+
+    // MARK: Ends
+
+    /// SIGTERM to the whole tree, SIGKILL after its grace.
+    mutating func terminate(_ index: Int32) {
+        let place = executions[index].operation
+        if !table[place].traits.isDisjoint(with: .frozen) {
+            table[place].traits.remove(.frozen)
+            tell(.frozen(table[place].operationID, false))
+        }
+        guard !executions[index].isGone else { return }
+        order(.terminate(attemptID(index), grace: policy(of: place)?.grace ?? Policy().grace))
+    }
+
+    /// The end that was decided while the tree lives is stored: whatever comes later is not the cause.
+    mutating func tellEnding(_ index: Int32, by: String, reason: String?) {
+        guard let end = executions[index].ending else { return }
+        executions[index].isCancelling = true
+        let place = executions[index].operation
+        tell(
+            .cancelling(
+                table[place].operationID, by: by, reason: reason, outcome: end.outcome, end.cause))
+        if end.outcome == .cancelled || end.outcome == .timedOut { report(.cancelling, place) }
+    }
+
+    /// Nothing of the attempt is alive.
+    mutating func treeGone(_ index: Int32) {
+        executions[index].isGone = true
+        guard let end = executions[index].ending else { return }
+        let place = executions[index].operation
+        let attempt = attemptID(index)
+        executions[index].isOver = true
+        disarmTimeout(index)
+        tell(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now.wall))
+        if end.outcome == .interrupted { report(.interrupted, place, detail: String(attempt.number)) }
+        order(.acknowledge(attempt))
+        vacate(index)
+        let family = table[place].family
+        if family < 0 || families[family].unfinished == 0 { endOperation(place) }
+    }
+
+    /// The attempt is over and no child is unfinished: another attempt, or the end.
+    mutating func endOperation(_ place: Int32) {
+        let index = table[place].place
+        guard let end = executions[index].ending else { return }
+        let family = table[place].family
+        if end.outcome == .succeeded, family >= 0, families[family].unsuccessful > 0 {
+            return decide(
+                place, .failed,
+                .children(first: families[family].firstUnsuccessful, count: families[family].unsuccessful))
+        }
+        if mayRetry(place, index, end) { return retryLater(place, index) }
+        decide(place, end.outcome, end.outcome == .succeeded ? nil : end.cause)
+    }
+
+    private func mayRetry(_ place: Int32, _ index: Int32, _ end: Ended) -> Bool {
+        guard let retry = policy(of: place)?.retry, executions[index].attemptsInRun <= retry.limit else { return false }
+        switch end.outcome {
+        case .failed:
+            guard retry.onFailed else { return false }
+            if retry.exitCodes.isEmpty { return true }
+            switch end.cause {
+            case .exitStatus(let code), .reported(let code): return retry.exitCodes.contains(code)
+            default: return false
+            }
+        case .timedOut: return retry.onTimedOut && end.cause != .deadlinePassed
+        case .interrupted: return retry.onInterrupted
+        case .succeeded, .cancelled, .skipped: return false
+        }
+    }
+
+    private mutating func retryLater(_ place: Int32, _ index: Int32) {
+        guard let retry = policy(of: place)?.retry else { return }
+        let execution = executions[index]
+        let delay = retry.delay(after: execution.attemptsInRun, of: attemptID(index))
+        executions.remove(index)
+        table[place].place = -1
+        closeScopes(of: place)
+        var life = Life(run: execution.run, attemptsInRun: execution.attemptsInRun)
+        if delay > 0 {
+            life.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
+            table[place].traits.insert(.backingOff)
+            monotonicTimers.add(TimerHeap.Entry(at: life.restsUntil.monotonic, id: table[place].id, kind: .backoff))
+        }
+        table[place].traits.insert(.hasLife)
+        lives[place] = life
+        setState(place, .ready)
+        table[place].readyAt = now.wall
+        tell(.retrying(table[place].operationID, notBefore: delay > 0 ? life.restsUntil.wall : 0))
+        report(.retrying, place, old: .executing, new: .ready, detail: String(execution.attempt))
+        startAging(place)
+        enterLane(place)
+        giveBack(execution.holding)
+    }
+}
+
+extension RetryPolicy {
+    /// How long to rest after the `count`th attempt of a run. The jitter is a function of the attempt's name: no two
+    /// attempts share it, and every rerun of the same events gives the same.
+    func delay(after count: Int32, of attempt: AttemptID) -> Int64 {
+        var delay = min(backoff, max)
+        for _ in 1..<Swift.max(count, 1) where delay < max {
+            let (product, overflow) = delay.multipliedReportingOverflow(by: factor)
+            delay = overflow ? max : min(product / 1000, max)
+            if factor <= 1000, product / 1000 == delay { break }
+        }
+        guard jitter > 0, delay > 0 else { return Swift.max(0, delay) }
+        // SplitMix64: a full avalanche in three lines.
+        var z = UInt64(bitPattern: attempt.operation.rawValue) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(attempt.number)
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        z ^= z >> 31
+        let spread = Int64(z % 2001) - 1000
+        return Swift.max(0, delay + delay / 1000 * jitter / 1000 * spread)
+    }
+}

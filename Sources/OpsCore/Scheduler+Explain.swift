@@ -1,0 +1,157 @@
+/// Why an operation has not started, or not finished: complete, and naming only what exists.
+extension Scheduler {
+    /// Everything that an unfinished operation waits for; empty for one that the core does not hold.
+    public func why(_ id: OperationID, at now: Moment) -> [Reason] {
+        guard let place = unfinished(id) else { return [] }
+        switch table[place].state {
+        case .executing: return whyExecuting(place)
+        case .pending: return whyPending(place) + whyHeldBack(place)
+        case .ready:
+            let reasons = whyHeldBack(place)
+            return reasons.isEmpty ? whyReady(place) : reasons
+        case .finished: return []
+        }
+    }
+
+    private func whyExecuting(_ place: Int32) -> [Reason] {
+        let execution = executions[table[place].place]
+        var reasons: [Reason] = []
+        let family = table[place].family
+        if family >= 0 {
+            let children = families[family].children.map { OperationID($0) }.filter { unfinished($0) != nil }.sorted()
+            if !children.isEmpty { reasons.append(Reason(kind: .group, ids: children, detail: .children)) }
+        }
+        guard !table[place].isGroup, !execution.isOver else { return reasons }
+        let id = [table[place].operationID]
+        if !table[place].traits.isDisjoint(with: .frozen) {
+            reasons.append(Reason(kind: .suspended, ids: id, detail: .suspended(.operations(id))))
+        }
+        if execution.isReaping || !execution.isConfirmed || runner == nil {
+            reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
+        } else if execution.exit != nil, execution.ending == nil, policy(of: place)?.completion == .notify {
+            reasons.append(Reason(kind: .dependency, ids: id, detail: .finishMessage))
+        } else {
+            reasons.append(Reason(kind: .dependency, ids: id, detail: .process))
+        }
+        return reasons
+    }
+
+    private func whyPending(_ place: Int32) -> [Reason] {
+        var reasons: [Reason] = []
+        var edge = table[place].firstDependency
+        while edge >= 0 {
+            let on = graph[edge].on
+            if on >= 0 {
+                let reason = Reason(
+                    kind: .dependency, ids: [table[on].operationID], detail: .dependency(graph[edge].when))
+                if !reasons.contains(reason) { reasons.append(reason) }
+            }
+            edge = graph[edge].nextDependency
+        }
+        reasons.reverse()
+        if table[place].traits.contains(.groupNotStarted) {
+            reasons.append(
+                Reason(kind: .group, ids: [table[table[place].parent].operationID], detail: .groupNotStarted))
+        }
+        let barriers = barrierReasons(place)
+        if !barriers.isEmpty { reasons.append(Reason(kind: .barrier, ids: barriers, detail: .barrier)) }
+        return reasons
+    }
+
+    /// What keeps an operation out of the lanes, or stops all starts.
+    private func whyHeldBack(_ place: Int32) -> [Reason] {
+        var reasons: [Reason] = []
+        let row = table[place]
+        let id = [row.operationID]
+        if row.traits.contains(.held) { reasons.append(Reason(kind: .held, ids: id, detail: .held)) }
+        if row.traits.contains(.graphSuspended) {
+            reasons.append(Reason(kind: .suspended, detail: .suspended(.graph(GraphID(row.graph)))))
+        }
+        if queues[row.queue].isSuspended {
+            reasons.append(Reason(kind: .suspended, detail: .suspended(.queue(queues[row.queue].name))))
+        }
+        if isSuspended { reasons.append(Reason(kind: .suspended, detail: .suspended(.daemon))) }
+        if row.traits.contains(.delayed), let instant = policy(of: place)?.notBefore {
+            reasons.append(Reason(kind: .notBefore, ids: id, detail: .instant(instant)))
+        }
+        if row.traits.contains(.backingOff), let life = lives[place] {
+            reasons.append(Reason(kind: .backoff, ids: id, detail: .instant(life.restsUntil.wall)))
+        }
+        return reasons
+    }
+
+    /// Only its turn is missing: who is before it, and where.
+    private func whyReady(_ place: Int32) -> [Reason] {
+        var reasons: [Reason] = []
+        let row = table[place]
+        if runner == nil || isDraining { reasons.append(Reason(kind: .pool, detail: .runner)) }
+        if !row.isGroup {
+            if let limit = queues[row.queue].limit, queues[row.queue].running >= limit {
+                let line = standing(of: place) { $0.queue == row.queue }
+                reasons.append(
+                    Reason(
+                        kind: .queue, ids: running { $0.queue == row.queue },
+                        detail: .queue(name: queues[row.queue].name, limit: limit, place: line)))
+            }
+            if row.parent >= 0, !families[table[row.parent].family].hasRoom {
+                let parent = row.parent
+                let limit = families[table[parent].family].limit ?? 0
+                reasons.append(
+                    Reason(
+                        kind: .group, ids: [table[parent].operationID],
+                        detail: .groupLimit(limit, place: standing(of: place) { $0.parent == parent })))
+            }
+        }
+        reasons += whyCategories(place)
+        if let inquiry = inquiries[place], inquiry.standsUntil == nil {
+            reasons.append(
+                Reason(
+                    kind: .condition, ids: [row.operationID],
+                    detail: .condition(index: inquiry.falseIndex, again: inquiry.askAgainAt)))
+        }
+        if !row.isGroup, slots.used >= workers || reasons.isEmpty {
+            reasons.append(
+                Reason(
+                    kind: .pool, ids: running { _ in true },
+                    detail: .pool(workers: workers, place: standing(of: place) { _ in true })))
+        }
+        return reasons
+    }
+
+    private func whyCategories(_ place: Int32) -> [Reason] {
+        var reasons: [Reason] = []
+        let needs = resolve(categories.needs(of: table[place].categories), under: table[place].parent)
+        for (need, use) in zip(needs, categories.uses(of: table[place].categories)) {
+            let category = categories[need.category]
+            if !category.fits(need.mode, need.units) {
+                let line = waiting(for: need.category)
+                let position = line.firstIndex(of: table[place].operationID).map { $0 + 1 } ?? line.count + 1
+                reasons.append(
+                    Reason(
+                        kind: .category, ids: holders(of: need.category),
+                        detail: .category(
+                            name: use.name, wanted: use, capacity: category.capacity, place: position)))
+            } else if let keeper = keeper(of: need, against: place) {
+                reasons.append(
+                    Reason(
+                        kind: .category, ids: [table[keeper].operationID], detail: .keptPlace(category: use.name)))
+            }
+        }
+        return reasons
+    }
+
+    /// Place in line among the eligible that `matches`, 1 being next.
+    private func standing(of place: Int32, where matches: (OperationRow) -> Bool) -> Int {
+        let key = table[place].key
+        var before = 0
+        for other in table.rows where other.id != 0 && other.state == .ready && other.place >= 0 && !other.isGroup {
+            if other.key < key, matches(other) { before += 1 }
+        }
+        return before + 1
+    }
+
+    private func running(where matches: (OperationRow) -> Bool) -> [OperationID] {
+        executions.places.filter { executions[$0].slot >= 0 && matches(table[executions[$0].operation]) }
+            .map { table[executions[$0].operation].operationID }.sorted()
+    }
+}

@@ -1,0 +1,129 @@
+extension Scheduler {
+    // MARK: Waiting and waking
+
+    mutating func makeCandidate(_ lane: Int32) {
+        unpark(lane)
+        lanes[lane].status = .candidate
+        let entry = newEntry(lane)
+        if lanes[lane].key.isGroup { groupCandidates.add(entry) } else { candidates.add(entry) }
+    }
+
+    private mutating func newEntry(_ lane: Int32) -> LaneHeap.Entry {
+        laneStamps &+= 1
+        lanes[lane].stamp = laneStamps
+        return LaneHeap.Entry(key: lanes[lane].top, lane: lane, stamp: laneStamps)
+    }
+
+    /// Whether an entry of a heap of lanes is the newest of a lane that has members.
+    static func counts(_ entry: LaneHeap.Entry, _ lanes: Pool<Lane>) -> Bool {
+        lanes.isUsed[Int(entry.lane)] && lanes[entry.lane].stamp == entry.stamp && lanes[entry.lane].live > 0
+    }
+
+    mutating func park(_ lane: Int32, at resource: Resource) {
+        lanes[lane].status = .parked(resource)
+        let entry = newEntry(lane)
+        switch resource {
+        case .queue(let queue):
+            queues[queue].parked.add(entry)
+            queues[queue].parkedCount += 1
+        case .group(let family):
+            families[family].parked.add(entry)
+            families[family].parkedCount += 1
+        case .category(let category):
+            guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
+            categories[category].parkedCount += 1
+            let parked = categories[category].parked
+            if let i = parked.firstIndex(where: { $0.mode == need.mode && $0.units == need.units }) {
+                categories[category].parked[i].heap.add(entry)
+            } else {
+                var parking = Category.Parking(mode: need.mode, units: need.units)
+                parking.heap.add(entry)
+                categories[category].parked.append(parking)
+            }
+        case .reservations: keptBack.append(lane)
+        case .evaluations: unasked.add(entry)
+        }
+    }
+
+    mutating func unpark(_ lane: Int32) {
+        guard case .parked(let resource) = lanes[lane].status else { return }
+        lanes[lane].status = .idle
+        switch resource {
+        case .queue(let queue): queues[queue].parkedCount -= 1
+        case .group(let family): families[family].parkedCount -= 1
+        case .category(let category): categories[category].parkedCount -= 1
+        case .reservations: keptBack.removeAll { $0 == lane }
+        case .evaluations: break
+        }
+    }
+
+    /// There may be room at `resource`: the best lane that waits there and fits has its chance. Once it has been
+    /// considered it wakes the next, so that all that fits starts, in order, and nothing is looked at in vain.
+    mutating func wake(_ resource: Resource) {
+        let lane: Int32?
+        switch resource {
+        case .queue(let queue):
+            guard queues[queue].parkedCount > 0, queues[queue].hasRoom(forGroup: false) else { return }
+            lane = Self.takeBest(from: &queues[queue].parked, lanes, at: resource)
+        case .group(let family):
+            guard families[family].parkedCount > 0, families[family].hasRoom else { return }
+            lane = Self.takeBest(from: &families[family].parked, lanes, at: resource)
+        case .category(let category):
+            guard categories[category].parkedCount > 0 else { return }
+            lane = takeBestFitting(category)
+        case .reservations:
+            let woken = keptBack
+            for lane in woken { makeCandidate(lane) }
+            return
+        case .evaluations:
+            guard evaluating < Limits.evaluationsAtOnce else { return }
+            lane = Self.takeBest(from: &unasked, lanes, at: resource)
+        }
+        guard let lane else { return }
+        makeCandidate(lane)
+        lanes[lane].wokenBy = resource
+    }
+
+    /// Wakes every lane that waits for room in a queue, groups' too.
+    mutating func wakeAll(_ queue: Int32) {
+        while let lane = Self.takeBest(from: &queues[queue].parked, lanes, at: .queue(queue)) { makeCandidate(lane) }
+    }
+
+    private mutating func takeBestFitting(_ category: Int32) -> Int32? {
+        var best = -1
+        var bestKey = UInt64.max
+        for i in categories[category].parked.indices {
+            let (mode, units) = (categories[category].parked[i].mode, categories[category].parked[i].units)
+            guard categories[category].fits(mode, units),
+                let key = Self.firstKey(of: &categories[category].parked[i].heap, lanes, at: .category(category)),
+                key < bestKey
+            else { continue }
+            (best, bestKey) = (i, key)
+        }
+        guard best >= 0 else { return nil }
+        return Self.takeBest(from: &categories[category].parked[best].heap, lanes, at: .category(category))
+    }
+
+    private static func takeBest(from heap: inout LaneHeap, _ lanes: Pool<Lane>, at resource: Resource) -> Int32? {
+        guard firstKey(of: &heap, lanes, at: resource) != nil, let first = heap.first else { return nil }
+        heap.removeFirst()
+        return first.lane
+    }
+
+    /// The key of the best lane that really waits at `resource`; entries that no longer count go.
+    private static func firstKey(of heap: inout LaneHeap, _ lanes: Pool<Lane>, at resource: Resource) -> UInt64? {
+        while let first = heap.first {
+            let isCurrent = lanes.isUsed[Int(first.lane)] && lanes[first.lane].stamp == first.stamp
+            guard isCurrent, lanes[first.lane].status == .parked(resource) else {
+                heap.removeFirst()
+                continue
+            }
+            let top = lanes[first.lane].top
+            if top == first.key { return top }
+            // Its first member has left since: it has its place by the next one.
+            heap.removeFirst()
+            heap.add(LaneHeap.Entry(key: top, lane: first.lane, stamp: first.stamp))
+        }
+        return nil
+    }
+}

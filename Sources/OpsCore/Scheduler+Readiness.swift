@@ -1,0 +1,137 @@
+extension Scheduler {
+    // MARK: Becoming ready
+
+    /// One thing less keeps it pending.
+    mutating func release(_ place: Int32) {
+        table[place].waiting -= 1
+        if table[place].waiting == 0, table[place].state == .pending, !table[place].traits.contains(.ending) {
+            becomeReady(place)
+        }
+    }
+
+    /// One thing more keeps it pending; a ready operation goes back.
+    mutating func hold(back place: Int32) {
+        table[place].waiting += 1
+        guard table[place].state == .ready else { return }
+        leaveLane(place)
+        setState(place, .pending)
+        tell(.becamePending(table[place].operationID))
+    }
+
+    private mutating func becomeReady(_ place: Int32) {
+        setState(place, .ready)
+        graph.dropDependencies(of: place, in: &table)
+        table[place].readyAt = now.wall
+        tell(.becameReady(table[place].operationID, at: now.wall))
+        report(.ready, place, old: .pending, new: .ready)
+        startAging(place)
+        enterLane(place)
+    }
+
+    // MARK: Lanes
+
+    /// Puts a ready operation where it waits for its turn, unless something of its own keeps it back.
+    mutating func enterLane(_ place: Int32) {
+        guard table[place].state == .ready, table[place].place < 0,
+            table[place].traits.isDisjoint(with: .ineligible)
+        else { return }
+        let lane = lane(for: place)
+        let key = table[place].key
+        table[place].place = lane
+        lanes[lane].members.add(key, place)
+        lanes[lane].live += 1
+        guard key < lanes[lane].top else { return }
+        lanes[lane].top = key
+        makeCandidate(lane)
+        topChanged(lane)
+    }
+
+    mutating func leaveLane(_ place: Int32) {
+        guard table[place].state == .ready, table[place].place >= 0 else { return }
+        let lane = table[place].place
+        table[place].place = -1
+        table[place].overtaken = 0
+        clearReservation(of: place)
+        stopAsking(place)
+        lanes[lane].live -= 1
+        if lanes[lane].live == 0 {
+            lanes[lane].top = .max
+            topChanged(lane)
+            dropLane(lane)
+        } else {
+            refreshTop(of: lane)
+        }
+    }
+
+    /// The effective priority of a member has changed: its old entry is stale.
+    mutating func moveInLane(_ place: Int32) {
+        let lane = table[place].place
+        let key = table[place].key
+        lanes[lane].members.add(key, place)
+        if key < lanes[lane].top {
+            lanes[lane].top = key
+            makeCandidate(lane)
+            topChanged(lane)
+        } else {
+            refreshTop(of: lane)
+        }
+    }
+
+    private mutating func refreshTop(of lane: Int32) {
+        while let first = lanes[lane].members.first, !isMember(first, of: lane) {
+            lanes[lane].members.removeFirst()
+        }
+        if lanes[lane].members.entries > 64, lanes[lane].members.entries > 2 * Int(lanes[lane].live) {
+            let table = table
+            lanes[lane].members.sweep { entry in
+                let row = table[entry.place]
+                return row.place == lane && row.state == .ready && row.key == entry.key
+            }
+        }
+        let top = lanes[lane].members.first?.key ?? .max
+        if top != lanes[lane].top {
+            lanes[lane].top = top
+            topChanged(lane)
+        }
+    }
+
+    func isMember(_ entry: ReadyMembers.Entry, of lane: Int32) -> Bool {
+        let row = table.rows[Int(entry.place)]
+        return row.place == lane && row.state == .ready && row.key == entry.key
+    }
+
+    private mutating func lane(for place: Int32) -> Int32 {
+        let row = table[place]
+        let parent = row.parent
+        let key = Lane.Key(
+            queue: row.queue, parent: parent < 0 ? 0 : table[parent].id, categories: row.categories,
+            isGroup: row.isGroup, only: row.traits.contains(.hasConditions) ? row.id : 0)
+        if let lane = laneIndex[key] { return lane }
+        let lane = lanes.insert(
+            Lane(
+                key: key, family: parent < 0 ? -1 : table[parent].family,
+                needs: resolve(categories.needs(of: row.categories), under: parent)))
+        laneIndex[key] = lane
+        for need in lanes[lane].needs { categories[need.category].lanes.append(lane) }
+        return lane
+    }
+
+    /// A lane that is empty is forgotten, but for the plainest ones.
+    private mutating func dropLane(_ lane: Int32) {
+        unpark(lane)
+        let token = lanes[lane].wokenBy
+        lanes[lane].wokenBy = nil
+        lanes[lane].status = .idle
+        let key = lanes[lane].key
+        if key.categories >= 0 || key.parent != 0 || key.only != 0 {
+            for need in lanes[lane].needs {
+                if let i = categories[need.category].lanes.lastIndex(of: lane) {
+                    categories[need.category].lanes.remove(at: i)
+                }
+            }
+            laneIndex[key] = nil
+            lanes.remove(lane)
+        }
+        if let token { wake(token) }
+    }
+}

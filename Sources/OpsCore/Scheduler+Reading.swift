@@ -1,0 +1,110 @@
+/// What others may read of the scheduler between turns.
+extension Scheduler {
+    public func contains(_ id: OperationID) -> Bool { unfinished(id) != nil }
+
+    public func state(of id: OperationID) -> OperationState? { unfinished(id).map { table[$0].state } }
+
+    public func effectivePriority(of id: OperationID) -> Int? {
+        unfinished(id).map { Int(liveEffective(of: $0)) }
+    }
+
+    public func isHeld(_ id: OperationID) -> Bool {
+        unfinished(id).map { table[$0].traits.contains(.held) } ?? false
+    }
+
+    public func isFrozen(_ id: OperationID) -> Bool {
+        unfinished(id).map { !table[$0].traits.isDisjoint(with: .frozen) } ?? false
+    }
+
+    /// Its end is decided and its process tree not gone yet.
+    public func isCancelling(_ id: OperationID) -> Bool {
+        guard let place = unfinished(id), table[place].state == .executing else { return false }
+        return executions[table[place].place].isCancelling
+    }
+
+    public struct QueueStanding: Equatable, Sendable {
+        public var name: String
+        public var limit: Int32?
+        public var isSuspended: Bool
+        public var aging: Int64?
+        public var pending: Int
+        public var ready: Int
+        public var executing: Int
+    }
+
+    /// In the order of their names.
+    public var queueStandings: [QueueStanding] {
+        queues.pool.places.map { queues[$0] }.map {
+            QueueStanding(
+                name: $0.name, limit: $0.limit, isSuspended: $0.isSuspended, aging: $0.aging, pending: Int($0.pending),
+                ready: Int($0.ready), executing: Int($0.executing))
+        }.sorted { $0.name < $1.name }
+    }
+
+    public struct CategoryStanding: Equatable, Sendable {
+        public var name: String
+        public var capacity: Int32
+        public var holders: [OperationID]
+        public var waiting: [OperationID]
+    }
+
+    /// In the order of their names; who waits is ready and has no room in it.
+    public var categoryStandings: [CategoryStanding] {
+        var result: [CategoryStanding] = []
+        for category in categories.pool.places where categories[category].base < 0 {
+            let now = categories[category]
+            result.append(
+                CategoryStanding(
+                    name: now.name, capacity: now.capacity, holders: holders(of: category),
+                    waiting: waiting(for: category)))
+        }
+        return result.sorted { $0.name < $1.name }
+    }
+
+    public struct Executing: Equatable, Sendable {
+        public var id: OperationID
+        /// 0 for a group.
+        public var attempt: Int32
+        /// -1 for a group and for what waits for its children alone.
+        public var slot: Int32
+    }
+
+    /// In the order of their ids.
+    public var executing: [Executing] {
+        executions.places.map { executions[$0] }.map {
+            Executing(id: table[$0.operation].operationID, attempt: $0.attempt, slot: $0.slot)
+        }.sorted { $0.id < $1.id }
+    }
+
+    /// How many slots are taken.
+    public var slotsInUse: Int { Int(slots.used) }
+
+    /// Whether anything may start at all: a runner is there and nothing stops all starts.
+    public var mayStart: Bool { runner != nil && !isSuspended && !isDraining }
+
+    public var lastSequence: Int64 { sequence }
+    public var nextOperationID: OperationID { OperationID(nextOperation) }
+    public var nextGraphID: GraphID { GraphID(nextGraph) }
+    public func isSuspended(_ graph: GraphID) -> Bool { suspendedGraphs.contains(graph.rawValue) }
+
+    // MARK: Who holds and who waits
+
+    func holders(of category: Int32) -> [OperationID] {
+        executions.places.filter { index in
+            executions[index].holding.contains { $0.category == category }
+        }.map { table[executions[$0].operation].operationID }.sorted()
+    }
+
+    func waiting(for category: Int32) -> [OperationID] {
+        var result: [UInt64] = []
+        for lane in categories[category].lanes {
+            guard let need = lanes[lane].needs.first(where: { $0.category == category }),
+                !categories[category].fits(need.mode, need.units)
+            else { continue }
+            lanes[lane].members.forEach(below: .max) { entry in
+                if isMember(entry, of: lane) { result.append(entry.key) }
+            }
+        }
+        return result.sorted().map { OperationID(Int64($0 & 0x00FF_FFFF_FFFF_FFFF)) }
+    }
+}

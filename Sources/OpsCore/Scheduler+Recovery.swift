@@ -1,0 +1,242 @@
+extension Scheduler {
+    /// Takes up where the store says it was left. Nothing starts before a runner has connected.
+    public init(_ snapshot: Snapshot, workers: Int32, at now: Moment) {
+        self.workers = workers
+        self.now = now
+        isSuspended = snapshot.isSuspended
+        nextOperation = snapshot.nextOperation
+        nextGraph = snapshot.nextGraph
+        sequence = snapshot.lastSequence
+        suspendedGraphs = Set(snapshot.suspendedGraphs.map(\.rawValue))
+        for queue in snapshot.queues {
+            _ = queues.add(
+                Queue(name: queue.name, limit: queue.limit, aging: queue.aging, isSuspended: queue.isSuspended))
+        }
+        for name in ["default", "main"] where queues.find(name) == nil {
+            _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
+        }
+        for (name, capacity) in snapshot.capacities { _ = categories.setCapacity(name, capacity) }
+        let queuePlaces = snapshot.queues.map { queues.find($0.name) ?? 0 }
+        let places = restore(
+            snapshot.operations, queuePlaces, snapshot.categorySets, snapshot.policies, snapshot.endedChildren)
+        for edge in snapshot.edges {
+            guard let from = unfinished(edge.from), let on = unfinished(edge.on) else { continue }
+            if table[from].state == .pending { addEdge(from: from, on: on, when: edge.when) }
+        }
+        for running in snapshot.running { restore(running) }
+        for place in places where table[place].state == .executing && table[place].isGroup { openScopes(of: place) }
+        rebuildAllBarriers()
+        raiseAll(places)
+        for place in places where table[place].state == .ready {
+            startAging(place)
+            enterLane(place)
+        }
+        for (id, run) in snapshot.owedObservers { order(.observeFinish(id, run: run)) }
+        settleEnds()
+    }
+
+    /// Rows as they were stored, in the order of their ids.
+    mutating func restore(
+        _ rows: [Snapshot.Row], _ queuePlaces: [Int32], _ sets: [[CategoryUse]], _ policyList: [Policy],
+        _ endedChildren: [Snapshot.EndedChildren]
+    ) -> [Int32] {
+        var setPlaces: [Int32] = []
+        for set in sets { setPlaces.append(categories.retain(set)) }
+        var policyPlaces: [Int32] = []
+        for policy in policyList { policyPlaces.append(policies.retain(policy).place) }
+        table.reserve(rows.count)
+        var places: [Int32] = []
+        places.reserveCapacity(rows.count)
+        for stored in rows {
+            let set = stored.categories < 0 ? -1 : setPlaces[Int(stored.categories)]
+            let policy = stored.policy < 0 ? -1 : policyPlaces[Int(stored.policy)]
+            categories.retain(set)
+            if policy >= 0 { policies.retain(policy) }
+            var row = OperationRow(
+                id: stored.id.rawValue, graph: stored.graph.rawValue,
+                parent: stored.parent.rawValue == 0 ? -1 : table.place(of: stored.parent),
+                queue: queuePlaces[Int(stored.queue)], categories: set, policy: policy,
+                traits: Traits(stored.flags).union(policy < 0 ? [] : Self.traits(of: policies[policy])),
+                priority: stored.priority, effective: stored.priority)
+            row.state = stored.state
+            row.attempt = stored.attempt
+            row.readyAt = stored.readyAt
+            if suspendedGraphs.contains(row.graph) { row.traits.insert(.graphSuspended) }
+            let place = table.insert(row)
+            places.append(place)
+            count(row.state, 1, row.queue)
+            settleIn(place)
+            if stored.state != .executing { restoreLife(place, stored) } else { restoreStart(place, stored) }
+        }
+        for set in setPlaces { categories.release(set) }
+        for policy in policyPlaces { _ = policies.release(policy) }
+        for ended in endedChildren {
+            guard let parent = unfinished(ended.parent) else { continue }
+            if table[parent].family < 0 { table[parent].family = families.insert(Family(parent: parent)) }
+            families[table[parent].family].unsuccessful = ended.unsuccessful
+            families[table[parent].family].firstUnsuccessful = ended.firstUnsuccessful
+        }
+        return places
+    }
+
+    /// The run and the rest of an operation that waits after an attempt. The rest is measured on the wall clock
+    /// here, since nothing else outlives the machine; but never longer than its policy lets it.
+    private mutating func restoreLife(_ place: Int32, _ stored: Snapshot.Row) {
+        guard stored.run != 1 || stored.attemptsInRun > 0 else { return }
+        var life = Life(run: stored.run, attemptsInRun: stored.attemptsInRun)
+        if stored.attemptsInRun > 0 { table[place].traits.insert(.hasStarted) }
+        if stored.notBefore > now.wall {
+            let longest = policy(of: place)?.retry.map { $0.max + $0.max / 1000 * $0.jitter } ?? 0
+            let rest = min(stored.notBefore - now.wall, max(longest, 0))
+            life.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
+            table[place].traits.insert(.backingOff)
+            monotonicTimers.add(TimerHeap.Entry(at: life.restsUntil.monotonic, id: table[place].id, kind: .backoff))
+        }
+        table[place].traits.insert(.hasLife)
+        lives[place] = life
+    }
+
+    /// What executes: a group at once, a process once its `Running` is read.
+    private mutating func restoreStart(_ place: Int32, _ stored: Snapshot.Row) {
+        table[place].traits.insert(.hasStarted)
+        if stored.isFrozen { table[place].traits.insert(frozenBy(place)) }
+        let needs = resolve(categories.needs(of: table[place].categories), under: table[place].parent)
+        take(needs)
+        let execution = Execution(
+            operation: place, attempt: stored.isGroup ? 0 : stored.attempt, run: stored.run,
+            attemptsInRun: stored.attemptsInRun, slot: -1, runner: "", startedAt: now, holding: needs,
+            isConfirmed: stored.isGroup)
+        table[place].place = executions.insert(execution)
+        if table[place].family >= 0 { openScopes(of: place) }
+    }
+
+    /// The disk knows that it is frozen, not by whom: by every level that is suspended, else by itself.
+    private func frozenBy(_ place: Int32) -> Traits {
+        var traits: Traits = []
+        if isSuspended { traits.insert(.frozenByDaemon) }
+        if queues[table[place].queue].isSuspended { traits.insert(.frozenByQueue) }
+        if table[place].traits.contains(.graphSuspended) { traits.insert(.frozenByGraph) }
+        return traits.isEmpty ? .frozenItself : traits
+    }
+
+    private mutating func restore(_ running: Snapshot.Running) {
+        guard let place = unfinished(running.attempt.operation), table[place].state == .executing else { return }
+        let index = table[place].place
+        executions[index].startedAt = running.startedAt
+        if let (outcome, cause) = running.ending {
+            executions[index].ending = Ended(outcome: outcome, cause: cause)
+        }
+        guard !table[place].isGroup else {
+            executions[index].isCancelling = running.ending != nil
+            return
+        }
+        executions[index].runner = running.runner
+        executions[index].boot = running.boot
+        executions[index].process = running.process
+        executions[index].exit = running.exit
+        if running.isOver {
+            executions[index].isOver = true
+            executions[index].isGone = true
+            executions[index].isConfirmed = true
+            return
+        }
+        executions[index].isCancelling = running.ending != nil
+        if running.ending == nil { executions[index].ending = end(index, treeIsGone: false) }
+        executions[index].slot = running.slot
+        slots.take(running.slot)
+        countRunning(place, 1)
+        if table[place].traits.isDisjoint(with: .frozen) {
+            if let given = running.timeoutRemaining ?? policy(of: place)?.timeout {
+                executions[index].timeoutDue = running.startedAt.monotonic + given
+            }
+        } else {
+            executions[index].timeoutLeft = running.timeoutRemaining ?? policy(of: place)?.timeout
+        }
+    }
+
+    // MARK: The runner
+
+    /// Compares what a runner holds with what should be executing.
+    mutating func runnerConnected(_ inventory: Inventory) {
+        runner = inventory.runner
+        for index in Array(executions.places) {
+            let place = executions[index].operation
+            guard !table[place].isGroup, !executions[index].isOver, !table[place].traits.contains(.ending) else { continue }
+            reconcile(index, inventory)
+        }
+        let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
+        for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
+            switch inventory.entries[attempt] {
+            case .running, .exited: order(.terminate(attempt, grace: Policy().grace))
+            case .gone, .failed: order(.acknowledge(attempt))
+            case nil: break
+            }
+        }
+    }
+
+    private mutating func reconcile(_ index: Int32, _ inventory: Inventory) {
+        let attempt = attemptID(index)
+        if executions[index].boot.isEmpty { executions[index].boot = inventory.boot }
+        if executions[index].boot != inventory.boot {
+            interrupt(index, .machineRestarted)
+            return
+        }
+        if let entry = inventory.entries[attempt] {
+            confirm(index)
+            switch entry {
+            case .running(let process): launched(attempt, process)
+            case .exited(let exit): exited(attempt, exit, treeIsGone: false)
+            case .gone(let exit): return exited(attempt, exit, treeIsGone: true)
+            case .failed(let step, let errno): return launchFailed(attempt, step: step, errno: errno)
+            }
+            repeatOrders(index)
+        } else if executions[index].runner == inventory.runner {
+            confirm(index)
+            if executions[index].process == nil, executions[index].exit == nil {
+                // It never arrived: the runner refuses a second launch of one attempt, so this is safe.
+                if executions[index].ending == nil {
+                    order(.launch(attempt, slot: executions[index].slot))
+                } else {
+                    treeGone(index)
+                }
+            } else {
+                gone(attempt)
+            }
+        } else {
+            executions[index].isReaping = true
+            order(.reap(attempt))
+        }
+    }
+
+    /// Orders may have been lost with the connection: all of them may be repeated.
+    private mutating func repeatOrders(_ index: Int32) {
+        let place = executions[index].operation
+        if executions[index].isCancelling {
+            terminate(index)
+        } else if !table[place].traits.isDisjoint(with: .frozen) {
+            order(.freeze(attemptID(index)))
+        } else {
+            order(.thaw(attemptID(index)))
+        }
+    }
+
+    /// The runner answers for it: its clock runs on.
+    private mutating func confirm(_ index: Int32) {
+        guard !executions[index].isConfirmed else { return }
+        executions[index].isConfirmed = true
+        guard let due = executions[index].timeoutDue else { return }
+        executions[index].timeoutDue = nil
+        if executions[index].ending == nil { setTimeout(index, at: due) }
+    }
+
+    private mutating func interrupt(_ index: Int32, _ cause: Cause) {
+        if executions[index].ending == nil {
+            executions[index].ending = Ended(outcome: .interrupted, cause: cause)
+        }
+        treeGone(index)
+    }
+}
+
+extension Snapshot.Row {
+    var isGroup: Bool { flags.contains(.group) }
+}

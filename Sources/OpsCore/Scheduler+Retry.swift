@@ -1,0 +1,69 @@
+extension Scheduler {
+    /// Opens a new run of finished operations: same ids, same edges.
+    mutating func retry(_ ids: [OperationID], _ revived: Revival) throws(Rejection) -> Acceptance {
+        if ids.count == 1, table.place(of: ids[0]) >= 0 { throw .notFinished(ids[0]) }
+        var queuePlaces: [Int32] = []
+        for name in revived.queues {
+            guard let queue = queues.find(name) else { throw .unknownQueue(name) }
+            queuePlaces.append(queue)
+        }
+        var rows: [Snapshot.Row] = []
+        for var row in revived.operations where table.place(of: row.id) < 0 {
+            row.state = .pending
+            row.run += 1
+            row.attemptsInRun = 0
+            row.notBefore = 0
+            row.isFrozen = false
+            rows.append(row)
+        }
+        let places = restore(rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
+        let impossible = restoreEdges(revived)
+        rebuildAllBarriers()
+        for place in places where table[place].waiting == 0 { setState(place, .ready) }
+        for (place, row) in zip(places, rows) {
+            let state = table[place].state
+            if state == .ready { table[place].readyAt = now.wall }
+            tell(.reopened(row.id, run: row.run, state))
+            report(.retrying, place, old: .finished, new: state)
+            if state == .ready { report(.ready, place, old: .finished, new: .ready) }
+        }
+        raiseAll(places)
+        for place in places where table[place].state == .ready {
+            startAging(place)
+            enterLane(place)
+        }
+        for (place, cause, fact) in impossible {
+            let below = Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID))
+            decideTree(
+                place, Ended(outcome: .skipped, cause: cause), below: below, root: fact.root, rootOutcome: fact.outcome)
+        }
+        return .done(places.count)
+    }
+
+    private mutating func restoreEdges(_ revived: Revival) -> [(Int32, Cause, FinishedFact)] {
+        var impossible: [(Int32, Cause, FinishedFact)] = []
+        for edge in revived.edges {
+            // What waits and was not brought back keeps what it has been granted.
+            guard let from = unfinished(edge.from), revived.brings(edge.from) else { continue }
+            let on = table.place(of: edge.on)
+            if let fact = fact(about: edge.on, on, revived.finished) {
+                if let cause = Self.impossibility(edge.when, fact) { impossible.append((from, cause, fact)) }
+            } else if on >= 0 {
+                addEdge(from: from, on: on, when: edge.when)
+            }
+        }
+        return impossible
+    }
+}
+
+extension Revival {
+    /// Whether an operation is among those that come back; they stand in the order of their ids.
+    fileprivate func brings(_ id: OperationID) -> Bool {
+        var (low, high) = (0, operations.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if operations[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < operations.count && operations[low].id == id
+    }
+}

@@ -1,0 +1,141 @@
+extension Scheduler {
+    /// Starts all that can, best first. A lane is looked at when something about it has changed, not otherwise.
+    mutating func startEligible() {
+        guard !isSuspended, !isDraining, runner != nil else { return }
+        while let entry = nextCandidate() {
+            consider(entry)
+            settleEnds()
+        }
+    }
+
+    /// The best lane to consider: of groups alone when the pool is full.
+    private mutating func nextCandidate() -> LaneHeap.Entry? {
+        Self.dropStale(&candidates, lanes)
+        Self.dropStale(&groupCandidates, lanes)
+        let plain = slots.used < workers ? candidates.first : nil
+        if let group = groupCandidates.first, group.key < plain?.key ?? .max {
+            groupCandidates.removeFirst()
+            return group
+        }
+        guard let plain else { return nil }
+        candidates.removeFirst()
+        return plain
+    }
+
+    private static func dropStale(_ heap: inout LaneHeap, _ lanes: Pool<Lane>) {
+        while let first = heap.first, !counts(first, lanes) { heap.removeFirst() }
+    }
+
+    /// Starts the first of a lane, or sends the lane to wait at what keeps it back.
+    private mutating func consider(_ entry: LaneHeap.Entry) {
+        let lane = entry.lane
+        let token = lanes[lane].wokenBy
+        lanes[lane].wokenBy = nil
+        if entry.key != lanes[lane].top {
+            // Its first member has left since: it has its turn by the next one.
+            makeCandidate(lane)
+        } else if let first = lanes[lane].members.first {
+            if let obstacle = obstacle(to: first.place, in: lane) {
+                park(lane, at: obstacle)
+            } else if isAsked(first.place, in: lane) {
+                start(first.place, from: lane)
+            }
+        }
+        if let token { wake(token) }
+    }
+
+    /// What keeps the first of a lane from starting, the pool apart.
+    private func obstacle(to place: Int32, in lane: Int32) -> Resource? {
+        let key = lanes[lane].key
+        if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
+        let family = lanes[lane].family
+        if family >= 0, !key.isGroup, !families[family].hasRoom { return .group(family) }
+        for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
+            return .category(need.category)
+        }
+        if isKeptBack(place, needs: lanes[lane].needs) { return .reservations }
+        return nil
+    }
+
+    /// Takes slot and categories in one step, and tells the intent before the deed.
+    private mutating func start(_ place: Int32, from lane: Int32) {
+        let needs = lanes[lane].needs
+        let key = table[place].key
+        lanes[lane].members.removeFirst()
+        take(needs)
+        noteOvertaken(by: key, from: lane, needs: needs)
+        let life = takeLife(of: place)
+        let isGroup = table[place].isGroup
+        if !isGroup { table[place].attempt += 1 }
+        let execution = Execution(
+            operation: place, attempt: isGroup ? 0 : table[place].attempt, run: life.run,
+            attemptsInRun: life.attemptsInRun + 1, slot: isGroup ? -1 : slots.take(), runner: runner ?? "",
+            startedAt: now, holding: needs)
+        leaveLaneForStart(place, lane)
+        setState(place, .executing)
+        table[place].traits.insert(.hasStarted)
+        let index = executions.insert(execution)
+        table[place].place = index
+        tell(
+            .started(
+                table[place].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
+                runner: execution.runner, at: now))
+        report(.started, place, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
+        settleStartEdges(of: place)
+        armTimeout(index)
+        if isGroup {
+            startGroup(place)
+        } else {
+            countRunning(place, 1)
+            order(.launch(AttemptID(table[place].operationID, execution.attempt), slot: execution.slot))
+        }
+        if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.start) == true {
+            order(.observeStart(table[place].operationID))
+        }
+    }
+
+    /// As `leaveLane`, for the member that has just been taken from the front; the lane goes on with the next.
+    private mutating func leaveLaneForStart(_ place: Int32, _ lane: Int32) {
+        leaveLane(place)
+        if lanes.isUsed[Int(lane)], lanes[lane].live > 0, lanes[lane].status == .candidate { makeCandidate(lane) }
+    }
+
+    /// A process takes room in its queue and its group; a group does not.
+    mutating func countRunning(_ place: Int32, _ step: Int32) {
+        queues[table[place].queue].running += step
+        let parent = table[place].parent
+        if parent >= 0 { families[table[parent].family].running += step }
+    }
+
+    mutating func take(_ needs: [Need]) {
+        for need in needs { categories[need.category].take(need.mode, need.units) }
+    }
+
+    mutating func giveBack(_ needs: [Need]) {
+        for need in needs { categories[need.category].release(need.mode, need.units) }
+        for need in needs { wake(.category(need.category)) }
+    }
+
+    /// What waits for the start of an operation, and for no more.
+    private mutating func settleStartEdges(of place: Int32) {
+        guard table[place].traits.contains(.startIsAwaited) else { return }
+        table[place].traits.remove(.startIsAwaited)
+        var edge = table[place].firstDependent
+        var met: [Int32] = []
+        while edge >= 0 {
+            if graph[edge].when == .started { met.append(edge) }
+            edge = graph[edge].nextDependent
+        }
+        for edge in met.reversed() {
+            graph.settle(edge, in: &table)
+            release(graph[edge].from)
+        }
+    }
+
+    /// The run that is about to go on.
+    private mutating func takeLife(of place: Int32) -> Life {
+        guard table[place].traits.contains(.hasLife) else { return Life(run: 1, attemptsInRun: 0) }
+        table[place].traits.remove(.hasLife)
+        return lives.removeValue(forKey: place) ?? Life(run: 1, attemptsInRun: 0)
+    }
+}

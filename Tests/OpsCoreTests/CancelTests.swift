@@ -1,0 +1,71 @@
+import OpsCore
+import Testing
+
+@Suite struct CancelTests {
+    func cancel(_ ids: OperationID..., force: Bool = false) -> Event {
+        .cancel(ids, by: "root", reason: nil, force: force)
+    }
+
+    @Test func whatWaitsFinishesAtOnceAndItsDependentsAreSkipped() {
+        var world = World(workers: 0)
+        world.add()
+        world.add(after: [1])
+        world.turn()
+        #expect(world.after(cancel(1)) == ["finished 1 cancelled by root", "finished 2 skipped root 1 cancelled"])
+    }
+
+    @Test func nothingOfASelectionIsMerelySkipped() {
+        var world = World(workers: 0)
+        world.add()
+        world.add(after: [1])
+        world.add(after: [2])
+        world.turn()
+        #expect(
+            world.after(cancel(1, 2, 3)) == [
+                "finished 1 cancelled by root", "finished 2 cancelled by root", "finished 3 cancelled by root",
+            ])
+    }
+
+    @Test func whatExecutesKeepsItsCategoryUntilItsTreeIsGone() {
+        var world = World()
+        world.add(categories: ["db"])
+        world.add(categories: ["db"])
+        world.turn()
+        #expect(world.after(cancel(1)) == ["cancelling 1 cancelled"])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(world.after(cancel(1)) == [])
+        #expect(world.after(world.exit(1, gone: false)) == ["exited 1#1"])
+        #expect(world.executing == [1])
+        #expect(
+            world.after(.gone(world.attempt(1))) == [
+                "ended 1#1 cancelled", "finished 1 cancelled by root", "started 2#1 slot 0",
+            ])
+    }
+
+    @Test func forceGivesUpOnTheTree() {
+        var world = World()
+        world.add()
+        world.turn()
+        #expect(world.after(cancel(1, force: true)) == ["ended 1#1 cancelled", "finished 1 cancelled abandoned by root"])
+        #expect(world.after(.gone(AttemptID(1, 1))) == [])
+        #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
+    }
+
+    @Test func oneFinishedIdIsRefused() {
+        var world = World()
+        world.add()
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.handle(cancel(1)) == .failure(.alreadyFinished(1)))
+        #expect(world.handle(cancel(1, 1)) == .success(.done(0)))
+        #expect(world.handle(cancel(9)) == .failure(.unknownOperation(9)))
+    }
+
+    @Test func aSuspendedQueueDoesNotKeepWhatIsCancelled() {
+        var world = World()
+        world.after(.suspend(.queue("default"), freeze: false))
+        world.add()
+        world.turn()
+        #expect(world.after(cancel(1)) == ["finished 1 cancelled by root"])
+    }
+}

@@ -1,0 +1,123 @@
+import OpsCore
+import Testing
+
+/// One operation's way, and that of its dependents.
+@Suite struct SpineTests {
+    @Test func oneOperation() {
+        var world = World()
+        let id = world.add()
+        #expect(world.turn() == ["submitted g1 1+1 ready", "started 1#1 slot 0"])
+        #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0)])
+        #expect(world.last.reports.map(\.kind) == [.submitted, .ready, .started])
+        #expect(world.last.reports.map(\.sequence) == [1, 2, 3])
+        #expect(world.after(world.exit(id)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
+        #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
+        #expect(world.state(id) == nil)
+        #expect(world.turn() == [])
+    }
+
+    @Test func aDependentStartsInTheTurnOfTheExit() {
+        var world = World()
+        world.add()
+        world.add(after: [1])
+        world.turn()
+        #expect(
+            world.after(world.exit(1)) == [
+                "exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded", "ready 2", "started 2#1 slot 0",
+            ])
+    }
+
+    @Test func failureSkipsThroughAnyDepthNamingTheRoot() {
+        var world = World()
+        world.add()
+        world.add(after: [1])
+        world.add(after: [2])
+        world.add(after: [3], when: .finished)
+        world.turn()
+        #expect(
+            world.after(world.exit(1, 2)) == [
+                "exited 1#1", "ended 1#1 failed", "finished 1 failed exit 2", "finished 2 skipped root 1 failed",
+                "finished 3 skipped root 1 failed", "ready 4", "started 4#1 slot 0",
+            ])
+    }
+
+    @Test func thePoolBoundsAndPrioritiesOrder() {
+        var world = World(workers: 1)
+        world.add()
+        world.add(priority: -1)
+        world.add()
+        world.add(priority: 5)
+        #expect(world.drain() == [4, 1, 3, 2])
+    }
+
+    @Test func mainIsSerial() {
+        var world = World()
+        for _ in 0..<3 { world.add(queue: "main") }
+        world.turn()
+        #expect(world.executing == [1])
+        #expect(
+            world.scheduler.why(2, at: world.now) == [
+                Reason(kind: .queue, ids: [1], detail: .queue(name: "main", limit: 1, place: 1))
+            ])
+        world.after(world.exit(1))
+        #expect(world.executing == [2])
+    }
+
+    @Test func aRaisedLimitStartsMoreAtOnce() {
+        var world = World(workers: 8)
+        world.after(.setQueue("q", QueueEdit(limit: .some(0))))
+        for _ in 0..<5 { world.add(queue: "q") }
+        world.turn()
+        #expect(world.executing == [])
+        world.after(.setQueue("q", QueueEdit(limit: .some(3))))
+        #expect(world.executing == [1, 2, 3])
+        world.after(.setQueue("q", QueueEdit(limit: .some(nil))))
+        #expect(world.executing == [1, 2, 3, 4, 5])
+    }
+
+    @Test func automaticRetryRestsAndGoesOn() {
+        var world = World()
+        let id = world.add { $0.retry = RetryPolicy(limit: 1, jitter: 0) }
+        world.turn()
+        #expect(world.after(world.exit(id, 1)) == ["exited 1#1", "ended 1#1 failed", "retrying 1"])
+        #expect(world.scheduler.why(1, at: world.now).map(\.kind) == [.backoff])
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + World.second)
+        world.pass(seconds: 1)
+        #expect(world.turn() == ["started 1#2 slot 0"])
+        #expect(world.after(world.exit(id, 1)) == ["exited 1#2", "ended 1#2 failed", "finished 1 failed exit 1"])
+        #expect(world.scheduler.nextDeadline == Deadlines())
+    }
+
+    @Test func aTimeoutEndsTheTreeFirst() {
+        var world = World()
+        world.add { $0.timeout = 5 * World.second }
+        world.turn()
+        world.pass(seconds: 5)
+        #expect(world.turn() == ["cancelling 1 timedOut"])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(
+            world.after(world.exit(1)) == ["exited 1#1", "ended 1#1 timedOut", "finished 1 timedOut longer than 5s"])
+    }
+
+    @Test func notifyGoesOnAfterItsProcess() {
+        var world = World()
+        world.add { $0.completion = .notify }
+        world.turn()
+        #expect(world.after(world.exit(1)) == ["exited 1#1"])
+        #expect(world.scheduler.why(1, at: world.now).map(\.detail) == [.finishMessage])
+        #expect(
+            world.after(.finish(1, failed: false, message: nil, by: "root")) == [
+                "ended 1#1 succeeded", "finished 1 succeeded",
+            ])
+    }
+
+    @Test func factsAboutOldAttemptsChangeNothing() {
+        var world = World()
+        world.add()
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.after(world.exit(1)) == [])
+        #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
+        #expect(world.after(.gone(AttemptID(77, 1))) == [])
+    }
+}

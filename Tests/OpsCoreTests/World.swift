@@ -1,0 +1,163 @@
+public import OpsCore
+
+/// A scheduler with a clock and an obedient runner, told in few words.
+struct World {
+    var scheduler: Scheduler
+    var now = Moment(monotonic: 1_000 * second, wall: 1_000_000 * second)
+    var last = Transition()
+    /// Attempts that the scheduler has ordered to be launched, by operation.
+    var attempts: [Int64: Int32] = [:]
+
+    static let second: Int64 = 1_000_000_000
+
+    init(workers: Int32 = 4, _ snapshot: Snapshot = Snapshot(), connected: Bool = true) {
+        scheduler = Scheduler(snapshot, workers: workers, at: now)
+        if connected {
+            _ = scheduler.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1")), at: now)
+        }
+        turn()
+    }
+
+    @discardableResult
+    mutating func handle(_ event: Event) -> Result<Acceptance, Rejection> { scheduler.handle(event, at: now) }
+
+    @discardableResult
+    mutating func turn() -> [String] {
+        last = scheduler.endTurn(at: now)
+        for effect in last.effects {
+            if case .launch(let attempt, _) = effect { attempts[attempt.operation.rawValue] = attempt.number }
+        }
+        let broken = scheduler.checkInvariants()
+        precondition(broken.isEmpty, "\(broken)")
+        return last.changes.map(brief)
+    }
+
+    /// One event, one turn: its changes in short.
+    @discardableResult
+    mutating func after(_ event: Event) -> [String] {
+        handle(event)
+        return turn()
+    }
+
+    mutating func pass(seconds: Int64) {
+        now.monotonic += seconds * World.second
+        now.wall += seconds * World.second
+    }
+
+    func attempt(_ id: Int64) -> AttemptID { AttemptID(OperationID(id), attempts[id] ?? 1) }
+
+    func exit(_ id: Int64, _ code: Int32 = 0, gone: Bool = true) -> Event {
+        .exited(attempt(id), Exit(status: .code(code), at: now), treeIsGone: gone)
+    }
+
+    /// Submits one operation; its id.
+    @discardableResult
+    mutating func add(
+        after: [Int64] = [], when: When = .succeeded, queue: String = "default", categories: [CategoryUse] = [],
+        priority: Int8 = 0, flags: Draft.Flags = [], child of: Int64? = nil, _ change: (inout Policy) -> Void = { _ in }
+    ) -> Int64 {
+        var policy = Policy()
+        change(&policy)
+        var submission = Submission()
+        submission.queues = [queue]
+        submission.categorySets = [categories]
+        submission.policies = [policy]
+        submission.operations = [
+            Draft(
+                categories: categories.isEmpty ? -1 : 0, policy: policy == Policy() ? -1 : 0, priority: priority,
+                flags: flags)
+        ]
+        submission.edges = after.map { DraftEdge(from: 0, on: .existing(OperationID($0)), when: when) }
+        if let of {
+            submission.producer = OperationID(of)
+            submission.asChildren = true
+        }
+        guard case .success(.submitted(_, let first, _)) = handle(.submit(submission)) else { return -1 }
+        return first.rawValue
+    }
+
+    /// Operations that execute, groups too.
+    var executing: [Int64] { scheduler.executing.map(\.id.rawValue) }
+
+    func state(_ id: Int64) -> OperationState? { scheduler.state(of: OperationID(id)) }
+
+    /// Ends whatever executes, until nothing does; the order of starts.
+    mutating func drain() -> [Int64] {
+        var order: [Int64] = []
+        turn()
+        while true {
+            for change in last.changes {
+                if case .started(let id, _, _, _, _, _) = change { order.append(id.rawValue) }
+            }
+            let running = scheduler.executing.filter { $0.slot >= 0 }
+            guard !running.isEmpty else { return order }
+            for one in running { handle(exit(one.id.rawValue)) }
+            turn()
+        }
+    }
+}
+
+extension CategoryUse: ExpressibleByStringLiteral {
+    public init(stringLiteral name: String) { self.init(name: name) }
+}
+
+extension OperationID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int64) { self.init(value) }
+}
+
+/// A change in a few words.
+func brief(_ change: Change) -> String {
+    switch change {
+    case .submitted(_, let graph, _, let first, let states, _, _):
+        "submitted g\(graph.rawValue) \(first.rawValue)+\(states.count) \(states.map { "\($0)" }.joined(separator: ","))"
+    case .becameReady(let id, _): "ready \(id.rawValue)"
+    case .becamePending(let id): "pending \(id.rawValue)"
+    case .started(let id, let attempt, _, let slot, _, _): "started \(id.rawValue)#\(attempt) slot \(slot)"
+    case .launched(let attempt, _): "launched \(attempt.operation.rawValue)#\(attempt.number)"
+    case .exited(let attempt, _): "exited \(attempt.operation.rawValue)#\(attempt.number)"
+    case .attemptEnded(let attempt, let outcome, _, _): "ended \(attempt.operation.rawValue)#\(attempt.number) \(outcome)"
+    case .retrying(let id, _): "retrying \(id.rawValue)"
+    case .finished(let id, let outcome, let cause, _):
+        "finished \(id.rawValue) \(outcome)" + (cause.map { " \(brief($0))" } ?? "")
+    case .reopened(let id, let run, let state): "reopened \(id.rawValue) run \(run) \(state)"
+    case .cancelling(let id, _, _, let outcome, _): "cancelling \(id.rawValue) \(outcome)"
+    case .held(let id, let on): "held \(id.rawValue) \(on)"
+    case .frozen(let id, let on): "frozen \(id.rawValue) \(on)"
+    case .edgeAdded(let id, let on, let when): "edge \(id.rawValue) on \(on.rawValue) \(when)"
+    case .edgeRemoved(let id, let on): "no edge \(id.rawValue) on \(on.rawValue)"
+    case .edited(let id, _): "edited \(id.rawValue)"
+    case .told(let attempt, _): "told \(attempt.operation.rawValue)"
+    case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
+    case .queueSet(let name, let limit, _, let suspended): "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
+    case .queueRemoved(let name): "no queue \(name)"
+    case .categorySet(let name, let capacity): "category \(name) \(capacity)"
+    case .graphSuspended(let graph, let on): "graph \(graph.rawValue) suspended \(on)"
+    case .daemonSuspended(let on): "suspended \(on)"
+    case .observerOwed(let id, _): "observer owed \(id.rawValue)"
+    case .observed(let id, _): "observed \(id.rawValue)"
+    }
+}
+
+func brief(_ cause: Cause) -> String {
+    switch cause {
+    case .exitStatus(let status): "exit \(status)"
+    case .signal(let signal): "signal \(signal)"
+    case .outOfMemory: "out of memory"
+    case .cannotStart(let step, let errno): "cannot start \(step) \(errno)"
+    case .ranLongerThan(let duration): "longer than \(duration / World.second)s"
+    case .deadlinePassed: "deadline"
+    case .cancelledBy(let by, _): "by \(by)"
+    case .groupCancelled(let id): "group \(id.rawValue) cancelled"
+    case .groupTimedOut(let id): "group \(id.rawValue) timed out"
+    case .dependency(let root, let outcome): "root \(root.rawValue) \(outcome)"
+    case .neverStarted(let root): "never started \(root.rawValue)"
+    case .conditionFalse(let index, _): "condition \(index)"
+    case .children(let first, let count): "children \(first.rawValue) of \(count)"
+    case .groupSkipped(let id): "group \(id.rawValue) skipped"
+    case .runnerLost: "runner lost"
+    case .machineRestarted: "machine restarted"
+    case .abandoned(let by): "abandoned by \(by)"
+    case .finishedBy(let by, _): "finished by \(by)"
+    case .reported(let status): "reported \(status)"
+    }
+}
