@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// Reads a command line against the table of verbs.
 struct Parser {
     private let words: [String]
@@ -93,7 +95,7 @@ struct Parser {
         let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         guard let option = verb.option(long: name) else {
-            let near = Suggestion.nearest(to: "--" + name, among: verb.optionNames)
+            let near = Nearest.name(to: "--" + name, among: verb.optionNames)
             throw .usage(path, "unknown option --\(name)", near.map { "did you mean \($0)?" } ?? Self.seeHelp(path))
         }
         if option.kind == nil {
@@ -127,7 +129,7 @@ struct Parser {
             throw .usage(path, "\(spelled) needs a value", "write \(spelled) \(option.placeholder)")
         }
         if let complaint = option.kind?.complaint(about: value) {
-            let near = Suggestion.nearest(to: value, among: option.kind?.words ?? [])
+            let near = Nearest.name(to: value, among: option.kind?.words ?? [])
             throw .usage(path, "\(spelled) takes \(complaint), not \"\(value)\"", near.map { "did you mean \($0)?" })
         }
         values.append((option.name, value))
@@ -153,7 +155,7 @@ struct Parser {
     private func unknownVerb(_ word: String, of path: String = "", among names: [String]) -> Failure {
         let what = path.isEmpty ? word : path
         if word.isEmpty { return .usage(what, "a verb is missing", "one of " + names.joined(separator: ", ")) }
-        let near = Suggestion.nearest(to: word, among: names)
+        let near = Nearest.name(to: word, among: names)
         return .usage(
             what, "unknown verb \"\(word)\"",
             near.map { "did you mean \($0)?" }

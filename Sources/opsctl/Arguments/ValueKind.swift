@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// What the value of an option or an operand is: how it is checked, completed and named in help.
 enum ValueKind: Sendable, Equatable {
     case text
@@ -31,7 +33,7 @@ enum ValueKind: Sendable, Equatable {
         case .time:
             Span.parse(value) == nil && Instant.parse(value, now: .now) == nil
                 ? "a duration such as 5m, or \(Instant.forms)" : nil
-        case .size: ByteCount.parse(value) == nil ? "a size such as 64M or 2G" : nil
+        case .size: SizeText.parse(value) == nil ? "a size such as 64M or 2G" : nil
         case .keyValue: Pair(value) == nil ? "KEY=VALUE" : nil
         case .choice(let words): words.contains(value) ? nil : Self.oneOf(words)
         case .choices(let words):

@@ -1,11 +1,12 @@
 internal import Glibc
 internal import OpsLinux
+internal import OpsWire
 
 /// What the submitting process is: every operation of the submission starts from it.
 enum Capture {
     private static let kept: Set<String> = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ"]
 
-    static func write(to text: inout JSONText, isClean: Bool) {
+    static func write(to text: inout JSONWriter, isClean: Bool) {
         text.key("capture")
         text.object {
             $0.key("environment")
@@ -17,7 +18,7 @@ enum Capture {
         }
     }
 
-    private static func writeEnvironment(to object: inout JSONText, isClean: Bool) {
+    private static func writeEnvironment(to object: inout JSONWriter, isClean: Bool) {
         // Of a variable given twice the C library sees the first.
         var seen: Set<String> = []
         for entry in Environment.all {

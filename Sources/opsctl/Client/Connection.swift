@@ -1,4 +1,5 @@
 internal import OpsLinux
+internal import OpsWire
 
 /// One conversation with opsd: calls go out, replies come back in order, messages end with NUL.
 final class Connection {
@@ -41,17 +42,17 @@ final class Connection {
         }
     }
 
-    func call(_ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in }) throws(Failure) -> JSONView {
-        try send(method, parameters: JSONText.object(fill))
+    func call(_ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in }) throws(Failure) -> JSONView {
+        try send(method, parameters: JSONWriter.object(fill))
         return try receive().parameters
     }
 
     /// Calls `each` for every reply until the last, or until it answers false.
     func stream(
-        _ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in },
+        _ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in },
         each: (JSONView) throws(Failure) -> Bool
     ) throws(Failure) {
-        try send(method, more: true, parameters: JSONText.object(fill))
+        try send(method, more: true, parameters: JSONWriter.object(fill))
         while true {
             let reply = try receive()
             guard try each(reply.parameters), reply.continues else { return }
@@ -80,7 +81,7 @@ final class Connection {
             (start, searched) = (0, 0)
         }
         let view: JSONView
-        do throws(JSONScanner.Malformed) {
+        do throws(JSONError) {
             view = try JSONView(message)
         } catch {
             throw Failure(

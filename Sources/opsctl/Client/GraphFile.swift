@@ -1,5 +1,13 @@
+internal import OpsWire
+
 /// A graph as somebody wrote it: a JSON object, an array of operations, or JSON Lines.
 struct GraphFile {
+    /// Why the text is no graph, and at which byte.
+    private struct Malformed: Error {
+        let offset: Int
+        let why: String
+    }
+
     let path: String
     let bytes: [UInt8]
     private(set) var name: String?
@@ -11,8 +19,9 @@ struct GraphFile {
 
     init(path: String, bytes: [UInt8]) throws(Failure) {
         self.path = path
-        self.bytes = bytes
-        do throws(JSONScanner.Malformed) {
+        // A byte order mark is a habit of some editors.
+        self.bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
+        do throws(Malformed) {
             try read()
         } catch {
             throw Failure(.refused, place(of: error.offset), error.why, "correct the file and submit it again")
@@ -23,66 +32,64 @@ struct GraphFile {
         }
     }
 
-    private mutating func read() throws(JSONScanner.Malformed) {
-        var scanner = JSONScanner(bytes)
-        // A byte order mark is a habit of some editors.
-        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { scanner = JSONScanner(bytes, 3..<bytes.count) }
-        if scanner.peek() == UInt8(ascii: "[") {
-            operations = try Self.elements(&scanner)
-            return try end(&scanner)
-        }
-        while scanner.peek() != nil {
-            guard scanner.peek() == UInt8(ascii: "{") else {
-                throw JSONScanner.Malformed(
-                    offset: scanner.position, why: "an operation or a graph, an object, is expected")
+    private mutating func read() throws(Malformed) {
+        var isArray = false
+        do throws(JSONError) {
+            (operations, isArray) = try scan(bytes) { (scanner) throws(JSONError) in
+                var ranges: [Range<Int>] = []
+                if scanner.isAtEnd { return (ranges, false) }
+                if try scanner.peek() == .array {
+                    ranges = try Self.elements(&scanner)
+                    try scanner.end()
+                    return (ranges, true)
+                }
+                while !scanner.isAtEnd { ranges.append(try scanner.skip()) }
+                return (ranges, false)
             }
-            operations.append(try scanner.value())
+        } catch {
+            throw Malformed(offset: error.offset, why: error.reason.text)
         }
-        if operations.count == 1 { try readGraph(operations[0]) }
+        try checkObjects()
+        if !isArray, operations.count == 1 { try readGraph(operations[0]) }
+    }
+
+    private func checkObjects() throws(Malformed) {
+        for range in operations where bytes[range.lowerBound] != UInt8(ascii: "{") {
+            throw Malformed(offset: range.lowerBound, why: "an operation, an object, is expected")
+        }
     }
 
     /// A single object is a graph unless it is an operation.
-    private mutating func readGraph(_ range: Range<Int>) throws(JSONScanner.Malformed) {
+    private mutating func readGraph(_ range: Range<Int>) throws(Malformed) {
         let members = Self.members(bytes, range)
         guard !members.contains(where: { $0.key == "command" || $0.key == "shell" }) else { return }
         operations = []
         for (key, offset, value) in members {
-            var scanner = JSONScanner(bytes, value)
+            let view = JSONView(bytes, value)
             switch key {
             case "name":
-                guard let text = JSONView(bytes, value).text else {
-                    throw JSONScanner.Malformed(offset: value.lowerBound, why: "the name of a graph is a string")
+                guard let text = view.text else {
+                    throw Malformed(offset: value.lowerBound, why: "the name of a graph is a string")
                 }
                 name = text
             case "defaults":
-                guard scanner.peek() == UInt8(ascii: "{") else {
-                    throw JSONScanner.Malformed(offset: value.lowerBound, why: "\"defaults\" is an object")
-                }
+                guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"defaults\" is an object") }
                 defaults = value
-            case "operations": operations = try Self.elements(&scanner)
+            case "operations":
+                guard view.isArray else { throw Malformed(offset: value.lowerBound, why: "\"operations\" is an array") }
+                operations = view.elements.map(\.range)
+                try checkObjects()
             default:
-                let near = Suggestion.nearest(to: key, among: ["name", "defaults", "operations"])
-                throw JSONScanner.Malformed(
-                    offset: offset,
-                    why: "unknown key \"\(key)\" of a graph" + (near.map { ", did you mean \"\($0)\"?" } ?? ""))
+                let suggestion = Nearest.suggestion(for: key, among: ["name", "defaults", "operations"])
+                throw Malformed(offset: offset, why: "unknown key \"\(key)\" of a graph" + suggestion)
             }
         }
     }
 
-    private func end(_ scanner: inout JSONScanner) throws(JSONScanner.Malformed) {
-        if scanner.peek() != nil {
-            throw JSONScanner.Malformed(offset: scanner.position, why: "something follows the end of the graph")
-        }
-    }
-
-    private static func elements(_ scanner: inout JSONScanner) throws(JSONScanner.Malformed) -> [Range<Int>] {
+    private static func elements(_ scanner: inout JSONScanner) throws(JSONError) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
-        try scanner.array { (scanner) throws(JSONScanner.Malformed) in
-            guard scanner.peek() == UInt8(ascii: "{") else {
-                throw JSONScanner.Malformed(offset: scanner.position, why: "an operation, an object, is expected")
-            }
-            ranges.append(try scanner.value())
-        }
+        try scanner.beginArray()
+        while try scanner.nextElement() { ranges.append(try scanner.skip()) }
         return ranges
     }
 
@@ -90,20 +97,25 @@ struct GraphFile {
         key: String, offset: Int, value: Range<Int>
     )] {
         var members: [(key: String, offset: Int, value: Range<Int>)] = []
-        var scanner = JSONScanner(bytes, range)
-        // The range was found by this scanner, so it is an object.
-        try? scanner.object { (scanner, key) throws(JSONScanner.Malformed) in
-            members.append((JSONView(bytes, key).text ?? "", key.lowerBound, try scanner.value()))
+        var searched = range.lowerBound + 1
+        for (key, value) in JSONView(bytes, range).members {
+            // The key is the string that comes next.
+            let offset = bytes[searched..<value.range.lowerBound].firstIndex(of: UInt8(ascii: "\"")) ?? searched
+            members.append((key, offset, value.range))
+            searched = value.range.upperBound
         }
         return members
     }
 
     /// `FILE:LINE:COLUMN` of a byte.
-    func place(of offset: Int) -> String {
+    private func place(of offset: Int) -> String {
         let before = bytes[..<min(offset, bytes.count)]
-        let line = before.count { $0 == 0x0a } + 1
         let column = offset - (before.lastIndex(of: 0x0a).map { $0 + 1 } ?? 0) + 1
-        return "\(shownPath):\(line):\(column)"
+        return "\(shownPath):\(line(of: offset)):\(column)"
+    }
+
+    private func line(of offset: Int) -> Int {
+        bytes[..<min(offset, bytes.count)].count { $0 == 0x0a } + 1
     }
 
     /// Names file and line of every problem; the daemon counts operations with the children of groups in their places.
@@ -112,16 +124,14 @@ struct GraphFile {
         var failure = failure
         let flattened = flatten()
         failure.problems = failure.problems.map { problem in
-            guard let index = problem.index, flattened.indices.contains(index) else {
-                return Problem(
-                    index: nil, name: problem.name, key: problem.key, message: problem.message, place: shownPath)
+            var problem = problem
+            problem.place = shownPath
+            if let index = problem.index, flattened.indices.contains(index) {
+                let members = Self.members(bytes, flattened[index])
+                let offset = members.first { $0.key == problem.key }?.offset ?? flattened[index].lowerBound
+                problem.place = "\(shownPath):\(line(of: offset))"
             }
-            let members = Self.members(bytes, flattened[index])
-            let offset = members.first { $0.key == problem.key }?.offset ?? flattened[index].lowerBound
-            let line = bytes[..<offset].count { $0 == 0x0a } + 1
-            return Problem(
-                index: index, name: problem.name, key: problem.key, message: problem.message,
-                place: "\(shownPath):\(line)")
+            return problem
         }
         return failure
     }
@@ -131,14 +141,9 @@ struct GraphFile {
         var flattened: [Range<Int>] = []
         func visit(_ range: Range<Int>) {
             flattened.append(range)
-            guard let children = Self.members(bytes, range).first(where: { $0.key == "operations" })?.value else {
-                return
-            }
-            var scanner = JSONScanner(bytes, children)
-            // What is no array of objects has no children; the daemon says what is wrong with it.
-            (try? Self.elements(&scanner))?.forEach(visit)
+            for child in JSONView(bytes, range)["operations"]?.elements ?? [] { visit(child.range) }
         }
-        operations.forEach(visit)
+        for operation in operations { visit(operation) }
         return flattened
     }
 

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// What lists and pictures show of an operation.
 struct OperationRow {
     var id = 0

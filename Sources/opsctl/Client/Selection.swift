@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// Which operations a verb is about, as the command line names them.
 struct Selection {
     let refs: [String]
@@ -36,7 +38,7 @@ struct Selection {
         return ends.count == 2 && ends.allSatisfy { Int($0) != nil && !$0.isEmpty }
     }
 
-    func write(to text: inout JSONText) {
+    func write(to text: inout JSONWriter) {
         text.object {
             if !refs.isEmpty { $0.member("refs", refs) }
             $0.member("graph", graph)
@@ -50,7 +52,7 @@ struct Selection {
     }
 
     /// As the member `selection`, left out where nothing is selected.
-    func member(of text: inout JSONText) {
+    func member(of text: inout JSONWriter) {
         guard !isEmpty else { return }
         text.key("selection")
         write(to: &text)

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// One run of opsctl: what was asked, where answers go, and the daemon that is asked.
 final class Session {
     let arguments: Arguments
@@ -27,7 +29,7 @@ final class Session {
     }
 
     /// Asks once; errors bear the verb's name.
-    func call(_ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in }) throws(Failure) -> JSONView {
+    func call(_ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in }) throws(Failure) -> JSONView {
         do throws(Failure) {
             return try daemon().call(method, fill)
         } catch {
@@ -36,7 +38,7 @@ final class Session {
     }
 
     func stream(
-        _ method: StaticString, _ fill: (inout JSONText) -> Void = { _ in },
+        _ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in },
         each: (JSONView) throws(Failure) -> Bool
     ) throws(Failure) {
         do throws(Failure) {
@@ -63,7 +65,7 @@ final class Session {
         try output.line(view.raw)
     }
 
-    func row(_ fill: (inout JSONText) -> Void) throws(Failure) {
-        try output.line(JSONText.object(fill))
+    func row(_ fill: (inout JSONWriter) -> Void) throws(Failure) {
+        try output.line(JSONWriter.object(fill))
     }
 }

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// Operations on their way to the daemon: their JSON text, and where each lies in it.
 struct Submission {
     var name: String?
@@ -54,7 +56,9 @@ struct Submission {
             let reply = try daemon.call("Submit") {
                 writeHead(to: &$0, session.arguments, list: list)
                 $0.key("operations")
-                $0.array { array in operations.forEach { array.raw(text[$0]) } }
+                $0.array { array in
+                    for operation in operations { array.raw(text[operation]) }
+                }
             }
             return Accepted(reply)
         }
@@ -67,14 +71,16 @@ struct Submission {
             let part = operations[next..<end]
             _ = try daemon.call("AddOperations") {
                 $0.key("operations")
-                $0.array { array in part.forEach { array.raw(text[$0]) } }
+                $0.array { array in
+                    for operation in part { array.raw(text[operation]) }
+                }
             }
             next = end
         }
         return Accepted(try daemon.call("CommitSubmission"))
     }
 
-    private func writeHead(to text: inout JSONText, _ arguments: Arguments, list: Bool) {
+    private func writeHead(to text: inout JSONWriter, _ arguments: Arguments, list: Bool) {
         text.member("name", arguments.text(.graphName) ?? name)
         if let defaults { text.member("defaults", raw: defaults) }
         Capture.write(to: &text, isClean: arguments.has(.cleanEnv))

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// Fills `${K}` inside the strings of JSON text; `$${K}` stays as `${K}`.
 struct Substitution {
     private let values: [String: [UInt8]]
@@ -5,8 +7,8 @@ struct Substitution {
     init(_ pairs: [Pair]) {
         var values: [String: [UInt8]] = [:]
         for pair in pairs {
-            var text = JSONText()
-            text.text(pair.value)
+            var text = JSONWriter()
+            text.string(pair.value)
             values[pair.key] = Array(text.bytes.dropFirst().dropLast())
         }
         self.values = values
@@ -46,7 +48,7 @@ struct Substitution {
     }
 
     private func unknown(_ name: String, line: Int, _ path: String) -> Failure {
-        let near = Suggestion.nearest(to: name, among: values.keys.sorted())
+        let near = Nearest.name(to: name, among: values.keys.sorted())
         return Failure(
             .refused, "\(path == "-" ? "standard input" : path):\(line)", "${\(name)} has no value",
             near.map { "did you mean ${\($0)}?" } ?? "give it one with --set \(name)=VALUE")

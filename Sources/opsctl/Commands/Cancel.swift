@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `cancel`: what waits ends at once, what executes is told to.
 enum CancelVerb {
     static let reason = Option.value("reason", "m", "TEXT", .text, "recorded, and shown as the cause")

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `category`: the categories, their capacities, who holds and who waits.
 enum CategoryVerb {
     static let capacity = Option.value("capacity", "n", "N", .integer, "how many units there are; 0 closes it")

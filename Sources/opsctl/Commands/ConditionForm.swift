@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// The short forms of conditions: `[fail:|skip:|wait:][!]KEY=VALUE`, or JSON as it is.
 enum ConditionForm {
     private static let keys = [
@@ -7,10 +9,10 @@ enum ConditionForm {
 
     static func json(_ form: String, _ path: String) throws(Failure) -> [UInt8] {
         if form.hasPrefix("{") {
-            do throws(JSONScanner.Malformed) {
+            do throws(JSONError) {
                 _ = try JSONView(Array(form.utf8))
             } catch {
-                throw .usage(path, "--condition is no JSON: \(error.why) at character \(error.offset + 1)", nil)
+                throw .usage(path, "--condition is no JSON: \(error.reason.text) at character \(error.offset + 1)", nil)
             }
             return Array(form.utf8)
         }
@@ -25,13 +27,13 @@ enum ConditionForm {
         let parts = rest.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let key = keys.first(where: { matches($0, parts[0]) }), parts.count == 2 || key == "dependenciesSucceeded"
         else {
-            let near = Suggestion.nearest(to: parts[0], among: keys)
+            let near = Nearest.name(to: parts[0], among: keys)
             throw .usage(
                 path, "--condition \"\(form)\" is not understood",
                 near.map { "did you mean \($0)=...?" } ?? "write " + keys.joined(separator: "=, ") + ", or JSON")
         }
         let value = parts.count == 2 ? parts[1] : "true"
-        return JSONText.object { object in
+        return JSONWriter.object { object in
             if isNegated {
                 object.key("not")
                 object.object { write(key, value, to: &$0) }
@@ -47,7 +49,7 @@ enum ConditionForm {
         key == typed || key.lowercased() == typed.lowercased().filter { $0 != "-" }
     }
 
-    private static func write(_ key: String, _ value: String, to object: inout JSONText) {
+    private static func write(_ key: String, _ value: String, to object: inout JSONWriter) {
         switch key {
         case "exec": object.member(key, ["/bin/sh", "-c", value])
         case "dependenciesSucceeded": object.member(key, raw: (value == "false" ? "false" : "true").utf8)

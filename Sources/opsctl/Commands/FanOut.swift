@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// One command made into many operations: for each line of a file, or for each index of a range.
 struct FanOut {
     private let session: Session
@@ -41,26 +43,27 @@ struct FanOut {
         let keys = OperationKeys(arguments: session.arguments)
         let environment = try keys.environment()
         let command = try SubmitVerb.command(session)
-        var defaults = JSONText()
+        var defaults = JSONWriter()
         var failure: Failure?
         defaults.object { object in
             do throws(Failure) { try keys.write(to: &object) } catch { failure = error }
         }
         if let failure { throw failure }
 
-        var text = JSONText()
+        var text = JSONWriter()
         var ranges: [Range<Int>] = []
         ranges.reserveCapacity(values.count)
         for (index, value) in values.enumerated() {
             let start = text.bytes.count
-            text.element { write(command, value, environment, index, to: &$0) }
+            write(command, value, environment, index, to: &text)
             ranges.append(start..<text.bytes.count)
+            text.terminate(with: 0x0a)
         }
         return Submission(defaults: defaults.bytes, text: text.bytes, operations: ranges)
     }
 
     private func write(
-        _ command: SubmitVerb.Command, _ value: String, _ environment: [Pair], _ index: Int, to object: inout JSONText
+        _ command: SubmitVerb.Command, _ value: String, _ environment: [Pair], _ index: Int, to object: inout JSONWriter
     ) {
         object.object {
             if let name = session.arguments.text(.name) {

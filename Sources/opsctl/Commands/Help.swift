@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `help`: the verbs, or one of them.
 enum HelpVerb {
     static let verb = Verb(
@@ -28,7 +30,7 @@ enum HelpVerb {
     }
 
     private static func unknown(_ word: String, _ names: [String], _ session: Session) -> Failure {
-        let near = Suggestion.nearest(to: word, among: names)
+        let near = Nearest.name(to: word, among: names)
         return session.refuse("there is no verb \"\(word)\"", near.map { "did you mean \($0)?" } ?? "see opsctl help")
     }
 }

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `log`: what operations have written.
 enum LogVerb {
     static let follow = Option.flag("follow", "f", "go on as it is written, until the operation ends")
@@ -38,7 +40,7 @@ enum LogVerb {
         return .done
     }
 
-    static func write(_ ref: String, _ arguments: Arguments, to text: inout JSONText) {
+    static func write(_ ref: String, _ arguments: Arguments, to text: inout JSONWriter) {
         text.member("ref", ref)
         text.member("attempt", arguments.integer(attempt))
         text.member("stderr", arguments.has(stderr))
@@ -46,11 +48,16 @@ enum LogVerb {
         text.member("follow", arguments.has(follow))
     }
 
+    /// The bytes that a reply brings.
+    static func data(_ reply: JSONView) -> [UInt8] {
+        reply["data"]?.text.flatMap { Base64.decode($0) } ?? []
+    }
+
     static func show(
         _ reply: JSONView, _ session: Session, _ write: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
         if session.wantsJSON { return try session.row(reply) }
-        try write(reply["data"].map { Base64.decode($0.raw) } ?? [])
+        try write(LogVerb.data(reply))
     }
 }
 
@@ -73,7 +80,7 @@ private final class LogMerge {
         let width = refs.map { DisplayWidth.of($0) }.max() ?? 0
         for (index, ref) in refs.enumerated() {
             let connection = try session.connect()
-            let parameters = JSONText.object { LogVerb.write(ref, session.arguments, to: &$0) }
+            let parameters = JSONWriter.object { LogVerb.write(ref, session.arguments, to: &$0) }
             try connection.send("Log", more: true, parameters: parameters)
             sources.append(
                 Source(

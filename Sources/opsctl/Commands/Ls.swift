@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `ls`: operations as a table, a tree, or a JSON object a line.
 enum LsVerb {
     static let columns = Option.value(
@@ -61,7 +63,7 @@ enum LsVerb {
 
     private static func unknown(_ name: String, _ session: Session) -> Failure {
         let names = Column.allCases.map(\.rawValue)
-        let near = Suggestion.nearest(to: name, among: names)
+        let near = Nearest.name(to: name, among: names)
         return session.refuse(
             "there is no column \"\(name)\"",
             near.map { "did you mean \($0)?" } ?? "one of " + names.joined(separator: ", "))

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import OpsLinux
+internal import OpsWire
 
 /// The keys of an operation, as the options of `submit` and `run` give them.
 struct OperationKeys {
@@ -8,7 +9,7 @@ struct OperationKeys {
     var output: String?
 
     /// Writes members of the operation's object; the command and the name are the caller's.
-    func write(to text: inout JSONText) throws(Failure) {
+    func write(to text: inout JSONWriter) throws(Failure) {
         writeIdentity(to: &text)
         try writeOrder(to: &text)
         try writeEnding(to: &text)
@@ -20,13 +21,13 @@ struct OperationKeys {
             text.object { object in
                 for limit in limits {
                     object.key(limit.key)
-                    if let number = Int(limit.value) { object.integer(number) } else { object.text(limit.value) }
+                    if let number = Int(limit.value) { object.integer(number) } else { object.string(limit.value) }
                 }
             }
         }
     }
 
-    private func writeIdentity(to text: inout JSONText) {
+    private func writeIdentity(to text: inout JSONWriter) {
         text.member("directory", arguments.text(.directory).map(Self.absolute))
         text.member("umask", arguments.text(.umask))
         text.member("stdin", arguments.text(.stdin).map(Self.absolute))
@@ -49,7 +50,7 @@ struct OperationKeys {
         return pairs
     }
 
-    private func writeOrder(to text: inout JSONText) throws(Failure) {
+    private func writeOrder(to text: inout JSONWriter) throws(Failure) {
         text.member("queue", arguments.text(.toQueue))
         if let priority = arguments.text(.priority) {
             text.key("priority")
@@ -70,7 +71,9 @@ struct OperationKeys {
         let categories = arguments.texts(.category)
         if !categories.isEmpty {
             text.key("categories")
-            text.array { array in categories.forEach { Self.writeCategory($0, to: &array) } }
+            text.array { array in
+                for category in categories { Self.writeCategory(category, to: &array) }
+            }
         }
         text.member("barrier", arguments.has(.barrier))
         try writeConditions(to: &text)
@@ -81,29 +84,29 @@ struct OperationKeys {
         text.member("notBefore", arguments.text(.delay) ?? arguments.text(.at).map(Self.instant))
     }
 
-    static func writePriority(_ value: String, to text: inout JSONText, _ path: String) throws(Failure) {
+    static func writePriority(_ value: String, to text: inout JSONWriter, _ path: String) throws(Failure) {
         let names = ["veryLow", "low", "normal", "high", "veryHigh"]
         if let number = Int(value) { return text.integer(number) }
         guard names.contains(value) else {
-            let near = Suggestion.nearest(to: value, among: names)
+            let near = Nearest.name(to: value, among: names)
             throw .usage(
                 path, "--priority takes -100...100, or \(names.joined(separator: ", ")), not \"\(value)\"",
                 near.map { "did you mean \($0)?" })
         }
-        text.text(value)
+        text.string(value)
     }
 
-    private static func writeEdge(_ ref: String, _ when: String, to array: inout JSONText) {
+    private static func writeEdge(_ ref: String, _ when: String, to array: inout JSONWriter) {
         array.object {
             $0.key("op")
-            if let id = Int(ref) { $0.integer(id) } else { $0.text(ref) }
+            if let id = Int(ref) { $0.integer(id) } else { $0.string(ref) }
             $0.member("when", when)
         }
     }
 
     /// `db`, `disk:shared`, `disk:exclusive`, `gpu:2`.
-    private static func writeCategory(_ value: String, to array: inout JSONText) {
-        guard let colon = value.lastIndex(of: ":") else { return array.text(value) }
+    private static func writeCategory(_ value: String, to array: inout JSONWriter) {
+        guard let colon = value.lastIndex(of: ":") else { return array.string(value) }
         let how = String(value[value.index(after: colon)...])
         let name = String(value[..<colon])
         if how == "shared" || how == "exclusive" {
@@ -117,21 +120,23 @@ struct OperationKeys {
                 $0.member("units", units)
             }
         } else {
-            array.text(value)
+            array.string(value)
         }
     }
 
-    private func writeConditions(to text: inout JSONText) throws(Failure) {
+    private func writeConditions(to text: inout JSONWriter) throws(Failure) {
         var conditions: [[UInt8]] = []
         for condition in arguments.texts(.condition) {
             conditions.append(try ConditionForm.json(condition, arguments.path))
         }
         guard !conditions.isEmpty else { return }
         text.key("conditions")
-        text.array { array in conditions.forEach { array.raw($0) } }
+        text.array { array in
+            for condition in conditions { array.raw(condition) }
+        }
     }
 
-    private func writeEnding(to text: inout JSONText) throws(Failure) {
+    private func writeEnding(to text: inout JSONWriter) throws(Failure) {
         text.member("timeout", arguments.text(.timeout))
         text.member("grace", arguments.text(.grace))
         if let deadline = arguments.text(.deadline) {
@@ -159,7 +164,7 @@ struct OperationKeys {
         }
     }
 
-    private func writeRetry(to text: inout JSONText) throws(Failure) {
+    private func writeRetry(to text: inout JSONWriter) throws(Failure) {
         let details: [Option] = [.retryBackoff, .retryFactor, .retryMax, .retryJitter, .retryOn, .retryExitCodes]
         guard let limit = arguments.integer(.retry) else {
             guard let detail = details.first(where: { arguments.has($0) }) else { return }
@@ -188,7 +193,7 @@ struct OperationKeys {
         return Array("[\(words.compactMap { Int($0) }.map(String.init).joined(separator: ","))]".utf8)
     }
 
-    private func writeOutput(to text: inout JSONText) throws(Failure) {
+    private func writeOutput(to text: inout JSONWriter) throws(Failure) {
         let stdout = arguments.text(.stdout).map(Self.absolute)
         let stderr = arguments.text(.stderrFile).map(Self.absolute)
         if let stdout {
@@ -205,14 +210,14 @@ struct OperationKeys {
             let path = Self.absolute(output)
             writeFiles(path, path, to: &text)
         } else {
-            let near = Suggestion.nearest(to: output, among: words)
+            let near = Nearest.name(to: output, among: words)
             throw .usage(
                 arguments.path, "--output takes log, split, journal, null or a path with a /, not \"\(output)\"",
                 near.map { "did you mean \($0)?" })
         }
     }
 
-    private func writeFiles(_ stdout: String, _ stderr: String, to text: inout JSONText) {
+    private func writeFiles(_ stdout: String, _ stderr: String, to text: inout JSONWriter) {
         text.key("output")
         text.object {
             $0.member("stdout", stdout)

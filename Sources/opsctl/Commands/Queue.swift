@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `queue`: the queues, their limits and flags.
 enum QueueVerb {
     static let limit = Option.value("limit", "n", "N|none", .text, "how many of it may execute at once")
@@ -80,7 +82,7 @@ enum QueueVerb {
             $0.member("limit", bound)
             $0.member("aging", arguments.text(aging))
             $0.key("create")
-            $0.flag(create)
+            $0.bool(create)
         }
         if session.wantsJSON, let queue = reply["queue"] { try session.row(queue) }
         return .done

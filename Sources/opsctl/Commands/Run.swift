@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsWire
 
 /// `run`: as if the command ran here: its output, its signals, its exit status.
 enum RunVerb {
@@ -59,18 +60,18 @@ private final class Foreground {
         try streams[1].send("Log", more: true, parameters: Self.log(id, isErrors: true))
         try streams[2].send(
             "Wait", more: true,
-            parameters: JSONText.object { text in
+            parameters: JSONWriter.object { text in
                 text.key("selection")
                 text.object { $0.member("refs", ["\(id)"]) }
             })
     }
 
     private static func log(_ id: Int, isErrors: Bool) -> [UInt8] {
-        JSONText.object {
+        JSONWriter.object {
             $0.member("ref", "\(id)")
             $0.member("stderr", isErrors)
             $0.key("follow")
-            $0.flag(true)
+            $0.bool(true)
         }
     }
 
@@ -107,8 +108,11 @@ private final class Foreground {
     private func take(_ reply: Connection.Reply, from index: Int) throws(Failure) {
         isOpen[index] = reply.continues
         switch Stream(rawValue: index) {
-        case .output: try session.output.write(reply.parameters["data"].map { Base64.decode($0.raw) } ?? [])
-        case .errors: StandardError.write(reply.parameters["data"].map { Base64.decode($0.raw) } ?? [])
+        case .output:
+            try session.output.write(LogVerb.data(reply.parameters))
+            // A terminal shows both streams in the order in which they came.
+            try session.output.flush()
+        case .errors: StandardError.write(LogVerb.data(reply.parameters))
         case .end, nil: ended = reply.parameters["ended"]?.elements.last ?? ended
         }
     }

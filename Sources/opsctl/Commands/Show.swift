@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `show`: all about one operation on a screen.
 enum ShowVerb {
     static let verb = Verb(

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `submit`: one operation, a graph from a file, or one operation for each line or index.
 enum SubmitVerb {
     static let verb = Verb(
@@ -46,7 +48,7 @@ enum SubmitVerb {
         let keys = OperationKeys(arguments: arguments, output: output)
         let environment = try keys.environment()
         let command = try command(session)
-        var text = JSONText()
+        var text = JSONWriter()
         var failure: Failure?
         text.object { object in
             object.member("name", arguments.text(.name))
@@ -63,7 +65,7 @@ enum SubmitVerb {
         let words: [String]
         let shell: String?
 
-        func write(to object: inout JSONText) {
+        func write(to object: inout JSONWriter) {
             if let shell { object.member("shell", shell) } else { object.member("command", words) }
         }
     }

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `version`: of this program, and of the daemon where one is reachable.
 enum VersionVerb {
     static let number = "0.1.0"

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 extension Option {
     static let exitCode = Option.flag(
         "exit-code", "exit as the operation did: its status, 128+n for a signal, 124 timed out")

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `watch`: the stream of events.
 enum WatchVerb {
     static let since = Option.value(

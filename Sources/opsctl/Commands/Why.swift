@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `why`: what an operation waits for.
 enum WhyVerb {
     static let whatIf = Option.value(

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import OpsLinux
+internal import OpsWire
 
 /// A point of wall-clock time, in nanoseconds since 1970.
 struct Instant: Comparable, Sendable {
@@ -66,68 +67,12 @@ struct Instant: Comparable, Sendable {
         return numbers
     }
 
-    /// `2027-01-31T22:00:00.000Z`, any fraction, any offset.
     static func rfc3339(_ text: String) -> Instant? {
-        let bytes = Array(text.utf8)
-        guard bytes.count >= 20, bytes[4] == 0x2d, bytes[7] == 0x2d, bytes[13] == 0x3a, bytes[16] == 0x3a else {
-            return nil
-        }
-        guard bytes[10] == UInt8(ascii: "T") || bytes[10] == UInt8(ascii: "t") || bytes[10] == 0x20 else { return nil }
-        func number(_ range: Range<Int>) -> Int64? {
-            var value: Int64 = 0
-            for index in range {
-                guard (0x30...0x39).contains(bytes[index]) else { return nil }
-                value = value * 10 + Int64(bytes[index] - 0x30)
-            }
-            return value
-        }
-        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
-            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
-        else { return nil }
-        var position = 19
-        var fraction: Int64 = 0
-        if bytes[position] == UInt8(ascii: ".") {
-            position += 1
-            var scale: Int64 = 100_000_000
-            while position < bytes.count, (0x30...0x39).contains(bytes[position]) {
-                fraction += Int64(bytes[position] - 0x30) * scale
-                scale /= 10
-                position += 1
-            }
-        }
-        guard position < bytes.count else { return nil }
-        var offset: Int64 = 0
-        switch bytes[position] {
-        case UInt8(ascii: "Z"), UInt8(ascii: "z"): guard position + 1 == bytes.count else { return nil }
-        case UInt8(ascii: "+"), UInt8(ascii: "-"):
-            guard position + 6 == bytes.count, let hours = number(position + 1..<position + 3),
-                let minutes = number(position + 4..<position + 6)
-            else { return nil }
-            offset = (hours * 60 + minutes) * 60 * (bytes[position] == UInt8(ascii: "-") ? -1 : 1)
-        default: return nil
-        }
-        let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
-        return Instant(nanoseconds: seconds * 1_000_000_000 + fraction)
-    }
-
-    /// Days since 1970 of a date in the Gregorian calendar; years begin in March so that leap days come last.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = year / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        InstantText.parse(text).map { Instant(nanoseconds: $0) }
     }
 
     /// RFC 3339 in UTC with milliseconds, as the wire has it.
-    var rfc3339: String {
-        var seconds = time_t(nanoseconds / 1_000_000_000)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        let milliseconds = Int(nanoseconds / 1_000_000 % 1000)
-        return Self.date(parts) + "T" + Self.clock(parts) + "." + Self.padded(milliseconds, 3) + "Z"
-    }
+    var rfc3339: String { InstantText.format(nanoseconds) }
 
     /// In local time: the clock alone today, with the date otherwise.
     func text(now: Instant) -> String {

@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// What goes on in a graph while it goes on.
 enum ProgressDisplay {
     /// Waits until all of a graph has finished, telling of every end.
