@@ -50,7 +50,7 @@ struct CommitStatements {
             """
             UPDATE operation SET
                 run = ?2, state = ?3, readyAt = ?4, attemptsBefore = attempt, outcome = NULL, cause = NULL,
-                root = NULL, finishedAt = NULL, notBefore = NULL, startedAt = NULL
+                root = NULL, finishedAt = NULL, notBefore = NULL, startedAt = iif(?3 = 2, startedAt, NULL)
             WHERE id = ?1
             """)
         hold = try make("UPDATE operation SET flags = (flags & ~4) | ?2 WHERE id = ?1")

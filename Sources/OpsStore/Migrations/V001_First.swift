@@ -202,4 +202,4 @@ let v001 = Migration(
             product INTEGER,
             detail TEXT
         ) STRICT;
-        """)
+        """ + v001Views)

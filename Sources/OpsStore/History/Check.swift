@@ -1,0 +1,105 @@
+extension History {
+    /// What is wrong with the database, a sentence each; empty when it is sound. Reads all of it.
+    public func check() throws(StoreError) -> [String] {
+        var problems: [String] = []
+        do {
+            problems += try lines("PRAGMA integrity_check(100)").filter { $0 != "ok" }
+            // The invariants of a file whose pages are damaged say nothing.
+            if !problems.isEmpty { return problems }
+            for (table, row) in try foreignKeys() { problems.append("row \(row) of \(table) refers to what is not there") }
+            for invariant in Self.invariants { problems += try lines(invariant) }
+        } catch where error.kind == .corrupt || error.kind == .notADatabase {
+            problems.append(error.message)
+        }
+        return problems
+    }
+
+    private func lines(_ sql: String) throws(StoreError) -> [String] {
+        let rows = try database.prepare(sql)
+        var lines: [String] = []
+        while try rows.step() { lines.append(rows.text(0)) }
+        return lines
+    }
+
+    private func foreignKeys() throws(StoreError) -> [(String, String)] {
+        let rows = try database.prepare("PRAGMA foreign_key_check")
+        var found: [(String, String)] = []
+        while try rows.step() { found.append((rows.text(0), rows.optionalText(1) ?? "?")) }
+        return found
+    }
+
+    /// Each selects one text per violation.
+    private static let invariants = [
+        """
+        SELECT 'operation ' || id || ' is in state ' || state || ', which there is not'
+        FROM operation WHERE state NOT BETWEEN 0 AND 3
+        """,
+        """
+        SELECT 'operation ' || id || ' has an outcome but is not finished, or the other way round'
+        FROM operation WHERE (state = 3) <> (outcome IS NOT NULL)
+        """,
+        "SELECT 'operation ' || id || ' ended in an unknown way' FROM operation WHERE outcome NOT BETWEEN 0 AND 5",
+        "SELECT 'operation ' || id || ' is finished without an instant' FROM operation WHERE state = 3 AND finishedAt IS NULL",
+        """
+        SELECT 'operation ' || id || ' did not succeed and does not say why'
+        FROM operation WHERE state = 3 AND outcome <> 0 AND cause IS NULL
+        """,
+        """
+        SELECT 'operation ' || o.id || ' executes without an attempt' FROM operation o
+        WHERE o.state = 2 AND NOT o.flags & 1
+            AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.operation = o.id AND a.number = o.attempt)
+        """,
+        """
+        SELECT 'operation ' || o.id || ' belongs to no submission' FROM operation o
+        WHERE NOT EXISTS (
+            SELECT 1 FROM submission s
+            WHERE s.first = (SELECT max(first) FROM submission WHERE first <= o.id) AND o.id < s.first + s.count)
+        """,
+        """
+        SELECT 'submission ' || s.first || ' of graph ' || s.graph || ' lacks operations' FROM submission s
+        WHERE (SELECT count(*) FROM operation WHERE id BETWEEN s.first AND s.first + s.count - 1) <> s.count
+        """,
+        """
+        SELECT 'operation ' || e.operation || ' waits for ' || e.dependency || ', which is not there' FROM edge e
+        JOIN operation o ON o.id = e.operation
+        WHERE o.state < 3 AND NOT EXISTS (SELECT 1 FROM operation WHERE id = e.dependency)
+        """,
+        """
+        SELECT 'operation ' || operation || ' waits for ' || dependency || ' in an unknown way'
+        FROM edge WHERE "when" NOT BETWEEN 0 AND 3
+        """,
+        """
+        SELECT 'operation ' || o.id || ' is below ' || o.parent || ', which is not there' FROM operation o
+        WHERE o.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operation WHERE id = o.parent)
+        """,
+        """
+        SELECT 'operation ' || o.id || ' has not finished, but what holds it has' FROM operation o
+        JOIN operation p ON p.id = o.parent WHERE o.state < 3 AND p.state = 3
+        """,
+        """
+        SELECT 'operation ' || id || ' has lost a text' FROM operation
+        WHERE NOT EXISTS (SELECT 1 FROM text WHERE id = details)
+            OR NOT EXISTS (SELECT 1 FROM text WHERE id = environment)
+            OR (command IS NOT NULL AND NOT EXISTS (SELECT 1 FROM text WHERE id = command))
+        """,
+        """
+        SELECT 'operation ' || id || ' has lost its policy' FROM operation
+        WHERE policy IS NOT NULL AND NOT EXISTS (SELECT 1 FROM policy WHERE id = operation.policy)
+        """,
+        """
+        SELECT 'operation ' || id || ' has lost its categories' FROM operation
+        WHERE categories IS NOT NULL AND NOT EXISTS (SELECT 1 FROM categorySet WHERE id = operation.categories)
+        """,
+        """
+        SELECT 'an end is decided for operation ' || e.operation || ', which does not execute' FROM ending e
+        JOIN operation o ON o.id = e.operation WHERE o.state <> 2
+        """,
+        """
+        SELECT 'events are missing: ' || (max(seq) - min(seq) + 1 - count(*)) || ' between ' || min(seq) || ' and '
+            || max(seq)
+        FROM event HAVING max(seq) - min(seq) + 1 <> count(*)
+        """,
+        "SELECT 'event ' || seq || ' is of an unknown kind' FROM event WHERE kind NOT BETWEEN 0 AND 12",
+        "SELECT 'the row of meta is missing' WHERE NOT EXISTS (SELECT 1 FROM meta)",
+    ]
+}

@@ -1,0 +1,191 @@
+public import OpsCore
+
+/// An earlier submission, found by its idempotency key.
+public struct KeyedSubmission: Equatable, Sendable {
+    public var graph: GraphID
+    public var first: OperationID
+    public var count: Int
+    public var isUnfinished: Bool
+}
+
+/// One graph, without its operations.
+public struct GraphRecord: Equatable, Sendable {
+    public var id: GraphID
+    public var name: String?
+    public var user: String
+    public var submittedAt: Int64
+    public var count: Int
+    public var isSuspended: Bool
+}
+
+extension History {
+    /// The newest operation of this name: of all, or of one graph.
+    public func newest(named name: String, in graph: GraphID? = nil) throws(StoreError) -> OperationID? {
+        let row: Statement
+        if let graph {
+            row = try statement(
+                """
+                SELECT max(o.id) FROM submission s CROSS JOIN operation o
+                    ON o.name = ?1 AND o.id BETWEEN s.first AND s.first + s.count - 1
+                WHERE s.graph = ?2
+                """)
+            row.bind(2, graph.rawValue)
+        } else {
+            row = try statement("SELECT max(id) FROM operation WHERE name = ?1")
+        }
+        row.bind(1, name)
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt(0).map { OperationID($0) } : nil
+    }
+
+    /// The newest graph of this name.
+    public func newestGraph(named name: String) throws(StoreError) -> GraphID? {
+        let row = try statement("SELECT max(graph) FROM submission WHERE name = ?1")
+        row.bind(1, name)
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt(0).map { GraphID($0) } : nil
+    }
+
+    public func graph(_ id: GraphID) throws(StoreError) -> GraphRecord? {
+        let row = try statement(
+            """
+            SELECT name, user, at, (SELECT sum(count) FROM submission WHERE graph = ?1),
+                EXISTS (SELECT 1 FROM suspendedGraph WHERE graph = ?1)
+            FROM submission WHERE graph = ?1 ORDER BY first LIMIT 1
+            """)
+        row.bind(1, id.rawValue)
+        guard try row.step() else { return nil }
+        defer { row.reset() }
+        return GraphRecord(
+            id: id, name: row.optionalText(0), user: row.text(1), submittedAt: row.int(2), count: Int(row.int(3)),
+            isSuspended: row.bool(4))
+    }
+
+    /// The latest submission of this user with this key.
+    public func submission(key: String, uid: UInt32) throws(StoreError) -> KeyedSubmission? {
+        let row = try statement(
+            """
+            SELECT graph, first, count, EXISTS (
+                SELECT 1 FROM operation WHERE id BETWEEN first AND first + count - 1 AND state < 3)
+            FROM submission WHERE key = ?1 AND uid = ?2 ORDER BY first DESC LIMIT 1
+            """)
+        row.bind(1, key)
+        row.bind(2, uid)
+        guard try row.step() else { return nil }
+        defer { row.reset() }
+        return KeyedSubmission(
+            graph: GraphID(row.int(0)), first: OperationID(row.int(1)), count: Int(row.int(2)), isUnfinished: row.bool(3))
+    }
+
+    /// The names of those that exist and have one.
+    public func names(of ids: [OperationID]) throws(StoreError) -> [OperationID: String] {
+        let row = try statement("SELECT name FROM operation WHERE id = ?1")
+        var names: [OperationID: String] = [:]
+        for id in ids {
+            row.bind(1, id.rawValue)
+            if try row.step() {
+                names[id] = row.optionalText(0)
+                row.reset()
+            }
+        }
+        return names
+    }
+
+    /// The submitter of each of those that exist: who may change it.
+    public func owners(of ids: [OperationID]) throws(StoreError) -> [OperationID: UInt32] {
+        let row = try statement(
+            """
+            SELECT uid FROM submission
+            WHERE first = (SELECT max(first) FROM submission WHERE first <= ?1) AND ?1 < first + count
+            """)
+        var owners: [OperationID: UInt32] = [:]
+        for id in ids {
+            row.bind(1, id.rawValue)
+            if try row.step() {
+                owners[id] = UInt32(truncatingIfNeeded: row.int(0))
+                row.reset()
+            }
+        }
+        return owners
+    }
+
+    /// How those of the operations ended that have finished: what a submission must bring of what it names.
+    public func finishedFacts(_ ids: [OperationID]) throws(StoreError) -> [OperationID: FinishedFact] {
+        let row = try statement("SELECT outcome, root, startedAt IS NOT NULL FROM operation WHERE id = ?1 AND state = 3")
+        var facts: [OperationID: FinishedFact] = [:]
+        for id in ids {
+            row.bind(1, id.rawValue)
+            guard try row.step() else { continue }
+            defer { row.reset() }
+            guard let outcome = Outcome(stored: row.optionalInt(0)) else { continue }
+            let root = row.optionalInt(1).map { OperationID($0) } ?? id
+            facts[id] = FinishedFact(outcome: outcome, root: root, hasStarted: row.bool(2))
+        }
+        return facts
+    }
+
+    /// The policy and the categories of an operation: what an edit is laid over.
+    public func policy(of id: OperationID) throws(StoreError) -> Policy? {
+        let row = try statement("SELECT policy FROM operation WHERE id = ?1")
+        row.bind(1, id.rawValue)
+        guard try row.step() else { return nil }
+        let policy = row.optionalInt(0)
+        row.reset()
+        return if let policy { try self.policy(policy) } else { Policy() }
+    }
+
+    public func categories(of id: OperationID) throws(StoreError) -> [CategoryUse]? {
+        let row = try statement("SELECT categories FROM operation WHERE id = ?1")
+        row.bind(1, id.rawValue)
+        guard try row.step() else { return nil }
+        let set = row.optionalInt(0)
+        row.reset()
+        return if let set { try categories(set) } else { [] }
+    }
+
+    /// The captured environment: a JSON object, for its owner and root alone.
+    public func environment(of id: OperationID) throws(StoreError) -> String? {
+        let row = try statement("SELECT body FROM text WHERE id = (SELECT environment FROM operation WHERE id = ?1)")
+        row.bind(1, id.rawValue)
+        guard try row.step() else { return nil }
+        defer { row.reset() }
+        return row.text(0)
+    }
+
+    /// What the dependencies of an operation have published, each by its latest attempt.
+    public func results(for id: OperationID) throws(StoreError) -> [(id: OperationID, name: String?, result: String)] {
+        let rows = try statement(
+            """
+            SELECT DISTINCT d.id, d.name, a.result FROM edge e JOIN operation d ON d.id = e.dependency
+            JOIN attempt a ON a.operation = d.id AND a.number = d.attempt
+            WHERE e.operation = ?1 AND a.result IS NOT NULL ORDER BY d.id
+            """)
+        rows.bind(1, id.rawValue)
+        var results: [(id: OperationID, name: String?, result: String)] = []
+        while try rows.step() {
+            results.append((id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2)))
+        }
+        return results
+    }
+
+    /// How many operations there are in each state, in the order of `OperationState.allCases`.
+    public func counts() throws(StoreError) -> [OperationState: Int] {
+        var counts: [OperationState: Int] = [:]
+        let all = try integer("SELECT count(*) FROM operation")
+        let rows = try statement("SELECT state, count(*) FROM operation WHERE state < 3 GROUP BY state")
+        var unfinished = 0
+        while try rows.step() {
+            guard let state = OperationState(stored: rows.int(0)) else { continue }
+            counts[state] = Int(rows.int(1))
+            unfinished += Int(rows.int(1))
+        }
+        counts[.finished] = all - unfinished
+        return counts
+    }
+
+    private func integer(_ sql: String) throws(StoreError) -> Int {
+        let row = try statement(sql)
+        defer { row.reset() }
+        return try row.step() ? Int(row.int(0)) : 0
+    }
+}

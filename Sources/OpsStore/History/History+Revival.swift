@@ -1,0 +1,94 @@
+public import OpsCore
+
+extension History {
+    /// What the core must be told to retry these operations: unfinished and unknown ones among them are left out.
+    public func revival(of ids: [OperationID], downstream: Bool) throws(StoreError) -> Revival {
+        let closure = try RetryClosure(self, ids, downstream: downstream)
+        let sorted = closure.chosen.sorted()
+        var revival = Revival()
+        try reviveRows(sorted, &revival)
+        try reviveEdges(sorted, closure.chosen, &revival)
+        try reviveChildren(closure.chosen, &revival)
+        return revival
+    }
+
+    private func reviveRows(_ ids: [Int64], _ revival: inout Revival) throws(StoreError) {
+        let rows = try statement("SELECT \(OperationColumns.list) FROM operation WHERE id = ?1")
+        let queueName = try statement("SELECT name FROM queue WHERE id = ?1")
+        let submissions = try SubmissionCursor(database)
+        let reader = try SharedReader(database)
+        var places = SharedPlaces()
+        for id in ids {
+            rows.bind(1, id)
+            guard try rows.step() else { continue }
+            defer { rows.reset() }
+            guard var row = OperationColumns.read(rows), try submissions.advance(to: id) else {
+                throw StoreError(.corrupt, "operation \(id) cannot be read", file: database.path)
+            }
+            row.graph = submissions.graph
+            row.submittedAt = submissions.at
+            let queue = rows.int(OperationColumns.queue)
+            if places.queues[queue] == nil {
+                queueName.bind(1, queue)
+                if try queueName.step() {
+                    places.queues[queue] = Int32(revival.queues.count)
+                    revival.queues.append(queueName.text(0))
+                    queueName.reset()
+                }
+            }
+            row.queue = places.queues[queue] ?? 0
+            if !rows.isNull(OperationColumns.policy) {
+                row.policy = try reader.policy(rows.int(OperationColumns.policy), &places, &revival.policies)
+            }
+            if !rows.isNull(OperationColumns.categories) {
+                row.categories = try reader.categories(
+                    rows.int(OperationColumns.categories), &places, &revival.categorySets)
+            }
+            revival.operations.append(row)
+        }
+    }
+
+    private func reviveEdges(_ ids: [Int64], _ chosen: Set<Int64>, _ revival: inout Revival) throws(StoreError) {
+        for id in ids {
+            for edge in try edges(from: OperationID(id), to: OperationID(id)) {
+                if !chosen.contains(edge.on.rawValue), revival.finished[edge.on] == nil {
+                    let facts = try finishedFacts([edge.on])
+                    // What is neither there nor finished was pruned: it holds nothing up.
+                    if facts.isEmpty, try !exists(edge.on) { continue }
+                    revival.finished.merge(facts) { $1 }
+                }
+                revival.edges.append(edge)
+            }
+        }
+    }
+
+    /// Counts what stays ended below every parent that is open again, or still.
+    private func reviveChildren(_ chosen: Set<Int64>, _ revival: inout Revival) throws(StoreError) {
+        var parents = chosen
+        for row in revival.operations where row.parent.rawValue != 0 { parents.insert(row.parent.rawValue) }
+        let children = try statement(
+            """
+            SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0
+            ORDER BY finishedAt, id
+            """)
+        for parent in parents.sorted() {
+            children.bind(1, parent)
+            var ended = Snapshot.EndedChildren(
+                parent: OperationID(parent), unsuccessful: 0, firstUnsuccessful: OperationID(0))
+            while try children.step() {
+                if chosen.contains(children.int(0)) { continue }
+                if ended.unsuccessful == 0 { ended.firstUnsuccessful = OperationID(children.int(0)) }
+                ended.unsuccessful += 1
+            }
+            // A parent that never ended must hear when nothing below it is unsuccessful any more.
+            if ended.unsuccessful > 0 || !chosen.contains(parent) { revival.endedChildren.append(ended) }
+        }
+    }
+
+    private func exists(_ id: OperationID) throws(StoreError) -> Bool {
+        let row = try statement("SELECT 1 FROM operation WHERE id = ?1")
+        row.bind(1, id.rawValue)
+        defer { row.reset() }
+        return try row.step()
+    }
+}

@@ -1,0 +1,73 @@
+public import OpsCore
+
+/// All that is stored of one operation, as `show` tells it. Instants are wall-clock nanoseconds since 1970.
+public struct OperationRecord: Sendable {
+    public struct Dependency: Equatable, Sendable {
+        public var id: OperationID
+        public var when: When
+        public var isSatisfied: Bool
+    }
+    public internal(set) var id: OperationID
+    public internal(set) var name: String?
+    public internal(set) var graph = GraphID(0)
+    public internal(set) var graphName: String?
+    public internal(set) var queue = ""
+    public internal(set) var state = OperationState.pending
+    public internal(set) var outcome: Outcome?
+    /// In words.
+    public internal(set) var cause: String?
+    /// argv as a JSON array; nil for a group.
+    public internal(set) var command: String?
+    /// The JSON object of `SubmissionTexts.details`.
+    public internal(set) var details = "{}"
+    public internal(set) var priority: Int8 = 0
+    public internal(set) var flags: Draft.Flags = []
+    public internal(set) var policy = Policy()
+    public internal(set) var categories: [CategoryUse] = []
+    public internal(set) var dependencies: [Dependency] = []
+    /// 0 before the first start.
+    public internal(set) var attempt: Int32 = 0
+    public internal(set) var run: Int32 = 1
+    public internal(set) var exitCode: Int32?
+    public internal(set) var signal: Int32?
+    public internal(set) var slot: Int32?
+    public internal(set) var isCancelling = false
+    public internal(set) var isFrozen = false
+    /// Who submitted it.
+    public internal(set) var user = ""
+    public internal(set) var uid: UInt32 = 0
+    public internal(set) var gid: UInt32 = 0
+    public internal(set) var key: String?
+    public internal(set) var producer: OperationID?
+    public internal(set) var group: OperationID?
+    public internal(set) var progressDone: Int64?
+    public internal(set) var progressTotal: Int64?
+    public internal(set) var statusText: String?
+    public internal(set) var result: String?
+    public internal(set) var submittedAt: Int64 = 0
+    public internal(set) var readyAt: Int64?
+    public internal(set) var startedAt: Int64?
+    public internal(set) var finishedAt: Int64?
+    /// End of a back-off.
+    public internal(set) var notBefore: Int64?
+    public internal(set) var usage: Usage?
+
+    public var isHeld: Bool { flags.contains(.held) }
+    public var isBarrier: Bool { flags.contains(.barrier) }
+    public var isGroup: Bool { flags.contains(.group) }
+}
+
+/// All that is stored of one attempt.
+public struct AttemptRecord: Equatable, Sendable {
+    public internal(set) var number: Int32
+    public internal(set) var run: Int32
+    public internal(set) var slot: Int32
+    public internal(set) var pid: Int32?
+    public internal(set) var outcome: Outcome?
+    public internal(set) var cause: String?
+    public internal(set) var exitCode: Int32?
+    public internal(set) var signal: Int32?
+    public internal(set) var startedAt: Int64
+    public internal(set) var finishedAt: Int64?
+    public internal(set) var usage: Usage?
+}

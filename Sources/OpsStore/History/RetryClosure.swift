@@ -1,0 +1,91 @@
+internal import OpsCore
+
+/// Which finished operations a retry brings back: the chosen ones, what was skipped because of them, the children of
+/// chosen groups that did not succeed, the groups above, and with `downstream` all that comes after.
+struct RetryClosure {
+    private let history: History
+    private let isDownstream: Bool
+    /// Brought back, and those of them that only reopen because of something below.
+    private(set) var chosen: Set<Int64> = []
+    private var above: Set<Int64> = []
+    private var waiting: [Int64] = []
+    private var submissions: [Int64: LocalDependents] = [:]
+
+    init(_ history: History, _ ids: [OperationID], downstream: Bool) throws(StoreError) {
+        self.history = history
+        isDownstream = downstream
+        for id in ids { try add(id.rawValue) }
+        while let id = waiting.popLast() { try follow(id) }
+    }
+
+    private mutating func add(_ id: Int64, isAbove: Bool = false) throws(StoreError) {
+        // One that is only above is followed again when it is asked for itself.
+        if chosen.contains(id) && (isAbove || !above.contains(id)) { return }
+        guard try isFinished(id) else { return }
+        chosen.insert(id)
+        if isAbove { above.insert(id) } else { above.remove(id) }
+        waiting.append(id)
+    }
+
+    private mutating func follow(_ id: Int64) throws(StoreError) {
+        for skipped in try list("SELECT id FROM operation WHERE root = ?1 AND root IS NOT NULL", id) { try add(skipped) }
+        for parent in try list("SELECT parent FROM operation WHERE id = ?1 AND parent IS NOT NULL", id) {
+            try add(parent, isAbove: true)
+        }
+        if !above.contains(id) {
+            let children = try list(
+                "SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0", id)
+            for child in children { try add(child) }
+        }
+        if isDownstream {
+            for dependent in try dependents(id) { try add(dependent) }
+        }
+    }
+
+    private mutating func dependents(_ id: Int64) throws(StoreError) -> [Int64] {
+        var found = try list("SELECT operation FROM edge WHERE dependency = ?1 AND crossing", id)
+        guard let first = try list("SELECT max(first) FROM submission WHERE first <= ?1", id).first else { return found }
+        if submissions[first] == nil { submissions[first] = try LocalDependents(history, first) }
+        if let local = submissions[first] { found += local.dependents(of: id) }
+        return found
+    }
+
+    private func isFinished(_ id: Int64) throws(StoreError) -> Bool {
+        try !list("SELECT 1 FROM operation WHERE id = ?1 AND state = 3", id).isEmpty
+    }
+
+    private func list(_ sql: String, _ id: Int64) throws(StoreError) -> [Int64] {
+        let rows = try history.statement(sql)
+        rows.bind(1, id)
+        var found: [Int64] = []
+        while try rows.step() { found.append(rows.int(0)) }
+        return found
+    }
+}
+
+/// The edges within one submission, from dependency to dependents: stored the other way round, so sorted here.
+private struct LocalDependents {
+    private var edges: [(on: Int64, from: Int64)] = []
+
+    init(_ history: History, _ first: Int64) throws(StoreError) {
+        let rows = try history.statement(
+            """
+            SELECT e.dependency, e.operation FROM submission s CROSS JOIN edge e
+                ON e.operation BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.first = ?1 AND NOT e.crossing
+            """)
+        rows.bind(1, first)
+        while try rows.step() { edges.append((on: rows.int(0), from: rows.int(1))) }
+        edges.sort { $0 < $1 }
+    }
+
+    func dependents(of id: Int64) -> [Int64] {
+        var low = 0
+        var high = edges.count
+        while low < high {
+            let middle = (low + high) / 2
+            if edges[middle].on < id { low = middle + 1 } else { high = middle }
+        }
+        return edges[low...].prefix { $0.on == id }.map(\.from)
+    }
+}

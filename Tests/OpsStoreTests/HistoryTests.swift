@@ -1,0 +1,189 @@
+import OpsCore
+import OpsStore
+import Testing
+
+@Suite struct HistoryTests {
+    private func ids(_ numbers: Int64...) -> [OperationID] { numbers.map { OperationID($0) } }
+
+    /// A graph of named operations, each after those whose places are given.
+    private func chain(_ names: [String], _ after: [[Int32]], details: String = "{}", user: String = "root")
+        -> SubmissionTexts
+    {
+        var submission = Submission()
+        submission.operations = names.map { _ in Draft() }
+        for (from, places) in after.enumerated() {
+            submission.edges += places.map { DraftEdge(from: Int32(from), on: .local($0)) }
+        }
+        return SubmissionTexts(
+            submission, user: user, details: [details],
+            particulars: names.map { .init(name: $0, command: #"["true"]"#) })
+    }
+
+    @Test func aRecordTellsAllOfAnOperation() throws {
+        let world = try World()
+        let first = world.submit(CommitTests.graph())
+        world.start(first, slot: 2)
+        world.change(
+            .told(AttemptID(first, 1), Notice(status: "half", progressDone: 1, progressTotal: 2, result: "r")),
+            .told(AttemptID(first, 1), Notice(progressDone: 2)))
+        world.end(first, code: 2)
+        try world.commit()
+        let record = try #require(try world.history().record(of: first))
+        #expect(record.name == "build" && record.graphName == "nightly" && record.queue == "default")
+        #expect(record.state == .finished && record.outcome == .failed && record.cause == "exit status 2")
+        #expect(record.command == #"["make"]"# && record.details == #"{"umask":18}"#)
+        #expect(record.attempt == 1 && record.exitCode == 2 && record.signal == nil && record.slot == 2)
+        #expect(record.user == "ada" && record.uid == 1000 && record.key == "k1")
+        #expect(record.progressDone == 2 && record.progressTotal == 2)
+        #expect(record.statusText == "half" && record.result == "r")
+        #expect(record.startedAt != nil && record.finishedAt != nil && record.usage != nil)
+        let history = try world.history()
+        let test = try #require(try history.record(of: OperationID(2)))
+        #expect(test.dependencies.map(\.id.rawValue) == [1, 3])
+        #expect(test.dependencies.map(\.isSatisfied) == [false, false])
+        let lint = try #require(try history.record(of: OperationID(3)))
+        #expect(lint.isHeld && lint.isBarrier && !lint.isGroup)
+        #expect(lint.policy == CommitTests.graph().submission.policies[0])
+        #expect(lint.categories == CommitTests.graph().submission.categorySets[0])
+        #expect(try history.attempts(of: first).map(\.cause) == ["exit status 2"])
+        #expect(try history.environment(of: first) == #"{"PATH":"/bin"}"#)
+        #expect(try history.record(of: OperationID(4)) == nil)
+        #expect(try history.counts() == [.pending: 1, .ready: 1, .finished: 1])
+    }
+
+    @Test func selectionsHaveInCommonWhatTheirMembersName() throws {
+        let world = try World()
+        world.submit(chain(["a", "b", "c"], [[], [0], [1]], details: #"{"labels":{"os":"linux"}}"#))
+        world.submit(chain(["a", "d"], [[], []], user: "ada"))
+        world.start(OperationID(1))
+        world.end(OperationID(1))
+        try world.commit()
+        let history = try world.history()
+        var all = Selection()
+        #expect(try history.select(all, limit: 10) == ids(1, 2, 3, 4, 5))
+        #expect(try history.select(all, after: OperationID(2), limit: 2) == ids(3, 4))
+        #expect(try history.selectNewest(all, limit: 2) == ids(5, 4))
+        all.ids = [4...9, 1...2, 2...2]
+        #expect(try history.select(all, limit: 10) == ids(1, 2, 4, 5))
+        #expect(try history.selectNewest(all, before: OperationID(5), limit: 2) == ids(4, 2))
+        var chosen = Selection()
+        chosen.graph = GraphID(1)
+        #expect(try history.select(chosen, after: OperationID(1), limit: 10) == ids(2, 3))
+        chosen.state = .pending
+        #expect(try history.selectNewest(chosen, limit: 1) == ids(3))
+        var labelled = Selection()
+        labelled.labels = ["os": "linux"]
+        labelled.outcome = .succeeded
+        #expect(try history.select(labelled, limit: 10) == ids(1))
+        var users = Selection()
+        users.user = "ada"
+        users.queue = "default"
+        #expect(try history.select(users, limit: 10) == ids(4, 5))
+    }
+
+    @Test func namesMeanTheNewest() throws {
+        let world = try World()
+        world.submit(chain(["a", "b"], [[], []]))
+        world.submit(chain(["a", "ab"], [[], []]))
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.newest(named: "a") == OperationID(3))
+        #expect(try history.newest(named: "a", in: GraphID(1)) == OperationID(1))
+        #expect(try history.newest(named: "b", in: GraphID(2)) == nil)
+        #expect(try history.operationNames(prefix: "a", limit: 9) == ["ab", "a"])
+        #expect(try history.names(of: ids(1, 4, 9)) == [OperationID(1): "a", OperationID(4): "ab"])
+    }
+
+    @Test func aKeyFindsItsSubmission() throws {
+        let world = try World()
+        let first = world.submit(CommitTests.graph())
+        try world.commit()
+        let found = try #require(try world.history().submission(key: "k1", uid: 1000))
+        #expect(found.graph == GraphID(1) && found.first == first && found.count == 3 && found.isUnfinished)
+        #expect(try world.history().submission(key: "k1", uid: 0) == nil)
+        #expect(try world.history().newestGraph(named: "nightly") == GraphID(1))
+        #expect(try world.history().graph(GraphID(1))?.count == 3)
+    }
+
+    @Test func aRetryBringsBackWhatWasSkippedBecauseOfIt() throws {
+        let world = try World()
+        world.submit(chain(["a", "b", "c", "d"], [[], [0], [1], []]))
+        let root = OperationID(1)
+        world.start(root)
+        world.end(root, code: 1)
+        let cause = Cause.dependency(root: root, .failed)
+        world.change(
+            .finished(OperationID(2), .skipped, cause, at: 1), .finished(OperationID(3), .skipped, cause, at: 1))
+        world.start(OperationID(4))
+        world.end(OperationID(4), code: 1)
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.record(of: OperationID(3))?.cause == "dependency 1 (a) failed")
+        let revival = try history.revival(of: [root], downstream: false)
+        #expect(revival.operations.map(\.id.rawValue) == [1, 2, 3])
+        #expect(revival.operations.map(\.state) == [.finished, .finished, .finished])
+        #expect(revival.edges.map { [$0.from.rawValue, $0.on.rawValue] } == [[2, 1], [3, 2]])
+        #expect(revival.queues == ["default"] && revival.finished.isEmpty)
+        let middle = try history.revival(of: [OperationID(3)], downstream: false)
+        #expect(middle.operations.map(\.id.rawValue) == [3])
+        #expect(middle.finished == [OperationID(2): FinishedFact(outcome: .skipped, root: root, hasStarted: false)])
+    }
+
+    @Test func downstreamFollowsEdgesAcrossSubmissions() throws {
+        let world = try World()
+        world.submit(chain(["a", "b"], [[], [0]]))
+        var later = chain(["x"], [[]])
+        later.submission.edges = [DraftEdge(from: 0, on: .existing(OperationID(2)))]
+        world.submit(later)
+        for id in ids(1, 2, 3) {
+            world.start(id)
+            world.end(id)
+        }
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.revival(of: ids(1), downstream: true).operations.map(\.id.rawValue) == [1, 2, 3])
+        #expect(try history.revival(of: ids(1), downstream: false).operations.map(\.id.rawValue) == [1])
+    }
+
+    @Test func aChildReopensItsGroupAndAGroupItsFailedChildren() throws {
+        let world = try World()
+        var texts = chain(["g", "x", "y", "z"], [])
+        texts.submission.operations[0].flags = .group
+        for place in 1...3 { texts.submission.operations[place].group = 0 }
+        let group = world.submit(texts)
+        world.change(.started(group, attempt: 0, run: 1, slot: -1, runner: "", at: world.moment))
+        for (id, code) in zip(ids(2, 3, 4), [1, 1, 0] as [Int32]) {
+            world.start(id)
+            world.end(id, code: code)
+        }
+        world.change(.finished(group, .failed, .children(first: OperationID(2), count: 2), at: world.now))
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.record(of: group)?.cause == "child 2 (x) failed and 1 more did not succeed")
+        #expect(try history.revival(of: [group], downstream: false).operations.map(\.id.rawValue) == [1, 2, 3])
+        let child = try history.revival(of: ids(3), downstream: false)
+        #expect(child.operations.map(\.id.rawValue) == [1, 3])
+        #expect(child.endedChildren.map(\.unsuccessful) == [1])
+        #expect(child.endedChildren.map(\.firstUnsuccessful.rawValue) == [2])
+    }
+
+    @Test func resultsOfDependenciesAreHandedOn() throws {
+        let world = try World()
+        world.submit(chain(["a", "b"], [[], [0]]))
+        world.start(OperationID(1))
+        world.change(.told(AttemptID(OperationID(1), 1), Notice(result: "42")))
+        world.end(OperationID(1))
+        try world.commit()
+        let results = try world.history().results(for: OperationID(2))
+        #expect(results.map(\.result) == ["42"] && results.map(\.name) == ["a"])
+    }
+
+    @Test func aSoundDatabaseHasNoProblems() throws {
+        let world = try World()
+        let first = world.submit(CommitTests.graph())
+        world.start(first)
+        world.end(first, code: 3)
+        try world.commit()
+        #expect(try world.history().check() == [])
+    }
+}
