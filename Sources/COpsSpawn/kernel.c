@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int unix_address(const char *path, struct sockaddr_un *address, socklen_t *length) {
@@ -134,4 +135,32 @@ const char *ops_error_text(int number) {
 
 ssize_t ops_random(void *buffer, size_t count) {
     return getrandom(buffer, count, 0);
+}
+
+int ops_get_open_files(uint64_t *soft, uint64_t *hard) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
+    *soft = limit.rlim_cur;
+    *hard = limit.rlim_max;
+    return 0;
+}
+
+int ops_set_open_files(uint64_t soft, uint64_t hard) {
+    struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
+    return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int ops_punch(int fd, int64_t length) {
+    return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, length);
+}
+
+int64_t ops_first_data(int fd) {
+    off_t first = lseek(fd, 0, SEEK_DATA);
+    if (first < 0 && errno == ENXIO) return lseek(fd, 0, SEEK_END);
+    return first;
+}
+
+int ops_has_flag_attribute(const char *path, const char *name) {
+    char value[2];
+    return getxattr(path, name, value, sizeof value) == 1 && value[0] == '1';
 }

@@ -26,6 +26,16 @@ public enum Children {
         try retrying("become subreaper") { ops_become_subreaper() }
     }
 
+    /// Every child of this (single-threaded) process, dead ones included until they are reaped.
+    public static func all() throws(SystemError) -> [Int32] {
+        let own = Identity.pid
+        // The kernel appends to this list and only our own reaping shortens it: nothing is missed while we read.
+        guard let bytes = try Files.readIfPresent("/proc/self/task/\(own)/children", limit: 64 << 20) else {
+            return try ProcessRecord.all().filter { $0.parent == own }.map(\.pid)
+        }
+        return bytes.split(separator: UInt8(ascii: " ")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+    }
+
     private static func reap(_ pid: Int32, wait: Int32) throws(SystemError) -> EndedChild? {
         var exit = ops_exit()
         let found = try retrying("waitid") { unsafe ops_reap_child(pid, wait, &exit) }

@@ -66,6 +66,11 @@ public enum Files {
 
     public static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+    public static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Names in a directory, without `.` and `..`, in no order.
     public static func list(_ path: String) throws(SystemError) -> [String] {
         guard let directory = unsafe opendir(path) else { throw .last("open directory \(path)") }

@@ -44,6 +44,33 @@ int ops_ignore_signal(int number);
 int ops_default_signal(int number);
 int ops_block_signal(int number);
 
+/* The limit of open files. */
+int ops_get_open_files(uint64_t *soft, uint64_t *hard);
+int ops_set_open_files(uint64_t soft, uint64_t hard);
+
+/*
+ * A datagram socket that tells who sent; `path` may begin with '@' for an abstract address. The file is open to all:
+ * who is heard is decided by the sender's credentials.
+ */
+int ops_notify_socket(const char *path);
+/*
+ * Receives one datagram. `sender`: who sent it, as the kernel vouches. Descriptors that came along are closed at once,
+ * which is what a sender that waits for its barrier waits for. A message cut short has `truncated` set.
+ */
+ssize_t ops_notify_receive(int fd, void *buffer, size_t size, struct ops_credentials *sender, int *truncated);
+
+/* Goes to the background: the caller's process exits with the status its grandchild passes to `ops_detached`. */
+int ops_detach(void);
+/* Lets the process that `ops_detach` left behind exit, with this status. */
+void ops_detached(int status);
+
+/* Frees the disk blocks of the first bytes of a file; its size stays. */
+int ops_punch(int fd, int64_t length);
+/* Where the first byte on disk is, or the file's size if there is none. */
+int64_t ops_first_data(int fd);
+/* 1: the attribute of a file is "1". */
+int ops_has_flag_attribute(const char *path, const char *name);
+
 /* The C library's words for an errno, untranslated and never freed; NULL for a number it does not know. */
 const char *ops_error_text(int number);
 /* Returns how many bytes were filled. */

@@ -110,6 +110,8 @@ extension Packer {
                 packer.pack(errno)
             }
         }
+        pack(greeting.abilities.hasControlGroups)
+        pack(greeting.abilities.controllers.sorted()) { $0.pack($1) }
     }
 }
 
@@ -147,7 +149,8 @@ extension Unpacker {
             version: try number(), instance: try text(), boot: try text(), pid: try number(),
             entries: try list { (from: inout Unpacker) throws(ProtocolError) in
                 RunnerGreeting.Entry(try from.attempt(), try from.entryState())
-            })
+            },
+            abilities: RunnerAbilities(hasControlGroups: try flag(), controllers: Set(try texts())))
     }
 
     fileprivate mutating func entryState() throws(ProtocolError) -> RunnerGreeting.State {

@@ -35,12 +35,29 @@ public struct RunnerGreeting: Hashable, Sendable {
     public var boot: String
     public var pid: Int32
     public var entries: [Entry]
-    public init(version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry]) {
+    public var abilities: RunnerAbilities
+    public init(
+        version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry],
+        abilities: RunnerAbilities = RunnerAbilities()
+    ) {
         self.version = version
         self.instance = instance
         self.boot = boot
         self.pid = pid
         self.entries = entries
+        self.abilities = abilities
+    }
+}
+
+/// What this machine lets the runner do: what it cannot enforce is refused at submission.
+public struct RunnerAbilities: Hashable, Sendable {
+    /// Every operation has a control group: nothing of its tree can hide.
+    public var hasControlGroups: Bool
+    /// The controllers of those: "memory", "pids", "cpu", "io".
+    public var controllers: Set<String>
+    public init(hasControlGroups: Bool = false, controllers: Set<String> = []) {
+        self.hasControlGroups = hasControlGroups
+        self.controllers = controllers
     }
 }
 

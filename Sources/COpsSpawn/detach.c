@@ -1,0 +1,51 @@
+/* Going to the background, for a program that is started by hand and must outlive who started it. */
+#define _GNU_SOURCE
+#include "ops_kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Where the process in the foreground waits for news. */
+static int report = -1;
+
+/* The status to exit with: what the far end writes, or failure if it ends without a word. */
+static int await(int fd, pid_t child) {
+    unsigned char status = 1;
+    ssize_t count;
+    do {
+        count = read(fd, &status, 1);
+    } while (count < 0 && errno == EINTR);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    return count == 1 ? status : 1;
+}
+
+int ops_detach(void) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return -1;
+    pid_t child = fork();
+    if (child < 0) return -1;
+    if (child > 0) {
+        close(ends[1]);
+        _exit(await(ends[0], child));
+    }
+    close(ends[0]);
+    if (setsid() < 0) return -1;
+    /* Again, so that no terminal can ever become ours by being opened. */
+    child = fork();
+    if (child < 0) return -1;
+    if (child > 0) _exit(0);
+    report = ends[1];
+    return 0;
+}
+
+void ops_detached(int status) {
+    if (report < 0) return;
+    unsigned char byte = (unsigned char)status;
+    while (write(report, &byte, 1) < 0 && errno == EINTR) {
+    }
+    close(report);
+    report = -1;
+}

@@ -1,0 +1,117 @@
+internal import Glibc
+
+/// A group of the cgroup v2 hierarchy: no process leaves it by forking or by any call of its own session.
+public struct ControlGroup: Hashable, Sendable {
+    /// Its directory.
+    public let path: String
+
+    public init(path: String) { self.path = path }
+
+    /// Makes the directory; one that is there and empty of processes will do.
+    public func make() throws(SystemError) {
+        if unsafe mkdir(path, 0o755) == 0 { return }
+        guard errno == EEXIST else { throw .last("make control group \(path)") }
+        if try isPopulated() { throw SystemError("make control group \(path)", errno: EEXIST) }
+    }
+
+    /// The directory, open so that a process can be born in it.
+    public func open() throws(SystemError) -> Descriptor {
+        let number = try retrying("open \(path)") { unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        return Descriptor(owning: number)
+    }
+
+    /// Removes the group, and so proves that nothing in it is alive; `false`: something is.
+    public func remove() throws(SystemError) -> Bool {
+        if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
+        guard errno == EBUSY || errno == ENOTEMPTY else { throw .last("remove control group \(path)") }
+        // Groups that the operation made below its own keep the directory too.
+        if try isPopulated() { return false }
+        for child in try children() where try !child.remove() { return false }
+        return unsafe rmdir(path) == 0 || errno == ENOENT
+    }
+
+    /// Whether any process lives in the group or below. `false` for one that is not there.
+    public func isPopulated() throws(SystemError) -> Bool {
+        try value("populated", in: "cgroup.events") == 1
+    }
+
+    /// A descriptor that is `changed` whenever `isPopulated` may have become another; read it through `isPopulated`.
+    public func openEvents() throws(SystemError) -> Descriptor {
+        let file = path + "/cgroup.events"
+        let number = try retrying("open \(file)") { unsafe Glibc.open(file, O_RDONLY | O_CLOEXEC) }
+        return Descriptor(owning: number)
+    }
+
+    /// The processes of the group and all below.
+    public func processes() throws(SystemError) -> [Int32] {
+        guard let bytes = try Files.readIfPresent(path + "/cgroup.procs", limit: 64 << 20) else { return [] }
+        var pids = bytes.split(separator: UInt8(ascii: "\n")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        for child in try children() { pids += try child.processes() }
+        return pids
+    }
+
+    /// Sends to every process, those included that are born meanwhile (as far as a few passes see them).
+    public func signal(_ number: Int32) throws(SystemError) {
+        var told: Set<Int32> = []
+        for _ in 0..<8 {
+            let fresh = try processes().filter { !told.contains($0) }
+            if fresh.isEmpty { return }
+            for pid in fresh {
+                try Signals.send(number, to: pid)
+                told.insert(pid)
+            }
+        }
+    }
+
+    /// Kills all at once, fork as they may.
+    public func kill() throws(SystemError) {
+        do throws(SystemError) {
+            try Files.write("1", to: path + "/cgroup.kill")
+        } catch {
+            // Before Linux 5.14 there is no such file.
+            guard error.errno == ENOENT else { throw error }
+            try signal(SIGKILL)
+        }
+    }
+
+    public func setFrozen(_ frozen: Bool) throws(SystemError) {
+        try Files.write(frozen ? "1" : "0", to: path + "/cgroup.freeze")
+    }
+
+    /// Writes one of the group's files: a limit of a controller.
+    public func set(_ file: String, _ text: String) throws(SystemError) {
+        try Files.write(text, to: path + "/" + file)
+    }
+
+    /// A number out of a file of `name number` lines, or of one number alone (`name` empty); `nil`: not there.
+    public func value(_ name: String, in file: String) throws(SystemError) -> Int64? {
+        let bytes: [UInt8]?
+        do throws(SystemError) {
+            bytes = try Files.readIfPresent(path + "/" + file, limit: 65_536)
+        } catch {
+            // The group was removed between opening and reading.
+            if error.errno == ENODEV { return nil }
+            throw error
+        }
+        guard let bytes else { return nil }
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+            if name.isEmpty { return words.first.flatMap { Int64($0) } }
+            if words.count == 2, words[0] == name { return Int64(words[1]) }
+        }
+        return nil
+    }
+
+    private func children() throws(SystemError) -> [ControlGroup] {
+        var groups: [ControlGroup] = []
+        do throws(SystemError) {
+            for name in try Files.list(path) where Files.isDirectory(path + "/" + name) {
+                groups.append(ControlGroup(path: path + "/" + name))
+            }
+        } catch {
+            if error.errno == ENOENT { return [] }
+            throw error
+        }
+        return groups
+    }
+}
