@@ -8,6 +8,8 @@ struct Interned {
     var runners: [String: Int64] = [:]
     /// The words of the latest cause in this transaction.
     var latestWords: (cause: Cause, text: String)?
+    /// Older texts that were shared again since a sweep began; nil while there is none.
+    var sharedSince: Set<Int64>?
     var nextText: Int64 = 1
     var nextPolicy: Int64 = 1
     var nextCategorySet: Int64 = 1
@@ -17,7 +19,7 @@ struct Interned {
 
     /// Forgets what it knows and asks the tables.
     mutating func reload(from database: Database) throws(StoreError) {
-        self = Interned()
+        self = Interned(sharedSince: sharedSince)
         let rows = try database.prepare("SELECT name, id FROM queue")
         while try rows.step() { queues[rows.text(0)] = rows.int(1) }
         nextText = try database.integer("SELECT max(id) FROM text") + 1
@@ -91,6 +93,7 @@ extension Store {
         if try statements.findText.step() {
             let id = statements.findText.int(0)
             statements.findText.reset()
+            interned.sharedSince?.insert(id)
             return id
         }
         return try insert(text, hash: hash)

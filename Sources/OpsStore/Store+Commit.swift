@@ -14,10 +14,11 @@ extension Store {
         } catch {
             database.rollBack()
             // It may name rows that were just rolled back; `recover` fills it again.
-            interned = Interned()
+            interned = Interned(sharedSince: interned.sharedSince)
             needsRecovery = true
             throw error
         }
+        checkpointWhenLarge()
     }
 
     private func apply(

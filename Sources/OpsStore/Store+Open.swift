@@ -31,7 +31,6 @@ extension Store {
             PRAGMA temp_store = MEMORY;
             PRAGMA cache_size = -16384;
             PRAGMA journal_size_limit = 67108864;
-            PRAGMA wal_autocheckpoint = 4000;
             """)
     }
 }

@@ -15,6 +15,8 @@ public final class Store {
     let launchTexts: Statement
     /// A commit has failed since `recover`.
     var needsRecovery = false
+    let log: LogSize
+    private var keptStatements: [String: Statement] = [:]
     private let lock: StateLock
 
     /// The database's path.
@@ -29,7 +31,16 @@ public final class Store {
         self.lock = lock
         statements = try CommitStatements(database)
         launchTexts = try database.prepare(Store.launchTextsSQL)
+        log = LogSize(of: database)
         interned = Interned()
         try interned.reload(from: database)
+    }
+
+    /// The statement for a text, prepared at its first use: for what not every store does.
+    func kept(_ sql: String) throws(StoreError) -> Statement {
+        if let known = keptStatements[sql] { return known }
+        let made = try database.prepare(sql)
+        keptStatements[sql] = made
+        return made
     }
 }

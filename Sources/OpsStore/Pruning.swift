@@ -1,0 +1,182 @@
+public import OpsCore
+
+/// Housekeeping under way: old graphs go, whole and only when all of them has finished; then the events of that time,
+/// then texts and policies that nobody refers to any more. Ids and sequence numbers are never given out again.
+/// Drive it with `step`, a little in each turn.
+public final class Pruning {
+    private let store: Store
+    /// Graphs that ended before this instant.
+    private let olderThan: Int64?
+    /// The oldest graphs beyond so many operations.
+    private let keeping: Int?
+    private var phase = Phase.graphs
+    /// The last graph that was looked at.
+    private var graph: Int64 = 0
+    /// The one that is being taken away.
+    private var doomed: Int64?
+    private var sweep: Sweep?
+    /// How many operations there were.
+    private var counted: Int?
+    private(set) public var removed = 0
+    private enum Phase { case graphs, events, texts, done }
+
+    init(_ store: Store, olderThan: Int64?, keeping: Int?) {
+        self.store = store
+        self.olderThan = olderThan
+        self.keeping = keeping
+    }
+
+    public var isComplete: Bool { phase == .done }
+
+    /// Goes on for about `limit` rows, in one transaction. Answers with the attempts that are gone: so may their logs.
+    /// One that has thrown is over; the next housekeeping finds what it left.
+    public func step(limit: Int = 1000) throws(StoreError) -> [AttemptID] {
+        if store.needsRecovery { try store.recover() }
+        var attempts: [AttemptID] = []
+        try store.database.transaction { () throws(StoreError) in
+            switch phase {
+            case .graphs: attempts = try removeGraphs(limit)
+            case .events: try removeEvents(limit)
+            case .texts: try removeTexts(limit)
+            case .done: break
+            }
+        }
+        return attempts
+    }
+
+    private func removeGraphs(_ limit: Int) throws(StoreError) -> [AttemptID] {
+        try store.database.execute(Self.rememberNumbers)
+        var attempts: [AttemptID] = []
+        var budget = limit
+        while budget > 0 {
+            if let graph = doomed {
+                let count = try remove(graph, budget, &attempts)
+                budget -= count
+                removed += count
+                if count == 0 { doomed = nil }
+            } else if let next = try nextGraph() {
+                budget -= 1
+                graph = next
+                if try mayGo(next) { doomed = next }
+            } else {
+                phase = removed > 0 || olderThan != nil ? .events : .done
+                break
+            }
+        }
+        return attempts
+    }
+
+    private static let rememberNumbers = """
+        UPDATE meta SET
+            nextOperation = max(nextOperation, ifnull((SELECT max(id) FROM operation), 0) + 1),
+            nextGraph = max(nextGraph, ifnull((SELECT max(graph) FROM submission), 0) + 1),
+            lastSequence = max(lastSequence, ifnull((SELECT max(seq) FROM event), 0))
+        """
+
+    private func nextGraph() throws(StoreError) -> Int64? {
+        let next = try store.kept("SELECT min(graph) FROM submission WHERE graph > ?1")
+        next.bind(1, graph)
+        defer { next.reset() }
+        return try next.step() ? next.optionalInt(0) : nil
+    }
+
+    private func total() throws(StoreError) -> Int {
+        if let counted { return counted }
+        let count = Int(try store.database.integer("SELECT count(*) FROM operation")) + removed
+        counted = count
+        return count
+    }
+
+    /// All of it has finished, long enough ago or beyond the number to keep, and nothing that waits refers to it.
+    private func mayGo(_ graph: Int64) throws(StoreError) -> Bool {
+        var bound = olderThan
+        if let keeping, try total() - removed > keeping { bound = .max }
+        guard let bound else { return false }
+        let blocked = try store.kept(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
+                WHERE s.graph = ?1 AND (o.state < 3 OR o.finishedAt >= ?2
+                    OR EXISTS (SELECT 1 FROM owedObserver w WHERE w.operation = o.id)
+                    OR EXISTS (
+                        SELECT 1 FROM edge e JOIN operation d ON d.id = e.operation
+                        WHERE e.dependency = o.id AND e.crossing AND d.state < 3)))
+            """)
+        blocked.bind(1, graph)
+        blocked.bind(2, bound)
+        defer { blocked.reset() }
+        return try blocked.step() && !blocked.bool(0)
+    }
+
+    /// Takes up to `limit` operations from the end of a graph. 0: nothing of it is left, or it has come to life again.
+    private func remove(_ graph: Int64, _ limit: Int, _ attempts: inout [AttemptID]) throws(StoreError) -> Int {
+        let latest = try store.kept("SELECT first, count FROM submission WHERE graph = ?1 ORDER BY first DESC LIMIT 1")
+        latest.bind(1, graph)
+        guard try latest.step() else {
+            try run("DELETE FROM suspendedGraph WHERE graph = ?1", graph)
+            return 0
+        }
+        let first = latest.int(0)
+        let count = latest.int(1)
+        latest.reset()
+        let last = first + count - 1
+        let start = max(first, last - Int64(limit) + 1)
+        let alive = try store.kept("SELECT EXISTS (SELECT 1 FROM operation WHERE id BETWEEN ?1 AND ?2 AND state < 3)")
+        alive.bind(1, start)
+        alive.bind(2, last)
+        guard try alive.step(), !alive.bool(0) else {
+            alive.reset()
+            return 0
+        }
+        alive.reset()
+        let gone = try store.kept("SELECT operation, number FROM attempt WHERE operation BETWEEN ?1 AND ?2")
+        gone.bind(1, start)
+        gone.bind(2, last)
+        while try gone.step() { attempts.append(AttemptID(OperationID(gone.int(0)), gone.int32(1))) }
+        try run("DELETE FROM attempt WHERE operation BETWEEN ?1 AND ?2", start, last)
+        try run("DELETE FROM edge WHERE operation BETWEEN ?1 AND ?2", start, last)
+        try run("DELETE FROM edge WHERE dependency BETWEEN ?1 AND ?2 AND crossing", start, last)
+        try run("DELETE FROM operation WHERE id BETWEEN ?1 AND ?2", start, last)
+        if start == first {
+            try run("DELETE FROM submission WHERE first = ?1", first)
+        } else {
+            try run("UPDATE submission SET count = ?2 WHERE first = ?1", first, start - first)
+        }
+        return Int(last - start + 1)
+    }
+
+    private func removeEvents(_ limit: Int) throws(StoreError) {
+        // A stretch from the oldest on: what stays has no gap.
+        let bound = if let olderThan { olderThan } else { try store.database.integer("SELECT min(at) FROM submission") }
+        let statement = try store.kept(
+            """
+            DELETE FROM event WHERE seq <= (
+                SELECT max(seq) FROM (SELECT seq, at FROM event ORDER BY seq LIMIT ?2) WHERE at < ?1)
+            """)
+        statement.bind(1, bound)
+        statement.bind(2, limit)
+        try statement.run()
+        if store.database.changes == 0 { phase = removed > 0 ? .texts : .done }
+    }
+
+    private func removeTexts(_ limit: Int) throws(StoreError) {
+        let sweep = if let begun = sweep { begun } else { try Sweep(store) }
+        self.sweep = sweep
+        if try sweep.step(limit) { return }
+        self.sweep = nil
+        phase = .done
+    }
+
+    private func run(_ sql: String, _ values: Int64...) throws(StoreError) {
+        let statement = try store.kept(sql)
+        for (place, value) in values.enumerated() { statement.bind(Int32(place) + 1, value) }
+        try statement.run()
+    }
+}
+
+extension Store {
+    /// Begins housekeeping. The newest `keeping` operations stay whatever their age, when that is all that is given.
+    public func prune(olderThan instant: Int64?, keeping: Int? = nil) -> Pruning {
+        Pruning(self, olderThan: instant, keeping: keeping)
+    }
+}

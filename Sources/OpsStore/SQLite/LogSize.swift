@@ -1,0 +1,21 @@
+internal import CSQLite
+
+/// How many pages the write-ahead log of a connection holds, told by SQLite after every commit.
+/// It stands in for SQLite's own automatic checkpoints, which it turns off.
+@safe
+final class LogSize {
+    var frames = 0
+
+    init(of database: Database) {
+        let this = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe sqlite3_wal_hook(
+            database.handle,
+            { size, _, _, frames in
+                // The owner of the connection keeps this object as long as the connection.
+                if let size = unsafe size {
+                    unsafe Unmanaged<LogSize>.fromOpaque(size).takeUnretainedValue().frames = Int(frames)
+                }
+                return SQLITE_OK
+            }, this)
+    }
+}

@@ -1,0 +1,155 @@
+import CSQLite
+import Glibc
+import OpsCore
+import OpsStore
+import Testing
+
+@Suite struct HousekeepingTests {
+    private func one(_ command: String, environment: String = "{}") -> SubmissionTexts {
+        var submission = Submission()
+        submission.operations = [Draft()]
+        return SubmissionTexts(submission, environments: [environment], particulars: [.init(command: command)])
+    }
+
+    private func finish(_ world: World, _ id: OperationID) {
+        world.start(id)
+        world.end(id)
+    }
+
+    private func run(_ pruning: Pruning, limit: Int = 1) throws -> [AttemptID] {
+        var gone: [AttemptID] = []
+        // Bounded: every step goes on by at least one row of a handful.
+        for _ in 0..<1000 where !pruning.isComplete { gone += try pruning.step(limit: limit) }
+        #expect(pruning.isComplete)
+        return gone
+    }
+
+    @Test func pruningTakesOldGraphsAndWhatTheyAloneUsed() throws {
+        let world = try World()
+        let old = world.submit(one("[1]", environment: #"{"A":"1"}"#))
+        finish(world, old)
+        try world.commit()
+        let kept = world.submit(one("[2]", environment: #"{"A":"2"}"#))
+        try world.commit()
+        let cutoff = world.now
+        let recent = world.submit(one("[3]", environment: #"{"A":"1"}"#))
+        finish(world, recent)
+        try world.commit()
+        let pruning = world.store.prune(olderThan: cutoff)
+        #expect(try run(pruning) == [AttemptID(old, 1)])
+        #expect(pruning.removed == 1)
+        let history = try world.history()
+        #expect(try history.select(Selection(), limit: 9) == [kept, recent])
+        #expect(try history.environment(of: recent) == #"{"A":"1"}"#)
+        #expect(try world.store.texts(of: kept)?.command == "[2]")
+        #expect(try history.check() == [])
+        #expect(try history.eventBounds()?.lowerBound == 3)
+        #expect(try Raw(world.store.path).integer("SELECT count(*) FROM text WHERE body = '[1]'") == 0)
+    }
+
+    @Test func whatIsUnfinishedOrReferredToStays() throws {
+        let world = try World()
+        let first = world.submit(one("[1]"))
+        finish(world, first)
+        var after = one("[2]")
+        after.submission.edges = [DraftEdge(from: 0, on: .existing(first))]
+        world.submit(after)
+        try world.commit()
+        #expect(try run(world.store.prune(olderThan: .max)).isEmpty)
+        #expect(try world.history().check() == [])
+    }
+
+    @Test func numbersAreNotGivenOutAgain() throws {
+        let world = try World()
+        for _ in 1...3 { finish(world, world.submit(one("[1]"))) }
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: .max))
+        try world.reopen()
+        let snapshot = try world.store.load()
+        #expect(snapshot.nextOperation == 4 && snapshot.nextGraph == 4 && snapshot.lastSequence == 3)
+    }
+
+    @Test func theNewestAreKeptByCount() throws {
+        let world = try World()
+        for _ in 1...5 { finish(world, world.submit(one("[1]"))) }
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: nil, keeping: 2))
+        #expect(try world.history().select(Selection(), limit: 9).map(\.rawValue) == [4, 5])
+    }
+
+    @Test func aLargeGraphGoesInSlices() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = (0..<10).map { _ in Draft() }
+        submission.edges = (1..<10).map { DraftEdge(from: $0, on: .local($0 - 1)) }
+        let particulars = submission.operations.indices.map { SubmissionTexts.Particulars(command: "[\($0 % 2)]") }
+        let first = world.submit(SubmissionTexts(submission, particulars: particulars))
+        for place in 0..<10 { finish(world, OperationID(first.rawValue + Int64(place))) }
+        try world.commit()
+        let pruning = world.store.prune(olderThan: .max)
+        #expect(try pruning.step(limit: 4).count == 3)
+        #expect(try world.history().check() == [])
+        #expect(try run(pruning, limit: 4).count == 7)
+        #expect(try world.history().check() == [])
+    }
+
+    @Test func aBackupIsWholeAlthoughItIsWrittenMeanwhile() throws {
+        let world = try World()
+        for _ in 1...200 { world.submit(one("[1]", environment: String(repeating: "x", count: 2000))) }
+        try world.commit()
+        let target = TemporaryDirectory()
+        let backup = try world.store.backUp(to: target.path + "/" + Store.fileName)
+        #expect(try backup.step(pages: 2))
+        world.submit(one("[late]"))
+        try world.commit()
+        while try backup.step(pages: 2) {}
+        #expect(target.names == [Store.fileName])
+        let copy = try Store.open(directory: target.path, boot: "b")
+        #expect(try copy.load().operations.count == 201)
+        #expect(try History.open(path: copy.path).check() == [])
+    }
+
+    @Test func aBackupGivenUpLeavesNothing() throws {
+        let world = try World()
+        world.submit(one("[1]"))
+        try world.commit()
+        let target = TemporaryDirectory()
+        do { _ = try world.store.backUp(to: target.path + "/copy").step(pages: 1) }
+        #expect(target.names == [])
+    }
+
+    @Test func vacuumGivesPagesBack() throws {
+        let world = try World()
+        for number in 1...500 {
+            finish(world, world.submit(one("[\(number)]", environment: String(repeating: "\(number)", count: 1000))))
+        }
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: .max), limit: 1000)
+        let before = try Raw(world.store.path).integer("PRAGMA page_count")
+        while try world.store.vacuum(pages: 50) {}
+        #expect(try Raw(world.store.path).integer("PRAGMA page_count") < before / 2)
+    }
+}
+
+/// The database as anybody may open it, beside the store.
+final class Raw {
+    private var handle: OpaquePointer?
+
+    init(_ path: String) throws {
+        try #require(sqlite3_open(path, &handle) == SQLITE_OK)
+    }
+
+    deinit { sqlite3_close(handle) }
+
+    func integer(_ sql: String) throws -> Int64 {
+        var statement: OpaquePointer?
+        try #require(sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK)
+        defer { sqlite3_finalize(statement) }
+        try #require(sqlite3_step(statement) == SQLITE_ROW)
+        return sqlite3_column_int64(statement, 0)
+    }
+
+    func run(_ sql: String) throws {
+        try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+    }
+}
