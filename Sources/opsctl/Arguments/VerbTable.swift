@@ -3,8 +3,11 @@ enum VerbTable {
     static let all: [Verb] = [
         SubmitVerb.verb, RunVerb.verb,
         LsVerb.verb, ShowVerb.verb, WhyVerb.verb, StatusVerb.verb, LogVerb.verb, WaitVerb.verb, WatchVerb.verb,
-        CancelVerb.verb,
-        QueueVerb.verb, CategoryVerb.verb, VersionVerb.verb, HelpVerb.verb,
+        GraphVerb.verb, StatsVerb.verb,
+        CancelVerb.verb, SuspendVerb.verb, SuspendVerb.resume, RetryVerb.verb, FinishVerb.verb, SetVerb.verb,
+        DependVerb.verb,
+        QueueVerb.verb, CategoryVerb.verb, WorkersVerb.verb, PruneVerb.verb, BackupVerb.verb, CheckVerb.verb,
+        VersionVerb.verb, HelpVerb.verb,
     ]
 
     static var shown: [Verb] { all.filter { !$0.isHidden } }

@@ -22,6 +22,13 @@ struct Selection {
         all = arguments.has(.all)
     }
 
+    init(refs: [String] = [], graph: String? = nil, state: String? = nil) {
+        self.refs = refs.flatMap { $0.split(separator: ",").map(String.init) }
+        self.graph = graph
+        self.state = state
+        (queue, outcome, labels, user, all) = (nil, nil, [], nil, false)
+    }
+
     var isEmpty: Bool { !all && !isFiltered && refs.isEmpty }
 
     private var isFiltered: Bool {

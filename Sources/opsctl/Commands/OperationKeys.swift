@@ -164,7 +164,7 @@ struct OperationKeys {
         }
     }
 
-    private func writeRetry(to text: inout JSONWriter) throws(Failure) {
+    func writeRetry(to text: inout JSONWriter) throws(Failure) {
         let details: [Option] = [.retryBackoff, .retryFactor, .retryMax, .retryJitter, .retryOn, .retryExitCodes]
         guard let limit = arguments.integer(.retry) else {
             guard let detail = details.first(where: { arguments.has($0) }) else { return }

@@ -1,0 +1,44 @@
+internal import OpsWire
+
+/// `depend`: edges of what waits come and go.
+enum DependVerb {
+    private static let on = Option.value("on", "OPS", .operation, repeats: true, "wait for these")
+    private static let when = Option.value(
+        "when", "WHEN", .choice(["succeeded", "finished", "failed", "started"]), "until they have (succeeded)")
+    private static let remove = Option.value("remove", "OPS", .operation, repeats: true, "do not wait for these")
+
+    static let verb = Verb(
+        "depend", .steering, "add and remove dependencies of an operation that waits",
+        forms: ["OPERATION --on OPERATION [--when WHEN]", "OPERATION --remove OPERATION"],
+        about: ["Cycles are refused. A ready operation that gets an unmet dependency waits for it again."],
+        operands: .one(.operation, "OPERATION"), options: [OptionGroup("Editing", [on, when, remove])],
+        examples: [
+            .init("Deploy only after the backup", "opsctl depend deploy --on backup"),
+            .init("Do not wait for 12", "opsctl depend deploy --remove 12"),
+        ],
+        action: run)
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let arguments = session.arguments
+        let added = OperationKeys.list(arguments.texts(on))
+        let removed = OperationKeys.list(arguments.texts(remove))
+        guard !added.isEmpty || !removed.isEmpty else {
+            throw session.refuse("there is nothing to change", "give --on OPERATION or --remove OPERATION")
+        }
+        let ref = arguments.operands[0]
+        for other in removed {
+            _ = try session.call("RemoveDependency") {
+                $0.member("ref", ref)
+                $0.member("on", other)
+            }
+        }
+        for other in added {
+            _ = try session.call("AddDependency") {
+                $0.member("ref", ref)
+                $0.member("on", other)
+                $0.member("when", arguments.text(when))
+            }
+        }
+        return .done
+    }
+}

@@ -1,0 +1,27 @@
+internal import OpsWire
+
+/// `finish`: ends an operation that ends only when it is said so.
+enum FinishVerb {
+    static let failed = Option.flag("failed", "it has failed (it has succeeded)")
+    static let message = Option.value("message", "m", "TEXT", .text, "recorded as the cause")
+
+    static let verb = Verb(
+        "finish", .steering, "end an operation with completion: notify",
+        forms: ["OPERATION [--failed] [--message TEXT]"],
+        operands: .one(.operation, "OPERATION"), options: [OptionGroup("Finishing", [failed, message])],
+        examples: [
+            .init("Approve", "opsctl finish approval"),
+            .init("Reject", "opsctl finish approval --failed --message \"not on a Friday\""),
+        ],
+        action: run)
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let arguments = session.arguments
+        _ = try session.call("Finish") {
+            $0.member("ref", arguments.operands[0])
+            $0.member("failed", arguments.has(failed))
+            $0.member("message", arguments.text(message))
+        }
+        return .done
+    }
+}

@@ -1,0 +1,89 @@
+internal import OpsWire
+
+/// `prune`: forgets what finished long ago.
+enum PruneVerb {
+    private static let olderThan = Option.value("older-than", "D", .duration, "finished longer ago than this: 30d, 12h")
+
+    static let verb = Verb(
+        "prune", .keeping, "forget operations that finished long ago, with their logs",
+        forms: ["--older-than D"],
+        about: ["A graph goes when all of it has finished. Ids are never used again."],
+        options: [OptionGroup("Pruning", [olderThan])],
+        examples: [.init("Keep thirty days", "opsctl prune --older-than 30d")],
+        action: { (session) throws(Failure) in
+            guard let age = session.arguments.text(olderThan) else {
+                throw session.refuse("it does not say what to forget", "give --older-than D, such as 30d")
+            }
+            let reply = try session.call("Prune") { $0.member("olderThan", age) }
+            if session.wantsJSON {
+                try session.row(reply)
+            } else {
+                try session.output.line("removed \(SubmitVerb.counted(reply["removed"]?.integer ?? 0))")
+            }
+            return .done
+        })
+}
+
+/// `backup`: a consistent copy of the database while the daemon runs.
+enum BackupVerb {
+    static let verb = Verb(
+        "backup", .keeping, "a consistent copy of the database, while the daemon runs",
+        forms: ["FILE"], operands: .one(.file, "FILE"),
+        examples: [.init("Before an upgrade", "opsctl backup /var/backups/opsd.db")],
+        action: { (session) throws(Failure) in
+            let path = OperationKeys.absolute(session.arguments.operands[0])
+            let reply = try session.call("Backup") { $0.member("path", path) }
+            if session.wantsJSON {
+                try session.row(reply)
+            } else {
+                try session.output.line("\(path)  \(ByteCount.text(reply["bytes"]?.integer ?? 0))")
+            }
+            return .done
+        })
+}
+
+/// `check`: is the database whole, and does it keep its own rules.
+enum CheckVerb {
+    static let verb = Verb(
+        "check", .keeping, "check all of the database against its invariants",
+        forms: [""],
+        about: ["Prints what is wrong, a line each. Exit status 1 where there is anything."],
+        examples: [.init("Is it whole?", "opsctl check")],
+        action: { (session) throws(Failure) in
+            let reply = try session.call("Check")
+            let problems = reply["problems"]?.elements ?? []
+            if session.wantsJSON {
+                try session.row(reply)
+            } else if problems.isEmpty {
+                try session.output.line("the database is whole")
+            } else {
+                for problem in problems { try session.output.line((problem.text ?? "").printable) }
+            }
+            return problems.isEmpty ? .done : .unsuccessful
+        })
+}
+
+/// `workers`: how many operations may execute at once.
+enum WorkersVerb {
+    static let verb = Verb(
+        "workers", .keeping, "how many operations may execute at once, or change it",
+        forms: ["[N]"], operands: .perhaps(.integer, "N"),
+        examples: [.init("Eight at once", "opsctl workers 8")],
+        action: { (session) throws(Failure) in
+            guard let text = session.arguments.operands.first else {
+                let reply = try session.call("Status")
+                let workers = reply["workers"]?.integer ?? 0
+                if session.wantsJSON {
+                    try session.row { $0.member("workers", workers) }
+                } else {
+                    try session.output.line("\(workers)")
+                }
+                return .done
+            }
+            guard let workers = Int(text), workers >= 0 else {
+                throw session.refuse("N is a whole number, not \"\(text)\"", nil)
+            }
+            _ = try session.call("SetWorkers") { $0.member("workers", workers) }
+            return .done
+        })
+}

@@ -1,0 +1,30 @@
+internal import OpsWire
+
+/// `retry`: a new run of what has finished.
+enum RetryVerb {
+    static let downstream = Option.flag("downstream", "also everything after them, however it ended")
+
+    static let verb = Verb(
+        "retry", .steering, "open a new run of finished operations",
+        forms: ["SELECTION [--downstream]"],
+        about: [
+            "The same ids, with their edges. What was skipped because of them is retried too; earlier attempts and logs are kept.",
+            "Given ids are retried however they ended; of a selection such as --graph g7 those that did not succeed.",
+        ],
+        operands: .any(.operation, "OPERATION"), options: [OptionGroup("Retrying", [downstream]), .selection],
+        examples: [
+            .init("One, and what was skipped because of it", "opsctl retry build"),
+            .init("All of a graph that went wrong", "opsctl retry --graph g7"),
+        ],
+        action: run)
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let selection = try Steering.selection(session)
+        let reply = try session.call("Retry") {
+            selection.member(of: &$0)
+            $0.member("downstream", session.arguments.has(downstream))
+        }
+        try Steering.report(reply, "retried", selection, session)
+        return .done
+    }
+}

@@ -1,0 +1,51 @@
+internal import OpsWire
+
+/// `suspend` and `resume`: nothing new starts, or it does again.
+enum SuspendVerb {
+    static let freeze = Option.flag("freeze", "stop the processes of what executes, too")
+
+    static let verb = Verb(
+        "suspend", aliases: ["pause"], .steering, "start nothing of it any more",
+        forms: ["[SELECTION] [--freeze]"],
+        about: [
+            "Without a selection the whole daemon; with --graph or --queue alone that graph or queue; else operations.",
+            "What executes goes on unless it is frozen; frozen operations keep their slots and categories, and their "
+                + "timeouts stand still. It all survives restarts.",
+        ],
+        operands: .any(.operation, "OPERATION"), options: [OptionGroup("Suspending", [freeze]), .selection],
+        examples: [
+            .init("Start nothing at all", "opsctl suspend"),
+            .init("One queue", "opsctl suspend --queue nightly"),
+            .init("Stop a process where it is", "opsctl suspend --freeze 12"),
+        ],
+        action: { (session) throws(Failure) in
+            try run(session, "Suspend", done: "suspended") {
+                $0.member("freeze", session.arguments.has(freeze))
+            }
+        })
+
+    static let resume = Verb(
+        "resume", .steering, "let it start again",
+        forms: ["[SELECTION]"],
+        about: [
+            "Clears the flag of the level it names and no other: the daemon, a graph, a queue, or held and frozen operations."
+        ],
+        operands: .any(.operation, "OPERATION"), options: [.selection],
+        examples: [
+            .init("The whole daemon", "opsctl resume"),
+            .init("One that was submitted with --hold", "opsctl resume deploy"),
+        ],
+        action: { (session) throws(Failure) in try run(session, "Resume", done: "resumed") { _ in } })
+
+    private static func run(
+        _ session: Session, _ method: StaticString, done: String, _ more: (inout JSONWriter) -> Void
+    ) throws(Failure) -> ExitStatus {
+        let selection = Selection(session.arguments)
+        let reply = try session.call(method) {
+            selection.member(of: &$0)
+            more(&$0)
+        }
+        try Steering.report(reply, done, selection, session)
+        return .done
+    }
+}

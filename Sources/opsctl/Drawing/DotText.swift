@@ -1,0 +1,70 @@
+/// A graph in the language of Graphviz.
+enum DotText {
+    static func write(_ picture: GraphPicture, to output: StandardOutput) throws(Failure) {
+        try output.line("digraph \(quoted(picture.title)) {")
+        try output.line("  rankdir=LR; node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];")
+        let holders = picture.holders
+        var children = [[Int]](repeating: [], count: picture.nodes.count)
+        for (node, holder) in holders.enumerated() {
+            if let holder { children[holder].append(node) }
+        }
+        for node in picture.nodes.indices where holders[node] == nil {
+            try write(node, picture, children, "  ", output)
+        }
+        for edge in picture.edges {
+            let style = edge.when == "succeeded" ? "" : " [style=dashed, label=\(quoted(edge.when))]"
+            try output.line("  n\(picture.nodes[edge.on].id) -> n\(picture.nodes[edge.from].id)\(style);")
+        }
+        try output.line("}")
+    }
+
+    private static func write(
+        _ index: Int, _ picture: GraphPicture, _ children: [[Int]], _ indent: String, _ output: StandardOutput
+    ) throws(Failure) {
+        let node = picture.nodes[index]
+        let label = "\(node.title)\\n\(node.standing.word)"
+        let text = "\(indent)n\(node.id) [label=\(quoted(label)), fillcolor=\(quoted(Palette.fill(node.standing)))];"
+        guard node.isGroup else { return try output.line(text) }
+        try output.line("\(indent)subgraph cluster_\(node.id) { label=\(quoted(node.title)); style=rounded;")
+        try output.line("  " + text)
+        for child in children[index] { try write(child, picture, children, indent + "  ", output) }
+        try output.line("\(indent)}")
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for character in text {
+            if character == "\"" { quoted += "\\" }
+            quoted.append(character)
+        }
+        return quoted + "\""
+    }
+}
+
+/// The colours of states in pictures.
+enum Palette {
+    static func fill(_ standing: Standing) -> String {
+        switch standing.word {
+        case "succeeded": "#c8e6c9"
+        case "failed", "timedOut": "#ffcdd2"
+        case "cancelled", "cancelling", "held": "#fff3c4"
+        case "skipped": "#eceff1"
+        case "interrupted": "#e1bee7"
+        case "executing", "frozen": "#b3e5fc"
+        case "ready": "#d6e0f5"
+        default: "#ffffff"
+        }
+    }
+
+    static func stroke(_ standing: Standing) -> String {
+        switch standing.word {
+        case "succeeded": "#2e7d32"
+        case "failed", "timedOut": "#c62828"
+        case "cancelled", "cancelling", "held": "#b28704"
+        case "interrupted": "#7b1fa2"
+        case "executing", "frozen": "#0277bd"
+        case "ready": "#3f5fa8"
+        default: "#78909c"
+        }
+    }
+}

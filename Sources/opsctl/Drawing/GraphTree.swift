@@ -1,0 +1,69 @@
+/// A graph as a tree in the terminal: everything below the last thing that it waits for.
+struct GraphTree {
+    private let picture: GraphPicture
+    private let session: Session
+    private let now = Instant.now
+    private var children: [[Int]]
+    private var roots: [Int] = []
+    /// What a node waits for besides what it is drawn below.
+    private var others: [[Int]]
+
+    init(_ picture: GraphPicture, _ session: Session) {
+        self.picture = picture
+        self.session = session
+        children = [[Int]](repeating: [], count: picture.nodes.count)
+        others = [[Int]](repeating: [], count: picture.nodes.count)
+        let layers = picture.layers()
+        let dependencies = picture.dependencies
+        let holders = picture.holders
+        for node in picture.nodes.indices {
+            // Siblings in one group hang together; a group hangs where a plain operation would.
+            let near = dependencies[node].filter { holders[$0] == holders[node] }
+            let parent =
+                near.max { (layers[$0], $1) < (layers[$1], $0) } ?? holders[node]
+                ?? dependencies[node].max { layers[$0] < layers[$1] }
+            others[node] = dependencies[node].filter { $0 != parent }
+            if let parent { children[parent].append(node) } else { roots.append(node) }
+        }
+    }
+
+    func write() throws(Failure) {
+        try session.output.line(session.style(.bold, picture.title))
+        var stack: [(node: Int, prefix: String, isLast: Bool)] = []
+        func push(_ nodes: [Int], _ prefix: String) {
+            for (place, node) in nodes.enumerated().reversed() {
+                stack.append((node, prefix, place == nodes.count - 1))
+            }
+        }
+        // A stack of our own: a chain may be as long as it likes.
+        push(roots, "")
+        while let (node, prefix, isLast) = stack.popLast() {
+            try session.output.line(line(node, prefix + (isLast ? "└─ " : "├─ ")))
+            push(children[node], prefix + (isLast ? "   " : "│  "))
+        }
+    }
+
+    private func line(_ index: Int, _ branch: String) -> String {
+        let node = picture.nodes[index]
+        let style = session.style
+        var tail = ""
+        if let time = node.time(now: now) { tail += "  " + time.text }
+        if !others[index].isEmpty {
+            tail += "  also after " + others[index].map { picture.nodes[$0].title }.joined(separator: ", ")
+        }
+        if let cause = node.cause, node.standing.word != "succeeded" { tail += "  " + cause.printable }
+        let branch = session.screen.columns.map { shortened(branch, $0 / 2) } ?? branch
+        let used = DisplayWidth.of(branch) + 2
+        let room = session.screen.columns.map { max(12, $0 - used) } ?? .max
+        let title = DisplayWidth.fit(node.title, room)
+        let left = room == .max ? .max : max(0, room - DisplayWidth.of(title))
+        return style(.dim, branch) + style(node.standing.colour, node.standing.symbol) + " "
+            + style(node.isGroup ? .bold : nil, title) + style(.dim, DisplayWidth.fit(tail, left))
+    }
+
+    /// Deep branches lose their beginning, not the names at their ends.
+    private func shortened(_ branch: String, _ cells: Int) -> String {
+        let count = branch.count
+        return count <= max(6, cells) ? branch : "…" + branch.suffix(max(6, cells) - 1)
+    }
+}
