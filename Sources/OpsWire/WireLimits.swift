@@ -10,6 +10,8 @@ public enum WireLimits {
     public static let operations = 4_000_000
     public static let edges = 16_000_000
     public static let groupDepth = 32
+    /// Bytes of all names, of all commands, and so on, of one submission: each fits 32-bit places.
+    public static let tableBytes = 1 << 30
     public static let categoriesPerOperation = 32
     public static let conditionsPerOperation = 16
     /// One command, its terminators counted as execve(2) does.

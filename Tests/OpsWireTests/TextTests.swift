@@ -3,15 +3,20 @@ import Testing
 @testable import OpsWire
 
 @Suite struct TextTests {
-    @Test(arguments: [
-        ("90s", 90_000_000_000), ("1h30m", 5_400_000_000_000), ("250ms", 250_000_000), ("5m", 300_000_000_000),
-        ("1.5h", 5_400_000_000_000), ("90", 90_000_000_000), ("0.25", 250_000_000), ("0s", 0), ("1w2d", 777_600_000_000_000),
-        ("10us", 10_000), ("1ns", 1), ("1h 30m", 5_400_000_000_000), ("2min", 120_000_000_000),
-        ("36525d", WireLimits.duration),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("90s", 90_000_000_000), ("1h30m", 5_400_000_000_000), ("250ms", 250_000_000), ("5m", 300_000_000_000),
+            ("1.5h", 5_400_000_000_000), ("90", 90_000_000_000), ("0.25", 250_000_000), ("0s", 0),
+            ("1w2d", 777_600_000_000_000),
+            ("10us", 10_000), ("1ns", 1), ("1h 30m", 5_400_000_000_000), ("2min", 120_000_000_000),
+            ("36525d", WireLimits.duration),
+        ] as [(String, Int64)])
     func durationsAreRead(text: String, nanoseconds: Int64) { #expect(DurationText.parse(text) == nanoseconds) }
 
-    @Test(arguments: ["", "s", "-5s", "+5s", "5x", "5 s", " 5s", "1h30", "1..5s", "1.s", ".5s", "1e3s", "99999999999h", "36526d", "NaN", "ͣ5s", "5S"])
+    @Test(arguments: [
+        "", "s", "-5s", "+5s", "5x", "5 s", " 5s", "1h30", "1..5s", "1.s", ".5s", "1e3s", "99999999999h", "36526d",
+        "NaN", "ͣ5s", "5S",
+    ])
     func otherDurationsAreRefused(text: String) { #expect(DurationText.parse(text) == nil) }
 
     @Test func secondsAsNumbers() {
@@ -27,14 +32,17 @@ import Testing
         #expect(DurationText.format(1_250_000_000) == "1s250ms")
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
-            let value = Int64.random(in: 0...WireLimits.duration, using: &random) >> Int64.random(in: 0..<62, using: &random)
+            let value =
+                Int64.random(in: 0...WireLimits.duration, using: &random) >> Int64.random(in: 0..<62, using: &random)
             #expect(DurationText.parse(DurationText.format(value)) == value)
         }
     }
 
-    @Test(arguments: [
-        ("64M", 64 << 20), ("2G", 2 << 30), ("1.5K", 1536), ("10", 10), ("0", 0), ("1GiB", 1 << 30), ("3kb", 3072), ("4T", 4 << 40),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("64M", 64 << 20), ("2G", 2 << 30), ("1.5K", 1536), ("10", 10), ("0", 0), ("1GiB", 1 << 30), ("3kb", 3072),
+            ("4T", 4 << 40),
+        ] as [(String, Int64)])
     func sizesAreRead(text: String, bytes: Int64) {
         #expect(SizeText.parse(text) == bytes)
         #expect(SizeText.parse(SizeText.format(bytes)) == bytes)
@@ -43,19 +51,22 @@ import Testing
     @Test(arguments: ["", "M", "-1M", "1X", "1 M", "9999999999G", "1M5K"])
     func otherSizesAreRefused(text: String) { #expect(SizeText.parse(text) == nil) }
 
-    @Test(arguments: [
-        ("1970-01-01T00:00:00Z", 0), ("2026-11-21T06:40:00.123Z", 1_795_243_200_123_000_000),
-        ("2000-02-29T12:00:00+01:00", 951_822_000_000_000_000), ("2026-11-21t06:40:00.5-00:30", 1_795_245_000_500_000_000),
-        ("2024-12-31T23:59:60Z", 1_735_689_600_000_000_000), ("2262-04-11T23:47:16.854775807Z", Int64.max),
-        ("1970-01-01 00:00:00.1234567899Z", 123_456_789),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("1970-01-01T00:00:00Z", 0), ("2026-11-21T06:40:00.123Z", 1_795_243_200_123_000_000),
+            ("2000-02-29T12:00:00+01:00", 951_822_000_000_000_000),
+            ("2026-11-21t06:40:00.5-00:30", 1_795_245_000_500_000_000),
+            ("2024-12-31T23:59:60Z", 1_735_689_600_000_000_000), ("2262-04-11T23:47:16.854775807Z", Int64.max),
+            ("1970-01-01 00:00:00.1234567899Z", 123_456_789),
+        ] as [(String, Int64)])
     func instantsAreRead(text: String, nanoseconds: Int64) { #expect(InstantText.parse(text) == nanoseconds) }
 
     @Test(arguments: [
         "", "2026-11-21", "2026-11-21T06:40:00", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
         "2026-04-31T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z",
         "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00+0100", "2026-01-01T00:00:00+25:00", "2026-01-01T00:00:00Zz",
-        "1969-12-31T23:59:59Z", "2262-04-11T23:47:17Z", "9999-01-01T00:00:00Z", "2026-1-01T00:00:00.00Z", "+026-01-01T00:00:00Z",
+        "1969-12-31T23:59:59Z", "2262-04-11T23:47:17Z", "9999-01-01T00:00:00Z", "2026-1-01T00:00:00.00Z",
+        "+026-01-01T00:00:00Z",
     ])
     func otherInstantsAreRefused(text: String) { #expect(InstantText.parse(text) == nil) }
 
@@ -77,7 +88,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")])
+    @Test(arguments: [
+        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy"),
+    ])
     func base64IsTheStandards(text: String, encoded: String) {
         #expect(Base64.encode(text.utf8) == encoded)
         #expect(Base64.decode(encoded) == Array(text.utf8))

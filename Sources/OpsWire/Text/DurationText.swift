@@ -15,7 +15,9 @@ public enum DurationText {
             guard let number = reader.decimal() else { return nil }
             let word = reader.letters()
             let isBare = word.isEmpty && isFirst && reader.isAtEnd
-            guard let unit = isBare ? 1_000_000_000 : nanoseconds(word), let part = number.times(unit) else { return nil }
+            guard let unit = isBare ? 1_000_000_000 : nanoseconds(word), let part = number.times(unit) else {
+                return nil
+            }
             let (sum, overflowed) = total.addingReportingOverflow(part)
             guard !overflowed, sum <= WireLimits.duration else { return nil }
             total = sum

@@ -1,0 +1,160 @@
+/// What must be true before an operation starts.
+public struct Condition: Equatable, Sendable {
+    public indirect enum Test: Equatable, Sendable {
+        case pathExists(String)
+        case reachable(host: String, port: UInt16)
+        case exec([String], timeout: Int64)
+        case freeSpace(path: String, atLeast: Int64)
+        case loadBelow(Double)
+        case memoryAvailable(Int64)
+        /// Minutes of the local day, the second not included; over midnight when it is the smaller.
+        case window(from: Int, to: Int)
+        case dependenciesSucceeded
+        case not(Test)
+    }
+    public var test: Test
+    /// How the scheduler treats the answer.
+    public var policy = PolicyInput.Condition()
+
+    static let testKeys = [
+        "pathExists", "reachable", "exec", "freeSpace", "loadBelow", "memoryAvailable", "window",
+        "dependenciesSucceeded",
+        "not",
+    ]
+    private static let keys = testKeys + ["timeout", "otherwise", "every"]
+    static let defaultTimeout: Int64 = 10_000_000_000
+
+    /// As stored: without `provide` and `silent`.
+    init(from scanner: inout JSONScanner) throws(JSONError) {
+        var provide: JSONScanner.State?
+        try self.init(from: &scanner, provide: &provide)
+        if provide != nil { throw scanner.error(.refused("not possible here")).inside("provide") }
+    }
+
+    /// `provide` becomes where the operation stands that is to be added, unless it is silent.
+    init(from scanner: inout JSONScanner, provide: inout JSONScanner.State?) throws(JSONError) {
+        _ = try scanner.peek()
+        let start = scanner.position
+        var reader = TestReader()
+        var policy = PolicyInput.Condition()
+        var isSilent = false
+        try scanner.members(of: Self.keys + ["provide", "silent"]) { (key, scanner) throws(JSONError) in
+            switch key {
+            case "otherwise": policy.otherwise = try scanner.choice()
+            case "every": policy.every = try scanner.duration(atLeast: 1)
+            case "silent": isSilent = try scanner.bool()
+            case "provide":
+                guard try scanner.peek() == .object else { throw scanner.error(.expected("an operation")) }
+                provide = scanner.state
+                try scanner.skip()
+            default: try reader.read(key, &scanner)
+            }
+        }
+        if isSilent { provide = nil }
+        test = try reader.finish(scanner, at: start)
+        self.policy = policy
+    }
+}
+
+/// Collects the one test of a condition and what belongs to it.
+private struct TestReader {
+    private var test: Condition.Test?
+    private var timeout: Int64?
+
+    mutating func read(_ key: String, _ scanner: inout JSONScanner) throws(JSONError) {
+        if key == "timeout" {
+            timeout = try scanner.duration(atLeast: 1)
+            return
+        }
+        if test != nil { throw scanner.error(.refused("a condition has one test only")) }
+        test = try Self.test(key, &scanner)
+    }
+
+    private static func test(_ key: String, _ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {
+        switch key {
+        case "pathExists": return .pathExists(try scanner.path())
+        case "reachable": return try reachable(&scanner)
+        case "exec": return .exec(try scanner.argv(), timeout: Condition.defaultTimeout)
+        case "freeSpace": return try freeSpace(&scanner)
+        case "loadBelow":
+            let start = scanner.position
+            let load = try scanner.double()
+            guard load > 0 else { throw scanner.error(.refused("must be more than 0"), at: start) }
+            return .loadBelow(load)
+        case "memoryAvailable": return .memoryAvailable(try scanner.size())
+        case "window": return try window(&scanner)
+        case "dependenciesSucceeded":
+            guard try scanner.bool() else {
+                throw scanner.error(.refused("can only be true; use \"not\" for the opposite"))
+            }
+            return .dependenciesSucceeded
+        default:
+            _ = try scanner.peek()
+            let start = scanner.position
+            var inner = TestReader()
+            try scanner.members(of: Condition.testKeys + ["timeout"]) { (key, scanner) throws(JSONError) in
+                try inner.read(key, &scanner)
+            }
+            return .not(try inner.finish(scanner, at: start))
+        }
+    }
+
+    func finish(_ scanner: JSONScanner, at start: Int) throws(JSONError) -> Condition.Test {
+        guard let test else {
+            throw scanner.error(
+                .refused("has no test: one of \(Condition.testKeys.joined(separator: ", "))"), at: start)
+        }
+        guard let timeout else { return test }
+        guard case .exec(let argv, _) = test else {
+            throw scanner.error(.refused("belongs to \"exec\""), at: start).inside("timeout")
+        }
+        return .exec(argv, timeout: timeout)
+    }
+
+    private static func reachable(_ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {
+        _ = try scanner.peek()
+        let start = scanner.position
+        let text = try scanner.plainString(atMost: 300)
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
+            throw scanner.error(.refused("not \"host:port\""), at: start)
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            throw scanner.error(.refused("write an IPv6 address in brackets: \"[::1]:80\""), at: start)
+        }
+        guard !host.isEmpty else { throw scanner.error(.refused("not \"host:port\""), at: start) }
+        return .reachable(host: String(host), port: port)
+    }
+
+    private static func freeSpace(_ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {
+        var path: String?
+        var least: Int64?
+        try scanner.members(of: ["path", "atLeast"]) { (key, scanner) throws(JSONError) in
+            if key == "path" { path = try scanner.path() } else { least = try scanner.size() }
+        }
+        guard let path, let least else { throw scanner.error(.refused("needs \"path\" and \"atLeast\"")) }
+        return .freeSpace(path: path, atLeast: least)
+    }
+
+    private static func window(_ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {
+        _ = try scanner.peek()
+        let start = scanner.position
+        let text = try scanner.string()
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let from = minutes(ends[0]), let to = minutes(ends[1]), from != to else {
+            throw scanner.error(.refused("not \"22:00-06:00\""), at: start)
+        }
+        return .window(from: from, to: to)
+    }
+
+    private static func minutes(_ text: Substring) -> Int? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2,
+            parts.allSatisfy({ 1...2 ~= $0.utf8.count && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }),
+            let hour = Int(parts[0]), let minute = Int(parts[1]), minute < 60, hour < 24 || (hour == 24 && minute == 0)
+        else { return nil }
+        return hour * 60 + minute
+    }
+}

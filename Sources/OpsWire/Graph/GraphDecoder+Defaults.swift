@@ -1,0 +1,51 @@
+/// The defaults of a submission: keys of an operation, laid under all of them.
+extension GraphDecoder {
+    mutating func read(defaults bytes: [UInt8]) {
+        var draft = OperationDraft(index: -1, start: 0)
+        do throws(JSONError) {
+            try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+                var scanner = JSONScanner(buffer)
+                scanner.countsLines = false
+                guard try scanner.peek() == .object else { throw scanner.error(.expected("an object")) }
+                try readMembers(&draft, &scanner, depth: 0)
+                try scanner.end()
+            }
+        } catch {
+            report(draft, key: nil, error.reason.text, at: error.offset)
+            isBroken = true
+            return
+        }
+        if draft.has(.command), draft.has(.shell) {
+            report(draft, key: "shell", "there is a \"command\" too; one of them is possible")
+        }
+        take(draft)
+    }
+
+    private mutating func take(_ draft: OperationDraft) {
+        defaults.command = draft.operation.command
+        defaults.queue = draft.operation.queue
+        defaults.priority = draft.priority
+        defaults.categories = draft.operation.categories
+        defaults.labels = draft.labels ?? StringMap()
+        defaults.flags = draft.operation.flags.intersection([.barrier, .held])
+        defaults.after = input.edges
+        input.edges = []
+        var details = draft.details ?? OperationDetails()
+        // Stored once for all, not with each operation that has variables of its own.
+        input.environment = details.environment
+        details.environment = StringMap()
+        defaults.details = details
+        defaults.policy = draft.policy ?? PolicyInput()
+        defaults.policy.conditions = details.conditions.map(\.policy)
+        defaults.policy.observers = details.observers.present
+        defaults.detailsIndex = detailsIndex(defaults.details)
+        defaults.policyIndex = policyIndex(defaults.policy)
+    }
+
+    mutating func applyDefaultEdges(to draft: OperationDraft) {
+        // What all others wait for does not wait for itself.
+        for edge in defaults.after where edge.on != draft.operation.name {
+            append(GraphInput.Edge(from: draft.index, on: edge.on, when: edge.when))
+        }
+    }
+}

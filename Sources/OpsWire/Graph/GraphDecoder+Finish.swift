@@ -1,0 +1,119 @@
+/// What can be said only when all operations are known.
+extension GraphDecoder {
+    /// Reads what is left and gives the whole, or everything that is wrong with it.
+    public mutating func finish() throws(GraphRefusal) -> GraphInput {
+        while step() {}
+        if !isBroken {
+            if input.operations.isEmpty { report(GraphProblem(message: "there are no operations")) }
+            resolveInherited()
+            resolveEdges()
+        }
+        guard problems.isEmpty else { throw GraphRefusal(problems: problems) }
+        input.names.seal()
+        input.queues.seal()
+        input.commands.seal()
+        input.details.seal()
+        input.labelSets.seal()
+        var result = GraphInput()
+        swap(&result, &input)
+        return result
+    }
+
+    /// Own, else the enclosing group's, else the defaults'; a group comes before its children.
+    private mutating func resolveInherited() {
+        let standardQueue = defaults.queue >= 0 ? defaults.queue : (input.queues.intern(Array("default".utf8)) ?? 0)
+        let standardLabels = labelsIndex(defaults.labels)
+        var merged: [UInt64: Int32] = [:]
+        for index in input.operations.indices {
+            var operation = input.operations[index]
+            let parent = operation.parent >= 0 ? input.operations[Int(operation.parent)] : nil
+            if operation.queue < 0 { operation.queue = parent?.queue ?? standardQueue }
+            if operation.priority == .min { operation.priority = parent?.priority ?? defaults.priority ?? 0 }
+            let inherited = parent?.labels ?? standardLabels
+            if inherited >= 0 {
+                let pair = UInt64(UInt32(bitPattern: inherited)) << 32 | UInt64(UInt32(bitPattern: operation.labels))
+                let labels = merged[pair] ?? merge(operation.labels, over: inherited, of: index)
+                merged[pair] = labels
+                operation.labels = labels
+            }
+            input.operations[index] = operation
+            if isBroken { return }
+        }
+    }
+
+    private mutating func merge(_ own: Int32, over inherited: Int32, of index: Int) -> Int32 {
+        guard own >= 0 else { return inherited }
+        var labels = self.labels(inherited)
+        for entry in self.labels(own).entries {
+            labels.entries.removeAll { $0.name == entry.name }
+            labels.entries.append(entry)
+        }
+        if labels.entries.count > WireLimits.labels {
+            report(
+                GraphProblem(
+                    index: index, name: input.name(of: index), key: "labels",
+                    message: "at most \(WireLimits.labels) are possible, those of its groups included"))
+        }
+        return labelsIndex(labels)
+    }
+
+    private func labels(_ index: Int32) -> StringMap {
+        let read = input.labelSets.utf8(index).withUnsafeBufferPointer { bytes in
+            var scanner = JSONScanner(bytes)
+            do throws(InvalidParameter) { return StringMap?.some(try StringMap(from: &scanner)) } catch { return nil }
+        }
+        guard let read else { preconditionFailure("a table holds labels that were not written by their own writer") }
+        return read
+    }
+
+    /// Turns names into places; what is no name of this graph must look like an operation elsewhere.
+    private mutating func resolveEdges() {
+        var externals: [Int32: Int32] = [:]
+        for index in input.edges.indices {
+            var edge = input.edges[index]
+            if edge.on < 0 {
+                edge.on = -1 - edge.on
+            } else {
+                let symbol = edge.on
+                let local = operationOfName[Int(symbol)]
+                if local >= 0 {
+                    edge.on = local
+                } else if isExternal(symbol) {
+                    let external = externals[symbol] ?? Int32(input.externals.count)
+                    if external == input.externals.count {
+                        input.externals.append(input.names[symbol])
+                        externals[symbol] = external
+                    }
+                    edge.on = -1 - external
+                } else {
+                    reportUnknown(symbol, edge)
+                }
+            }
+            if edge.on == edge.from { reportSelf(edge) }
+            input.edges[index] = edge
+            if isBroken { return }
+        }
+    }
+
+    private func isExternal(_ symbol: Int32) -> Bool {
+        let text = input.names.utf8(symbol)
+        return text.contains(UInt8(ascii: "@")) || NameSyntax.isNumber(text)
+    }
+
+    private mutating func reportUnknown(_ symbol: Int32, _ edge: GraphInput.Edge) {
+        let name = input.names[symbol]
+        // The nearest of very many names is not worth the time.
+        let names = input.operations.prefix(20_000).compactMap { $0.name < 0 ? nil : input.names[$0.name] }
+        let near = Nearest.suggestion(for: name, among: names)
+        report(
+            GraphProblem(
+                index: Int(edge.from), name: input.name(of: Int(edge.from)), key: "after",
+                message: "no operation of this graph is named \"\(name)\"\(near)"))
+    }
+
+    private mutating func reportSelf(_ edge: GraphInput.Edge) {
+        report(
+            GraphProblem(
+                index: Int(edge.from), name: input.name(of: Int(edge.from)), key: "after", message: "waits for itself"))
+    }
+}

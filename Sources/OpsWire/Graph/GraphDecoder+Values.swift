@@ -1,0 +1,343 @@
+/// Names, commands, edges and categories: read straight into the tables.
+extension GraphDecoder {
+    // MARK: - Names
+
+    mutating func readName(_ draft: inout OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
+        guard try scanner.peek() == .string else { throw scanner.error(.expected("a string")) }
+        let text = try scanner.text()
+        draft.name = nil
+        let symbol = try symbol(of: text, scanner) { (bytes) in
+            if !NameSyntax.isName(bytes) { return NameSyntax.rule }
+            return NameSyntax.isNumber(bytes) ? "all digits: that is how operations are told by id" : nil
+        }
+        // Problems name their operation; without one no text is needed.
+        let taken = operationOfName[Int(symbol)]
+        guard taken < 0 else {
+            throw scanner.error(
+                .refused("\"\(input.names[symbol])\" is the name of operation \(taken) too"), at: text.start - 1)
+        }
+        operationOfName[Int(symbol)] = draft.index
+        draft.operation.name = symbol
+    }
+
+    /// The place of a text in the table of names.
+    private mutating func symbol(
+        of text: JSONScanner.Text, _ scanner: JSONScanner, check: (UnsafeBufferPointer<UInt8>) -> String?
+    ) throws(JSONError) -> Int32 {
+        let unescaped = text.hasEscapes ? scanner.unescaped(text) : nil
+        let problem: String?
+        let symbol: Int32?
+        if let unescaped {
+            problem = unescaped.withUnsafeBufferPointer { check($0) }
+            symbol = problem == nil ? input.names.intern(unescaped) : nil
+        } else {
+            let bytes = scanner.slice(text.start..<text.end)
+            problem = check(bytes)
+            symbol = problem == nil ? input.names.intern(bytes) : nil
+        }
+        if let problem { throw scanner.error(.refused(problem), at: text.start - 1) }
+        return try known(symbol, scanner)
+    }
+
+    private mutating func known(_ symbol: Int32?, _ scanner: JSONScanner) throws(JSONError) -> Int32 {
+        guard let symbol else { throw scanner.error(.refused("the names are too long in all")) }
+        if Int(symbol) == operationOfName.count { operationOfName.append(-1) }
+        return symbol
+    }
+
+    mutating func queue(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
+        let start = scanner.position
+        let name = try scanner.nameOfSomething()
+        guard let index = input.queues.intern(Array(name.utf8)) else {
+            throw scanner.error(.refused("too many queues"), at: start)
+        }
+        return index
+    }
+
+    // MARK: - Commands
+
+    mutating func command(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
+        guard try scanner.peek() == .array else { throw scanner.error(.expected("an array of command and arguments")) }
+        let start = scanner.position
+        cache.scratch.removeAll()
+        cache.scratch.beginArray()
+        var count = 0
+        var bytes = 0
+        try scanner.beginArray()
+        while try scanner.nextElement() {
+            guard try scanner.peek() == .string else { throw scanner.error(.expected("a string")).inside("[\(count)]") }
+            let text = try scanner.text()
+            try append(argument: text, at: count, scanner)
+            count += 1
+            bytes += text.count + 1
+            guard count <= WireLimits.arguments, bytes <= WireLimits.commandBytes else {
+                throw scanner.error(.refused("longer than \(WireLimits.commandBytes) bytes"), at: start)
+            }
+        }
+        cache.scratch.endArray()
+        if count == 0 { throw scanner.error(.refused("must name a command"), at: start) }
+        return try internCommand(scanner, start)
+    }
+
+    private mutating func append(argument text: JSONScanner.Text, at index: Int, _ scanner: JSONScanner)
+        throws(JSONError)
+    {
+        if index == 0, text.count == 0 {
+            throw scanner.error(.refused("must not be empty"), at: text.start - 1).inside("[0]")
+        }
+        guard text.hasEscapes else { return cache.scratch.string(utf8: scanner.slice(text.start..<text.end)) }
+        let characters = scanner.unescaped(text)
+        if characters.contains(0) {
+            throw scanner.error(.refused("must not contain a NUL"), at: text.start - 1).inside("[\(index)]")
+        }
+        characters.withUnsafeBufferPointer { cache.scratch.string(utf8: $0) }
+    }
+
+    mutating func shell(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
+        let start = scanner.position
+        let text = try scanner.plainString(atMost: WireLimits.commandBytes)
+        cache.scratch.removeAll()
+        ["/bin/sh", "-c", text].write(to: &cache.scratch)
+        return try internCommand(scanner, start)
+    }
+
+    private mutating func internCommand(_ scanner: JSONScanner, _ start: Int) throws(JSONError) -> Int32 {
+        guard let index = input.commands.intern(cache.scratch.bytes) else {
+            throw scanner.error(.refused("the commands are too long in all"), at: start)
+        }
+        return index
+    }
+
+    // MARK: - Edges
+
+    /// Edges hold places of names until `finish` knows all of them.
+    mutating func readEdges(of draft: OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
+        let first = input.edges.count
+        var index = 0
+        try scanner.beginArray()
+        while try scanner.nextElement() {
+            do throws(JSONError) {
+                let edge = try edge(from: draft.index, &scanner)
+                // Long lists are compared once, when they are whole.
+                if index >= Self.comparedEdges || !input.edges[first...].contains(edge) { append(edge) }
+            } catch { throw error.inside("[\(index)]") }
+            index += 1
+            if isBroken { return }
+        }
+        guard index > Self.comparedEdges else { return }
+        var seen: Set<UInt64> = []
+        let unique = input.edges[first...].filter { seen.insert(UInt64($0.on) << 8 | UInt64($0.when.place)).inserted }
+        input.edges.replaceSubrange(first..., with: unique)
+    }
+
+    private static let comparedEdges = 16
+
+    mutating func append(_ edge: GraphInput.Edge) {
+        guard input.edges.count < WireLimits.edges else {
+            return stop("a submission has at most \(WireLimits.edges) dependencies")
+        }
+        input.edges.append(edge)
+    }
+
+    private mutating func edge(from index: Int32, _ scanner: inout JSONScanner) throws(JSONError) -> GraphInput.Edge {
+        guard try scanner.peek() == .object else {
+            return GraphInput.Edge(from: index, on: try reference(&scanner), when: .succeeded)
+        }
+        let start = scanner.position
+        var on: Int32?
+        var when = EdgeCondition.succeeded
+        try scanner.members(of: ["op", "when"]) { (key, scanner) throws(JSONError) in
+            if key == "op" { on = try reference(&scanner) } else { when = try scanner.choice() }
+        }
+        guard let on else { throw scanner.error(.refused("\"op\" is missing"), at: start) }
+        return GraphInput.Edge(from: index, on: on, when: when)
+    }
+
+    /// A name, an id as text or number, or `name@graph`.
+    private mutating func reference(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
+        let kind = try scanner.peek()
+        if kind == .number {
+            let id = try scanner.integer(in: 1...Int64.max)
+            return try known(input.names.intern(Array(String(id).utf8)), scanner)
+        }
+        guard kind == .string else { throw scanner.error(.expected("a name, an id or \"name@graph\"")) }
+        let text = try scanner.text()
+        return try symbol(of: text, scanner) {
+            NameSyntax.isReference($0) ? nil : "not a name, an id or \"name@graph\""
+        }
+    }
+
+    // MARK: - Categories
+
+    mutating func categorySet(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
+        var uses: [CategoryInput] = []
+        try scanner.elements(atMost: WireLimits.categoriesPerOperation) { (scanner) throws(JSONError) in
+            let use = try CategoryInput(from: &scanner)
+            if let same = uses.firstIndex(where: { $0.name == use.name }) {
+                uses[same] = uses[same].stricter(than: use)
+            } else {
+                uses.append(use)
+            }
+        }
+        if uses.isEmpty { return -1 }
+        if let index = cache.categories[uses] { return index }
+        let index = Int32(input.categorySets.count)
+        input.categorySets.append(uses)
+        cache.categories[uses] = index
+        return index
+    }
+
+    // MARK: - Tables
+
+    mutating func policyIndex(_ policy: PolicyInput) -> Int32 {
+        if let last = cache.lastPolicy, last.value == policy { return last.index }
+        if policy == PolicyInput() { return -1 }
+        let index = cache.policies[policy] ?? Int32(input.policies.count)
+        if index == input.policies.count {
+            input.policies.append(policy)
+            cache.policies[policy] = index
+        }
+        cache.lastPolicy = (policy, index)
+        return index
+    }
+
+    mutating func detailsIndex(_ details: OperationDetails) -> Int32 {
+        if details == OperationDetails() { return -1 }
+        cache.scratch.removeAll()
+        details.write(to: &cache.scratch)
+        guard let index = input.details.intern(cache.scratch.bytes) else {
+            stop("environments, directories and the like are too long in all")
+            return -1
+        }
+        return index
+    }
+
+    mutating func labelsIndex(_ labels: StringMap) -> Int32 {
+        if labels.entries.isEmpty { return -1 }
+        cache.scratch.removeAll()
+        labels.write(to: &cache.scratch)
+        guard let index = input.labelSets.intern(cache.scratch.bytes) else {
+            stop("the labels are too long in all")
+            return -1
+        }
+        return index
+    }
+}
+
+extension EdgeCondition {
+    fileprivate var place: UInt8 {
+        switch self {
+        case .succeeded: 0
+        case .finished: 1
+        case .failed: 2
+        case .started: 3
+        }
+    }
+}
+
+extension CategoryInput {
+    init(from scanner: inout JSONScanner) throws(JSONError) {
+        let kind = try scanner.peek()
+        guard kind == .object else {
+            self.init(name: try scanner.nameOfSomething())
+            return
+        }
+        let start = scanner.position
+        var name: String?
+        var mode: CategoryMode?
+        var units: Int32?
+        try scanner.members(of: ["name", "units", "mode"]) { (key, scanner) throws(JSONError) in
+            switch key {
+            case "name": name = try scanner.nameOfSomething()
+            case "units": units = Int32(try scanner.integer(in: 1...Int64(Int32.max)))
+            default: mode = try scanner.choice()
+            }
+        }
+        guard let name else { throw scanner.error(.refused("\"name\" is missing"), at: start) }
+        if let mode, mode != .units, units != nil {
+            throw scanner.error(.refused("\"units\" and \"mode\" \(mode.rawValue) exclude each other"), at: start)
+        }
+        self.init(name: name, mode: mode ?? .units, units: units ?? 1)
+    }
+
+    /// Of two uses of one category in one operation.
+    fileprivate func stricter(than other: CategoryInput) -> CategoryInput {
+        let order: [CategoryMode] = [.exclusive, .shared, .units]
+        for mode in order where self.mode == mode || other.mode == mode {
+            if self.mode != other.mode { return self.mode == mode ? self : other }
+        }
+        return units >= other.units ? self : other
+    }
+}
+
+extension JSONScanner {
+    /// The name of a queue or a category.
+    mutating func nameOfSomething() throws(JSONError) -> String {
+        _ = try peek()
+        let start = position
+        let name = try string()
+        var copy = name
+        guard copy.withUTF8({ NameSyntax.isName($0) }) else { throw error(.refused(NameSyntax.rule), at: start) }
+        return name
+    }
+
+    /// -100...100 or one of five names.
+    mutating func priority() throws(JSONError) -> Int8 {
+        let kind = try peek()
+        if kind == .number { return Int8(try integer(in: -100...100)) }
+        guard kind == .string else { throw error(.expected("a number or one of \(PriorityName.all)")) }
+        return try choice(PriorityName.self).value
+    }
+}
+
+/// The words for priorities.
+public enum PriorityName: String, Sendable, CaseIterable {
+    case veryLow, low, normal, high, veryHigh
+
+    static let all = allCases.map(\.rawValue).joined(separator: ", ")
+
+    public var value: Int8 {
+        switch self {
+        case .veryLow: -8
+        case .low: -4
+        case .normal: 0
+        case .high: 4
+        case .veryHigh: 8
+        }
+    }
+}
+
+/// What names and references look like.
+public enum NameSyntax {
+    static let rule = "not 1 to \(WireLimits.nameBytes) of the characters A-Z a-z 0-9 _ . : / -"
+
+    private static let isAllowed: [Bool] = (0..<256).map {
+        switch UInt8($0) {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), 0x5f, 0x2e, 0x3a, 0x2f, 0x2d:
+            true
+        default: false
+        }
+    }
+
+    static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+        1...WireLimits.nameBytes ~= bytes.count && bytes.allSatisfy { isAllowed[Int($0)] }
+    }
+
+    static func isNumber(_ bytes: some Collection<UInt8>) -> Bool { bytes.allSatisfy { $0 &- UInt8(ascii: "0") <= 9 } }
+
+    /// A name (in the same graph), an id, or a name with its graph.
+    static func isReference(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
+        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else {
+            guard isName(bytes) else { return false }
+            return !isNumber(bytes) || (bytes.count <= 18 && bytes.first != UInt8(ascii: "0"))
+        }
+        return isName(bytes[..<at]) && isName(bytes[bytes.index(after: at)...])
+    }
+
+    /// Whether a text can be the name of an operation.
+    public static func isOperationName(_ text: String) -> Bool { isName(text.utf8) && !isNumber(text.utf8) }
+
+    /// Whether a text can be the name of a queue, a category or a graph.
+    public static func isName(_ text: String) -> Bool { isName(text.utf8) }
+}

@@ -1,0 +1,109 @@
+/// Reads the operations of a submission from bytes, in parts and in slices, into flat arrays.
+///
+/// All problems are collected; a submission with any is refused as a whole by `finish`.
+public struct GraphDecoder: Sendable {
+    enum Form: Sendable { case array, lines }
+
+    struct Part: Sendable {
+        var bytes: [UInt8]
+        var form: Form
+    }
+
+    /// Nothing that follows can be read: the text is malformed, or a bound was reached.
+    var isBroken = false
+    var problems: [GraphProblem] = []
+    var input = GraphInput()
+    var defaults = OperationDefaults()
+    /// The operation of each name, by the name's place in `input.names`; -1 for texts that are only referred to.
+    var operationOfName: [Int32] = []
+    var hasKeys: Set<String> = []
+    var cache = DecoderCache()
+    let keys = OperationKeys()
+
+    private var waiting: [Part] = []
+    private var nextPart = 0
+    private var state: JSONScanner.State?
+    /// The part being read, for telling where a problem is.
+    var part = -1
+    private var totalBytes = 0
+
+    /// `defaults`: a JSON object with keys of operations.
+    public init(defaults: [UInt8]? = nil) {
+        if let defaults { read(defaults: defaults) }
+    }
+
+    public var count: Int { input.operations.count }
+    public var hasProblems: Bool { !problems.isEmpty }
+
+    /// Adds a JSON array of operations.
+    public mutating func add(_ operations: [UInt8]) { append(Part(bytes: operations, form: .array)) }
+
+    /// Adds JSON Lines: operations one after the other.
+    public mutating func add(lines: [UInt8]) { append(Part(bytes: lines, form: .lines)) }
+
+    private mutating func append(_ part: Part) {
+        totalBytes += part.bytes.count
+        guard totalBytes <= 2 * WireLimits.tableBytes else {
+            stop("a submission has at most \(2 * WireLimits.tableBytes) bytes")
+            return
+        }
+        if nextPart == waiting.count {
+            waiting.removeAll()
+            nextPart = 0
+        }
+        waiting.append(part)
+    }
+
+    /// Reads up to so many more operations of what was added (a group counts as one); whether there is more to read.
+    public mutating func step(maxOperations: Int = .max) -> Bool {
+        var budget = maxOperations
+        while !isBroken, nextPart < waiting.count, budget > 0 {
+            let part = waiting[nextPart]
+            if state == nil { self.part += 1 }
+            let isDone = part.bytes.withUnsafeBufferPointer { bytes in
+                var scanner = JSONScanner(bytes)
+                // Lines are counted by whoever has the file; counting here would be quadratic in large parts.
+                scanner.countsLines = false
+                return read(part.form, &scanner, &budget)
+            }
+            guard isDone || isBroken else { continue }
+            waiting[nextPart] = Part(bytes: [], form: .array)
+            nextPart += 1
+            state = nil
+        }
+        return !isBroken && nextPart < waiting.count
+    }
+
+    /// True at the end of the part; false where the budget ended.
+    private mutating func read(_ form: Form, _ scanner: inout JSONScanner, _ budget: inout Int) -> Bool {
+        do throws(JSONError) {
+            if let state { scanner.state = state } else if form == .array { try scanner.beginArray() }
+            while form == .array ? try scanner.nextElement() : !scanner.isAtEnd {
+                try readOperation(&scanner, parent: -1, depth: 0)
+                budget -= 1
+                if budget == 0 || isBroken {
+                    state = scanner.state
+                    return false
+                }
+            }
+            if form == .array { try scanner.end() }
+        } catch {
+            report(GraphProblem(message: error.reason.text, part: part, offset: error.offset))
+            isBroken = true
+        }
+        return true
+    }
+
+    // MARK: - Problems
+
+    mutating func report(_ problem: GraphProblem) {
+        problems.append(problem)
+        if problems.count >= WireLimits.problems { isBroken = true }
+    }
+
+    /// A bound of the whole submission is reached.
+    mutating func stop(_ message: String) {
+        report(GraphProblem(message: message))
+        isBroken = true
+    }
+}

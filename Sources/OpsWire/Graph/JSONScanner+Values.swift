@@ -1,0 +1,185 @@
+/// Values that operations are made of, read and checked in one go.
+extension JSONScanner {
+    // MARK: - Structure
+
+    /// Reads an object of known keys; `read` takes each one's value.
+    mutating func members(
+        of keys: [String], _ read: (String, inout JSONScanner) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        var seen: Set<String> = []
+        try beginObject()
+        while let text = try nextMember() {
+            let key = string(text)
+            guard keys.contains(key) else {
+                throw error(.refused("unknown key\(Nearest.suggestion(for: key, among: keys))"), at: text.start - 1)
+                    .inside(key)
+            }
+            guard seen.insert(key).inserted else { throw error(.duplicateKey(key), at: text.start - 1).inside(key) }
+            do throws(JSONError) { try read(key, &self) } catch { throw error.inside(key) }
+        }
+    }
+
+    mutating func elements(
+        atMost limit: Int = .max, _ read: (inout JSONScanner) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        var index = 0
+        try beginArray()
+        while try nextElement() {
+            guard index < limit else { throw error(.refused("at most \(limit) are possible")) }
+            do throws(JSONError) { try read(&self) } catch { throw error.inside("[\(index)]") }
+            index += 1
+        }
+    }
+
+    // MARK: - Numbers and times
+
+    mutating func integer(in range: ClosedRange<Int64>) throws(JSONError) -> Int64 {
+        _ = try peek()
+        let start = position
+        let value = try integer()
+        guard range ~= value else { throw outside(range.lowerBound, range.upperBound, at: start) }
+        return value
+    }
+
+    mutating func thousandths(in range: ClosedRange<Double>) throws(JSONError) -> Int64 {
+        _ = try peek()
+        let start = position
+        let value = try double()
+        guard range ~= value else { throw outside(range.lowerBound, range.upperBound, at: start) }
+        return Int64((value * 1000).rounded())
+    }
+
+    private func outside<Number>(_ lower: Number, _ upper: Number, at start: Int) -> JSONError {
+        error(.refused("must be from \(lower) to \(upper)"), at: start)
+    }
+
+    /// `"90s"` or a number of seconds, in nanoseconds.
+    mutating func duration(atLeast least: Int64) throws(JSONError) -> Int64 {
+        let kind = try peek()
+        let start = position
+        let value: Int64?
+        switch kind {
+        case .string: value = DurationText.parse(try string())
+        case .number: value = DurationText.parse(seconds: try double())
+        default: throw error(.expected("a duration such as \"90s\", \"1h30m\", \"250ms\" or a number of seconds"))
+        }
+        guard let value else {
+            throw error(
+                .refused("not a duration such as \"90s\", \"1h30m\", \"250ms\" or a number of seconds"), at: start)
+        }
+        guard value >= least else { throw error(.refused("must be longer than nothing"), at: start) }
+        return value
+    }
+
+    /// A duration, or an instant in RFC 3339.
+    mutating func time(atLeast least: Int64) throws(JSONError) -> PolicyInput.Time {
+        if try peek() == .string {
+            let before = self
+            if let instant = InstantText.parse(try string()) { return .at(instant) }
+            self = before
+        }
+        do throws(JSONError) { return .after(try duration(atLeast: least)) } catch {
+            guard case .refused(let why) = error.reason, why.hasPrefix("not") else { throw error }
+            throw self.error(
+                .refused("neither a duration such as \"90s\" nor an instant such as \"2030-01-31T22:00:00Z\""),
+                at: error.offset)
+        }
+    }
+
+    /// `"64M"` or a number of bytes.
+    mutating func size(atLeast least: Int64 = 0) throws(JSONError) -> Int64 {
+        let kind = try peek()
+        let start = position
+        let value: Int64?
+        switch kind {
+        case .string: value = SizeText.parse(try string())
+        case .number: value = try integer()
+        default: throw error(.expected("a size such as \"64M\", \"2G\" or a number of bytes"))
+        }
+        guard let value else {
+            throw error(.refused("not a size such as \"64M\", \"2G\" or a number of bytes"), at: start)
+        }
+        guard value >= least else { throw error(.refused("must be at least \(least)"), at: start) }
+        return value
+    }
+
+    mutating func exitCodes() throws(JSONError) -> [Int32] {
+        var codes: [Int32] = []
+        try elements(atMost: WireLimits.exitCodes) { (scanner) throws(JSONError) in
+            let code = Int32(try scanner.integer(in: 0...255))
+            if !codes.contains(code) { codes.append(code) }
+        }
+        return codes
+    }
+
+    // MARK: - Texts
+
+    /// One of the names of an enumeration.
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ type: Choice.Type = Choice.self
+    ) throws(JSONError) -> Choice where Choice.RawValue == String {
+        let names = Choice.allCases.map(\.rawValue)
+        guard try peek() == .string else { throw error(.expected("one of \(names.joined(separator: ", "))")) }
+        let start = position
+        let name = try string()
+        guard let value = Choice(rawValue: name) else {
+            let near = Nearest.suggestion(for: name, among: names)
+            throw error(.refused("\"\(name)\" is none of \(names.joined(separator: ", "))\(near)"), at: start)
+        }
+        return value
+    }
+
+    /// A text that can be handed to the kernel: not empty, without NUL, of bounded length.
+    mutating func plainString(
+        atMost limit: Int, mayBeEmpty: Bool = false
+    ) throws(JSONError) -> String {
+        _ = try peek()
+        let start = position
+        let value = try string()
+        if value.isEmpty, !mayBeEmpty { throw error(.refused("must not be empty"), at: start) }
+        if value.utf8.contains(0) { throw error(.refused("must not contain a NUL"), at: start) }
+        if value.utf8.count > limit { throw error(.refused("longer than \(limit) bytes"), at: start) }
+        return value
+    }
+
+    mutating func path() throws(JSONError) -> String { try plainString(atMost: WireLimits.pathBytes) }
+
+    /// Command and arguments.
+    mutating func argv() throws(JSONError) -> [String] {
+        guard try peek() == .array else { throw error(.expected("an array of command and arguments")) }
+        let start = position
+        var argv: [String] = []
+        var bytes = 0
+        try elements(atMost: WireLimits.arguments) { (scanner) throws(JSONError) in
+            argv.append(try scanner.plainString(atMost: WireLimits.commandBytes, mayBeEmpty: !argv.isEmpty))
+            bytes += argv[argv.count - 1].utf8.count + 1
+        }
+        if argv.isEmpty { throw error(.refused("must name a command"), at: start) }
+        if bytes > WireLimits.commandBytes {
+            throw error(.refused("longer than \(WireLimits.commandBytes) bytes"), at: start)
+        }
+        return argv
+    }
+
+    /// A map of texts, each name and value checked by `problem`, which says what is wrong.
+    mutating func stringMap(
+        atMost limit: Int, problem: (_ name: String, _ value: String) -> String?
+    ) throws(JSONError) -> StringMap {
+        var map = StringMap()
+        var names: Set<String> = []
+        try beginObject()
+        while let text = try nextMember() {
+            let name = string(text)
+            guard names.insert(name).inserted else { throw error(.duplicateKey(name), at: text.start - 1).inside(name) }
+            guard map.entries.count < limit else {
+                throw error(.refused("at most \(limit) are possible"), at: text.start - 1)
+            }
+            do throws(JSONError) {
+                let value = try string()
+                if let problem = problem(name, value) { throw error(.refused(problem), at: text.start - 1) }
+                map.entries.append(StringMap.Entry(name: name, value: value))
+            } catch { throw error.inside(name) }
+        }
+        return map
+    }
+}

@@ -1,0 +1,104 @@
+/// The `changes` of a Set: keys of an operation that may change while it waits.
+public struct OperationEdit: Equatable, Sendable {
+    public var priority: Int8?
+    public var queue: String?
+    /// Empty: none any more.
+    public var categories: [CategoryInput]?
+    private var changedPolicy: PolicyInput?
+    private var seen: UInt64 = 0
+
+    /// `changes` with problems whose keys are as given.
+    public init(_ changes: JSONObject) throws(GraphRefusal) {
+        var decoder = GraphDecoder()
+        var draft = OperationDraft(index: -1, start: 0)
+        var problems: [GraphProblem] = []
+        for member in changes.members {
+            guard let key = decoder.keys.find(member.key), key.isEditable else {
+                problems.append(GraphProblem(key: member.key, message: Self.refusal(of: member.key)))
+                continue
+            }
+            do throws(JSONError) {
+                try scan(Array(member.value.text.utf8)) { scanner throws(JSONError) in
+                    try decoder.readEdited(key, &draft, &scanner)
+                }
+            } catch { problems.append(GraphProblem(key: error.inside(key.text).path, message: error.reason.text)) }
+            seen |= key.bit
+        }
+        if changes.members.isEmpty { problems.append(GraphProblem(message: "there is nothing to change")) }
+        guard problems.isEmpty else { throw GraphRefusal(problems: problems) }
+        priority = draft.priority
+        if draft.operation.queue >= 0 { queue = decoder.input.queues[draft.operation.queue] }
+        if seen & OperationKey.categories.bit != 0 {
+            let index = draft.operation.categories
+            categories = index < 0 ? [] : decoder.input.categorySets[Int(index)]
+        }
+        changedPolicy = draft.policy
+    }
+
+    private static func refusal(of key: String) -> String {
+        let editable = OperationKey.allCases.filter(\.isEditable).map(\.text)
+        let isKnown = OperationKey.texts.contains(key)
+        return isKnown
+            ? "cannot change any more" : "unknown key\(Nearest.suggestion(for: key, among: editable))"
+    }
+
+    /// Whether any of a policy's keys changes.
+    public var changesPolicy: Bool { changedPolicy != nil }
+
+    /// The stored policy with the edited keys laid over it.
+    public func applied(to stored: PolicyInput) -> PolicyInput {
+        guard let own = changedPolicy else { return stored }
+        var policy = stored
+        if has(.timeout) { policy.timeout = own.timeout }
+        if has(.grace) { policy.grace = own.grace }
+        if has(.deadline) { policy.deadline = own.deadline }
+        if has(.notBefore) { policy.notBefore = own.notBefore }
+        if has(.retry) { policy.retry = own.retry }
+        if has(.successCodes) { policy.successCodes = own.successCodes }
+        if has(.leftovers) { policy.leftovers = own.leftovers }
+        if has(.limit) { policy.childLimit = own.childLimit }
+        return policy
+    }
+
+    private func has(_ key: OperationKey) -> Bool { seen & key.bit != 0 }
+}
+
+extension GraphDecoder {
+    fileprivate mutating func readEdited(
+        _ key: OperationKey, _ draft: inout OperationDraft, _ scanner: inout JSONScanner
+    ) throws(JSONError) {
+        switch key {
+        case .priority: draft.priority = try scanner.priority()
+        case .queue: draft.operation.queue = try queue(&scanner)
+        case .categories: draft.operation.categories = try categorySet(&scanner)
+        default:
+            var policy = draft.policy ?? PolicyInput()
+            // Null takes these away; the others have a value always.
+            if key.isRemovable, try scanner.skipNull() {
+                policy.remove(key)
+            } else {
+                _ = try policy.read(key, from: &scanner)
+            }
+            draft.policy = policy
+        }
+    }
+}
+
+extension OperationKey {
+    fileprivate var isRemovable: Bool {
+        self == .timeout || self == .deadline || self == .notBefore || self == .retry || self == .limit
+    }
+}
+
+extension PolicyInput {
+    fileprivate mutating func remove(_ key: OperationKey) {
+        switch key {
+        case .timeout: timeout = nil
+        case .deadline: deadline = nil
+        case .notBefore: notBefore = nil
+        case .retry: retry = nil
+        case .limit: childLimit = nil
+        default: preconditionFailure("\(key.text) cannot be absent")
+        }
+    }
+}
