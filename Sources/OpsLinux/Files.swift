@@ -104,4 +104,11 @@ public enum Files {
         try makeDirectories(String(path[..<slash]), mode: 0o755)
         if unsafe mkdir(path, mode) != 0 && errno != EEXIST { throw .last("make directory \(path)") }
     }
+
+    /// Where this process was started, as long as it has not moved.
+    public static var currentDirectory: String {
+        guard let path = unsafe getcwd(nil, 0) else { return "/" }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
 }

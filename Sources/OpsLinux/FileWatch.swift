@@ -1,0 +1,66 @@
+internal import Glibc
+
+/// Tells when files and directories change, through one inotify descriptor.
+public final class FileWatch {
+    /// One interest in one file; it ends with `cancel`.
+    public struct Token: Hashable, Sendable {
+        fileprivate let watch: Int32
+        fileprivate let number: Int
+    }
+
+    private let descriptor: Descriptor
+    private var source: ReadinessSource?
+    /// Two interests in one file share its watch.
+    private var handlers: [Int32: [Int: () -> Void]] = [:]
+    private var lastNumber = 0
+
+    public init(_ loop: EventLoop) throws(SystemError) {
+        let flags = Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)
+        let number = try retrying("inotify_init1") { inotify_init1(flags) }
+        descriptor = Descriptor(owning: number)
+        source = try loop.watch(number, for: .readable) { [unowned self] _ in self.read() }
+    }
+
+    deinit { source?.cancel() }
+
+    /// Calls `handler` after a file was written to, or a name was added to a directory.
+    public func watch(_ path: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
+        let mask = UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO)
+        let number = descriptor.rawValue
+        let watch = try retrying("watch \(path)") { unsafe inotify_add_watch(number, path, mask) }
+        lastNumber += 1
+        handlers[watch, default: [:]][lastNumber] = handler
+        return Token(watch: watch, number: lastNumber)
+    }
+
+    public func cancel(_ token: Token) {
+        handlers[token.watch]?[token.number] = nil
+        guard handlers[token.watch]?.isEmpty ?? false else { return }
+        handlers[token.watch] = nil
+        // It may have gone with its file.
+        _ = inotify_rm_watch(descriptor.rawValue, token.watch)
+    }
+
+    private func read() {
+        var bytes: [UInt8] = []
+        // Nothing to read is no error, and anything else shows at the next watch.
+        guard case .moved = try? descriptor.read(atMost: 64 << 10, onto: &bytes) else { return }
+        var changed: [Int32] = []
+        var rest = bytes[...]
+        // struct inotify_event: int wd; uint32_t mask, cookie, len; char name[len].
+        while rest.count >= 16 {
+            let start = rest.startIndex
+            let watch = Int32(truncatingIfNeeded: number(rest, at: start))
+            let length = Int(number(rest, at: start + 12))
+            if !changed.contains(watch) { changed.append(watch) }
+            rest = rest.dropFirst(16 + length)
+        }
+        for watch in changed {
+            for handler in (handlers[watch] ?? [:]).sorted(by: { $0.key < $1.key }) { handler.value() }
+        }
+    }
+
+    private func number(_ bytes: ArraySlice<UInt8>, at place: Int) -> UInt32 {
+        (0..<4).reduce(0) { $0 | UInt32(bytes[place + $1]) << (8 * $1) }
+    }
+}

@@ -1,0 +1,63 @@
+internal import Glibc
+
+/// A file read from any place while others write it.
+public struct ReadableFile: ~Copyable {
+    private let descriptor: Descriptor
+
+    /// `nil`: there is no such file.
+    public static func open(_ path: String) throws(SystemError) -> ReadableFile? {
+        do throws(SystemError) {
+            let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+            let number = try retrying("open \(path)") { unsafe Glibc.open(path, flags) }
+            return ReadableFile(descriptor: Descriptor(owning: number))
+        } catch {
+            if error.errno == ENOENT { return nil }
+            throw error
+        }
+    }
+
+    public var size: Int64 {
+        borrowing get throws(SystemError) {
+            var status = stat()
+            let number = descriptor.rawValue
+            try retrying("examine file") { unsafe fstat(number, &status) }
+            return Int64(status.st_size)
+        }
+    }
+
+    /// At most `count` bytes from `offset`; fewer only at the end.
+    public borrowing func read(at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
+        let number = descriptor.rawValue
+        var failure: SystemError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            do throws(SystemError) {
+                while filled < count {
+                    let got = try retrying("read file") {
+                        unsafe pread(
+                            number, buffer.baseAddress?.advanced(by: filled), count - filled, Int(offset) + filled)
+                    }
+                    if got == 0 { return }
+                    filled += got
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Where the first byte is that no hole was punched over.
+    public borrowing func firstData() throws(SystemError) -> Int64 {
+        let number = descriptor.rawValue
+        // SEEK_DATA, which the Glibc module leaves out.
+        let seekData: Int32 = 3
+        do throws(SystemError) {
+            return Int64(try retrying("seek data") { lseek(number, 0, seekData) })
+        } catch {
+            // No data at all, or a file system that does not know.
+            if error.errno == ENXIO || error.errno == EINVAL { return 0 }
+            throw error
+        }
+    }
+}
