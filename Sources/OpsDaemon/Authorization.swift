@@ -1,0 +1,75 @@
+internal import OpsCore
+
+/// Who is at the other end of a connection, as the kernel said when it connected.
+struct Caller: Equatable, Sendable {
+    let user: UInt32
+    let group: UInt32
+    let process: Int32
+    /// The login name, or the number where there is none.
+    let name: String
+}
+
+/// Decides what a caller may; nothing else in opsd does.
+///
+/// root and the daemon's own user may everything. Whoever else can open the socket may submit as themselves, see all
+/// but the environments and logs of others, and change only their own.
+struct Authorization: Sendable {
+    /// The user opsd runs as.
+    let daemonUser: UInt32
+
+    /// The words of a refusal.
+    struct Refusal: Error, Equatable {
+        let message: String
+    }
+
+    func isPrivileged(_ caller: Caller) -> Bool { caller.user == 0 || caller.user == daemonUser }
+
+    /// Cancel, edit, retry, finish, suspend one operation.
+    func mayChange(_ caller: Caller, ownedBy owner: UInt32) -> Bool { isPrivileged(caller) || caller.user == owner }
+
+    /// Logs, environments, notify results.
+    func mayRead(_ caller: Caller, ownedBy owner: UInt32) -> Bool { isPrivileged(caller) || caller.user == owner }
+
+    /// Queues, categories, the pool, the daemon as a whole, housekeeping.
+    func requirePrivilege(_ caller: Caller, to what: String) throws(Refusal) {
+        guard isPrivileged(caller) else {
+            throw Refusal(message: "only root and the daemon's own user may \(what); you are \(caller.name)")
+        }
+    }
+
+    func requireChange(_ caller: Caller, of operation: OperationID, ownedBy owner: UInt32) throws(Refusal) {
+        guard mayChange(caller, ownedBy: owner) else {
+            throw Refusal(message: "operation \(operation.rawValue) belongs to user \(owner); you are \(caller.name)")
+        }
+    }
+
+    func requireReading(_ caller: Caller, of what: String, ownedBy owner: UInt32) throws(Refusal) {
+        guard mayRead(caller, ownedBy: owner) else {
+            throw Refusal(message: "\(what) belongs to user \(owner); you are \(caller.name)")
+        }
+    }
+
+    /// Who an operation runs as: the caller, unless root names someone. A user's own daemon can only be that user.
+    func runUser(_ caller: Caller, named wanted: String?) throws(Refusal) -> String {
+        guard let wanted, wanted != caller.name else { return caller.name }
+        guard caller.user == 0, daemonUser == 0 else {
+            throw Refusal(message: "only root may submit as another user; you are \(caller.name)")
+        }
+        return wanted
+    }
+
+    /// Going ahead of everybody else, and taking limits off, is for the privileged: priorities above `high` (4), and
+    /// a negative `nice`.
+    func requireStanding(_ caller: Caller, priority: Int, nice: Int?) throws(Refusal) {
+        if isPrivileged(caller) { return }
+        if priority > Self.highestOrdinaryPriority {
+            throw Refusal(
+                message: "priority \(priority) is for root and the daemon's own user; others may use up to "
+                    + "\(Self.highestOrdinaryPriority)")
+        }
+        if let nice, nice < 0 { throw Refusal(message: "nice \(nice) is for root; others may use 0 to 19") }
+    }
+
+    /// `veryHigh` and above would let one user starve the others.
+    static let highestOrdinaryPriority = 4
+}

@@ -1,0 +1,164 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsRunner
+internal import OpsStore
+internal import OpsWire
+
+/// Finds out whether the conditions of operations are true. The scheduler says of which, and how many at once.
+///
+/// What could hang (a path on a dead server, a peer, a command) is asked by an errand as the operation's own user, so
+/// nobody learns more through opsd than they could see themselves, and the loop never waits.
+final class ConditionDesk {
+    private final class Evaluation {
+        let operation: OperationID
+        let token: Int64
+        let conditions: [Condition]
+        let details: Details
+        var index = 0
+        var errand: Attempt?
+        init(_ operation: OperationID, _ token: Int64, _ details: Details) {
+            self.operation = operation
+            self.token = token
+            self.details = details
+            conditions = details.own.conditions
+        }
+    }
+
+    private unowned let daemon: Daemon
+    private var running: [OperationID: Evaluation] = [:]
+
+    init(daemon: Daemon) { self.daemon = daemon }
+
+    func evaluate(_ operation: OperationID, token: Int64) {
+        stop(operation)
+        do {
+            guard let texts = try daemon.store.texts(of: operation) else { return }
+            let evaluation = Evaluation(operation, token, try Details(texts.details))
+            running[operation] = evaluation
+            goOn(evaluation)
+        } catch {
+            answer(operation, token, .isFalse(index: 0, detail: "cannot be read: \(error)"))
+        }
+    }
+
+    func stop(_ operation: OperationID) {
+        guard let evaluation = running.removeValue(forKey: operation) else { return }
+        if let errand = evaluation.errand { daemon.errands.stop(errand) }
+    }
+
+    func stopAll() {
+        for operation in running.keys.sorted() { stop(operation) }
+    }
+
+    private func goOn(_ evaluation: Evaluation) {
+        while evaluation.index < evaluation.conditions.count {
+            let (test, isNegated) = Self.unwrap(evaluation.conditions[evaluation.index].test)
+            do {
+                switch try ask(test, evaluation) {
+                case .asked: return
+                case .known(let isTrue, let detail):
+                    guard take(evaluation, isTrue != isNegated, detail) else { return }
+                }
+            } catch {
+                guard take(evaluation, false, "\(error)") else { return }
+            }
+        }
+        finish(evaluation, .allTrue)
+    }
+
+    private enum Asking {
+        /// An errand will tell.
+        case asked
+        case known(Bool, String)
+    }
+
+    private static func unwrap(_ test: Condition.Test) -> (Condition.Test, isNegated: Bool) {
+        guard case .not(let inner) = test else { return (test, false) }
+        let (core, isNegated) = unwrap(inner)
+        return (core, !isNegated)
+    }
+
+    private func ask(_ test: Condition.Test, _ evaluation: Evaluation) throws -> Asking {
+        switch test {
+        case .pathExists(let path):
+            return try send(["/bin/sh", "-c", "test -e \"$1\"", "sh", path], Self.usualTimeout, "\(path) does not exist", evaluation)
+        case .exec(let arguments, let timeout):
+            return try send(arguments, timeout, "\(arguments.joined(separator: " "))", evaluation)
+        case .reachable(let host, let port):
+            let script = "exec 3<>\"/dev/tcp/$1/$2\""
+            return try send(["/bin/bash", "-c", script, "bash", host, "\(port)"], Self.usualTimeout, "\(host):\(port) is not reachable", evaluation)
+        case .freeSpace(let path, let least):
+            let script = "set -- $(stat -f -c '%a %S' -- \"$1\") \"$2\" && test $(($1 * $2)) -ge \"$3\""
+            let detail = "\(path) has less than \(SizeText.format(least)) free"
+            return try send(["/bin/sh", "-c", script, "sh", path, "\(least)"], Self.usualTimeout, detail, evaluation)
+        case .loadBelow(let limit):
+            let load = try MachineState.load()
+            return .known(load < limit, "the load is \(load)")
+        case .memoryAvailable(let least):
+            let available = try MachineState.availableMemory()
+            return .known(available >= least, "\(available >> 20)M are available")
+        case .window(let from, let to):
+            let minute = MachineState.minuteOfDay()
+            let isInside = from < to ? (from..<to).contains(minute) : minute >= from || minute < to
+            return .known(isInside, "it is outside of the window")
+        case .dependenciesSucceeded:
+            let missed = try daemon.history.dependencies(of: evaluation.operation).map(\.id)
+            let failed = try daemon.history.nodes(of: missed).first { $0.state == .finished && $0.outcome != .succeeded }
+            return .known(failed == nil, failed.map { "\(daemon.label($0.id)) did not succeed" } ?? "")
+        case .not: preconditionFailure("negations are taken off first")
+        }
+    }
+
+    private static let usualTimeout: Int64 = 10_000_000_000
+
+    private func send(
+        _ arguments: [String], _ timeout: Int64, _ detail: String, _ evaluation: Evaluation
+    ) throws -> Asking {
+        guard let request = try daemon.performer.errand(of: evaluation.operation, arguments) else {
+            return .known(false, "the operation is not in the store")
+        }
+        let errand = daemon.errands.start(request, timeout: timeout) { [unowned self, unowned evaluation] ending in
+            self.ended(evaluation, ending, detail)
+        }
+        guard let errand else { return .known(false, "there is no runner to ask") }
+        evaluation.errand = errand
+        return .asked
+    }
+
+    private func ended(_ evaluation: Evaluation, _ ending: Errands.Ending, _ detail: String) {
+        evaluation.errand = nil
+        guard running[evaluation.operation] === evaluation else { return }
+        let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
+        switch ending {
+        case .code(let status):
+            guard take(evaluation, (status == 0) != isNegated, detail) else { return }
+        case .signal: if !take(evaluation, false, "\(detail): no answer in time") { return }
+        case .cannotStart(_, let errno):
+            if !take(evaluation, false, "\(detail): \(SystemError.text(errno))") { return }
+        case .lost:
+            // It is asked again when a runner is there.
+            running[evaluation.operation] = nil
+            return answer(evaluation.operation, evaluation.token, .isFalse(index: Int32(evaluation.index), detail: "the runner died"))
+        }
+        goOn(evaluation)
+    }
+
+    /// One answer; false: it was the last.
+    private func take(_ evaluation: Evaluation, _ isTrue: Bool, _ detail: String) -> Bool {
+        guard isTrue else {
+            finish(evaluation, .isFalse(index: Int32(evaluation.index), detail: detail))
+            return false
+        }
+        evaluation.index += 1
+        return true
+    }
+
+    private func finish(_ evaluation: Evaluation, _ answer: ConditionAnswer) {
+        running[evaluation.operation] = nil
+        self.answer(evaluation.operation, evaluation.token, answer)
+    }
+
+    private func answer(_ operation: OperationID, _ token: Int64, _ answer: ConditionAnswer) {
+        daemon.record(.conditionsAnswered(operation, token: token, answer))
+    }
+}

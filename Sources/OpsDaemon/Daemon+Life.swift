@@ -1,0 +1,170 @@
+internal import Glibc
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+
+/// Why opsd did not start: one sentence for a person.
+public struct StartError: Error, CustomStringConvertible {
+    public let description: String
+}
+
+extension Daemon {
+    /// Runs until it is told to stop; the exit status.
+    public static func run(_ options: CommandLineOptions) throws -> Int32 {
+        let configuration = try Configuration.load(options)
+        try Signals.ignore(SIGPIPE)
+        // A file size limit is the operation's matter; SQLite reports it as an error.
+        try Signals.ignore(SIGXFSZ)
+        let diary = Diary(level: configuration.logLevel)
+        let loop = try EventLoop()
+        try makeStateDirectory(configuration.state)
+        let store = try Store.open(directory: configuration.state, boot: try Boot.identifier())
+        let history = try History.open(path: store.path)
+        let daemon = try Daemon(
+            configuration: configuration, options: options, loop: loop, diary: diary, store: store, history: history)
+        try daemon.start()
+        let status = try loop.run()
+        daemon.server?.flush()
+        daemon.server?.closeAll()
+        return status
+    }
+
+    private static func makeStateDirectory(_ path: String) throws {
+        do {
+            try Files.makePrivateDirectory(path)
+        } catch {
+            guard error.errno == EPERM else { throw StartError(description: "cannot use the state directory: \(error)") }
+            throw StartError(
+                description: "the state directory \(path) can be written by others, or is not ours; "
+                    + "make it private with: chown \(Identity.uid) \(path) && chmod 700 \(path)")
+        }
+    }
+
+    private func start() throws {
+        let server = try Server(
+            loop: loop, limits: connectionLimits, diary: diary,
+            handler: { [unowned self] frame, connection in self.requests.take(frame, from: connection) })
+        self.server = server
+        for socket in try listeningSockets() { try server.listen(on: socket) }
+        try watchSignals()
+        _ = try loop.setWatchdog(true)
+        runner.connect()
+        // What recovery decided, and finish observers that are owed.
+        turn.hasEvents = true
+        wakeUp()
+        try Service.notify("READY=1\nSTATUS=\(statusText)")
+        diary.notice("opsd \(Version.text) serves \(configuration.socket), state in \(configuration.state)")
+    }
+
+    private var connectionLimits: ConnectionLimits {
+        ConnectionLimits(total: configuration.connections, perUser: configuration.connectionsPerUser)
+    }
+
+    /// Those that systemd handed over, else our own.
+    private func listeningSockets() throws -> [ListeningSocket] {
+        let passed = try Service.takeListeningDescriptors()
+        if !passed.isEmpty {
+            return try passed.map { descriptor, _ in
+                let socket = ListeningSocket(Descriptor(owning: descriptor))
+                try socket.descriptor.setNonBlocking(true)
+                return socket
+            }
+        }
+        let path = configuration.socket
+        guard path.utf8.count <= UnixSocket.pathLimit else {
+            throw StartError(description: "the socket's path is longer than \(UnixSocket.pathLimit) bytes: \(path)")
+        }
+        if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+            try Files.makeDirectories(String(path[..<slash]), mode: Identity.uid == 0 ? 0o755 : 0o700)
+        }
+        try refuseIfServed(path)
+        let group = Identity.uid == 0 ? try Account.group(named: configuration.group) : nil
+        let descriptor = try UnixSocket.listen(at: path, mode: group == nil ? 0o600 : 0o660)
+        if let group, chown(path, 0, group) != 0 { diary.warning("cannot give \(path) to group \(configuration.group)") }
+        return [ListeningSocket(descriptor)]
+    }
+
+    /// The lock is on the state directory: another daemon, with another one, may be at this socket.
+    private func refuseIfServed(_ path: String) throws {
+        do throws(SystemError) {
+            let other = try UnixSocket.connect(to: path)
+            _ = consume other
+        } catch {
+            // Nobody listens: what is there is left of somebody dead, and replaced.
+            return
+        }
+        throw StartError(description: "another daemon serves \(path); end it first, or say --socket")
+    }
+
+    // MARK: Signals
+
+    private func watchSignals() throws(SystemError) {
+        signals = [
+            try loop.watchSignal(SIGTERM) { [unowned self] in self.stop(self.configuration.onStop) },
+            try loop.watchSignal(SIGINT) { [unowned self] in self.stop(.cancel) },
+            try loop.watchSignal(SIGHUP) { [unowned self] in self.reload() },
+        ]
+    }
+
+    /// Begins to end: at once, when nothing executes any more, or after everything was told to end.
+    func stop(_ mode: Configuration.OnStop) {
+        notify("STOPPING=1\nSTATUS=Stopping")
+        // A second signal does not wait.
+        guard !isStopping, mode != .keep, outage == nil else { return loop.stop() }
+        isStopping = true
+        isDraining = true
+        record(.setDraining(true))
+        if mode == .cancel {
+            let executing = (core?.executing ?? []).map(\.id)
+            record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
+        }
+        diary.notice("stopping when \(core?.counts.executing ?? 0) operations have ended")
+    }
+
+    /// At the end of each turn: the last operation of a draining daemon may have ended.
+    func stopIfDrained() {
+        if isStopping && core?.counts.executing == 0 && outage == nil { loop.stop() }
+    }
+
+    private func reload() {
+        do {
+            try Service.notifyReloading()
+            let fresh = try Configuration.load(options)
+            configuration.onStop = fresh.onStop
+            configuration.logLevel = fresh.logLevel
+            configuration.keepFor = fresh.keepFor
+            configuration.keepAtMost = fresh.keepAtMost
+            configuration.logLimit = fresh.logLimit
+            configuration.connections = fresh.connections
+            configuration.connectionsPerUser = fresh.connectionsPerUser
+            diary.level = fresh.logLevel
+            performer.setLogCap(fresh.logLimit)
+            server?.setLimits(connectionLimits)
+            if let workers = fresh.workers, workers != configuration.workers {
+                configuration.workers = workers
+                record(.setWorkers(workers))
+            }
+            if fresh.state != configuration.state || fresh.socket != configuration.socket {
+                diary.warning("state and socket change with the next start only")
+            }
+            diary.notice("configuration read again")
+        } catch {
+            diary.error("configuration not changed: \(error)")
+        }
+        notify("READY=1\nSTATUS=\(statusText)")
+    }
+
+    // MARK: The service manager
+
+    var statusText: String {
+        if let outage { return "Storage unavailable: \(outage.error)" }
+        guard let counts = core?.counts else { return "The database cannot be read" }
+        return "\(counts.executing) executing, \(counts.ready) ready, \(counts.pending) pending"
+    }
+
+    func notifyStatus() { notify("STATUS=\(statusText)") }
+
+    func notify(_ state: String) {
+        do throws(SystemError) { try Service.notify(state) } catch { diary.debug("\(error)") }
+    }
+}

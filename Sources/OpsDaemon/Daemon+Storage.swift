@@ -1,0 +1,81 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+internal import OpsWire
+
+/// The time during which the disk takes nothing. Operations go on; nothing starts, nothing is acknowledged.
+struct Outage {
+    var error: StoreError
+    /// Nanoseconds until the next attempt to write.
+    var delay: Int64 = 100_000_000
+    /// What happened meanwhile and will not be told again.
+    var facts: [Event] = []
+
+    static let longestDelay: Int64 = 5_000_000_000
+}
+
+extension Daemon {
+    var unavailable: ControlError {
+        .storageUnavailable(outage.map { "\($0.error)" } ?? "the database cannot be read")
+    }
+
+    /// A commit failed. Nothing of its turn has had an effect: forget all of it but what the world told.
+    func fall(_ turn: Turn, _ error: StoreError) {
+        diary.error("storage unavailable: \(error)")
+        outage = Outage(error: error, facts: turn.facts)
+        notifyStatus()
+        // The runner keeps exits until they are acknowledged, and tells them again on the next connection.
+        runner.disconnect()
+        conditions.stopAll()
+        restore()
+        for answer in turn.afterwards { answer(false) }
+        scheduleProbe()
+    }
+
+    /// Keeps a fact for the time after the outage.
+    func keep(_ fact: Event) {
+        guard fact.isToldOnce, (outage?.facts.count ?? 0) < DaemonLimits.keptFacts else { return }
+        outage?.facts.append(fact)
+    }
+
+    /// The scheduler as the disk knows it; reads answer from that.
+    private func restore() {
+        do throws(StoreError) {
+            let workers = core?.workers ?? configuration.workers ?? Machine.processors
+            core = nil
+            core = Scheduler(try store.load(), workers: workers, at: .now())
+            if isDraining { _ = core?.handle(.setDraining(true), at: .now()) }
+        } catch {
+            outage?.error = error
+        }
+    }
+
+    private func scheduleProbe() {
+        guard let delay = outage?.delay else { return }
+        do throws(SystemError) {
+            try probeTimer?.arm(at: Clock.read().monotonic + delay)
+        } catch {
+            diary.error("cannot set a timer: \(error)")
+        }
+    }
+
+    /// Tries whether the disk takes a write again.
+    func probe() {
+        guard let past = outage else { return }
+        do throws(StoreError) {
+            try store.probe()
+        } catch {
+            outage?.error = error
+            outage?.delay = min(past.delay * 2, Outage.longestDelay)
+            return scheduleProbe()
+        }
+        if core == nil { restore() }
+        guard core != nil else { return scheduleProbe() }
+        outage = nil
+        diary.notice("storage available again")
+        for fact in past.facts { record(fact) }
+        runner.connect()
+        notifyStatus()
+        wakeUp()
+    }
+}

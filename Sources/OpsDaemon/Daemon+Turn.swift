@@ -1,0 +1,105 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+internal import OpsWire
+
+extension Daemon {
+    // MARK: What comes in
+
+    /// Puts a client's request to the scheduler; the answer, either way, waits for the commit.
+    func request(
+        _ event: Event, texts: SubmissionTexts? = nil, of call: Exchange,
+        names: @escaping (Int32) -> String? = { _ in nil }, then answer: @escaping (Acceptance) -> Void
+    ) {
+        guard outage == nil, core != nil else { return call.fail(unavailable) }
+        turn.hasEvents = true
+        switch core?.handle(event, at: .now()) {
+        case .success(let acceptance):
+            if let texts { turn.submissions.append(texts) }
+            turn.afterwards.append { [unowned self] isCommitted in
+                if isCommitted { answer(acceptance) } else { call.fail(self.unavailable) }
+            }
+        case .failure(let rejection):
+            // It may rest on something of this very turn: only true if that comes to be.
+            turn.afterwards.append { [unowned self] isCommitted in
+                call.fail(isCommitted ? self.translate(rejection, names: names) : self.unavailable)
+            }
+        case nil: call.fail(unavailable)
+        }
+    }
+
+    /// Tells the scheduler what happened in the world.
+    func record(_ fact: Event) {
+        guard outage == nil, core != nil else { return keep(fact) }
+        turn.hasEvents = true
+        if fact.isToldOnce { turn.facts.append(fact) }
+        _ = core?.handle(fact, at: .now())
+        wakeUp()
+    }
+
+    /// Reads when store and scheduler say the same again: after this turn's commit.
+    func afterCommit(_ read: @escaping () -> Void) {
+        turn.afterwards.append { _ in read() }
+    }
+
+    /// For a request that must ask the store about what this turn may have brought.
+    func settleBeforeReading() {
+        if turn.isAheadOfStore { settle() }
+    }
+
+    // MARK: The turn
+
+    /// Once per wake-up of the loop, when all that was ready has been told.
+    func endTurn() {
+        settle()
+        server?.flush()
+        armTimers()
+        if turn.hasEvents || !turn.afterwards.isEmpty { wakeUp() }
+    }
+
+    /// Decides, commits, then answers, orders and publishes; in this order for ever.
+    func settle() {
+        let turn = self.turn
+        self.turn = Turn()
+        var transition = Transition()
+        if turn.hasEvents, outage == nil, let decided = core?.endTurn(at: .now()) {
+            transition = decided
+            if !transition.changes.isEmpty || !transition.reports.isEmpty {
+                do throws(StoreError) {
+                    try store.commit(transition, submissions: turn.submissions)
+                } catch {
+                    return fall(turn, error)
+                }
+            }
+        }
+        // Durable from here on.
+        performer.perform(transition.effects)
+        for answer in turn.afterwards { answer(true) }
+        publisher.publish(transition.reports)
+    }
+
+    func armTimers() {
+        let next = outage == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
+        do throws(SystemError) {
+            try monotonicTimer?.arm(at: next.monotonic)
+            try wallTimer?.arm(at: next.wall)
+        } catch {
+            diary.error("cannot set a timer: \(error)")
+        }
+    }
+
+    /// Makes the loop turn once more although nothing is ready.
+    func wakeUp() {
+        do throws(SystemError) { try again?.schedule() } catch { diary.error("\(error)") }
+    }
+}
+
+extension Event {
+    /// The runner repeats exits and inventories until they are acknowledged; these come once.
+    var isToldOnce: Bool {
+        switch self {
+        case .told, .observed: true
+        default: false
+        }
+    }
+}

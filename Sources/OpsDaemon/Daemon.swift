@@ -1,0 +1,82 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+
+/// opsd: one thread, one loop, one turn after the other. Read this file first.
+///
+/// Whatever happens (a client's call, a word of the runner, a deadline) is told to the scheduler as an event at once;
+/// answers wait. When everything at hand has been told, `endTurn` lets the scheduler decide, commits all of it in one
+/// transaction, and only then answers, orders and publishes. Load makes turns larger, not slower.
+///
+/// - `Turn`: what waits for the commit.
+/// - `Daemon+Turn`: the turn itself.
+/// - `Daemon+Storage`: what happens when the disk says no.
+/// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
+/// - `Socket/`, `Requests/`: clients and their calls. `Streams/`: answers that go on.
+public final class Daemon {
+    var configuration: Configuration
+    let options: CommandLineOptions
+    let loop: EventLoop
+    let diary: Diary
+    let store: Store
+    let history: History
+    let authorization: Authorization
+    let logs: Logs
+    let fileWatch: FileWatch
+    let startedAt: Int64
+
+    /// The rules and what they know; nil while not even reading the database works.
+    var core: Scheduler?
+    var turn = Turn()
+    /// Set while the disk takes nothing.
+    var outage: Outage?
+    var isDraining = false
+    var isStopping = false
+
+    private(set) lazy var runner = RunnerLink(daemon: self)
+    private(set) lazy var performer = EffectPerformer(daemon: self)
+    private(set) lazy var requests = Requests(daemon: self)
+    private(set) lazy var journal = JournalWriter(diary: diary)
+    private(set) lazy var publisher = Publisher(daemon: self)
+    private(set) lazy var errands = Errands(daemon: self)
+    private(set) lazy var conditions = ConditionDesk(daemon: self)
+    private(set) lazy var retention = Retention(daemon: self)
+    private(set) lazy var observers = ObserverDesk(daemon: self)
+    var server: Server?
+
+    var monotonicTimer: TimerSource?
+    var wallTimer: TimerSource?
+    var probeTimer: TimerSource?
+    /// Brings the loop back when a turn left events for the next.
+    var again: DeferredSource?
+    var signals: [SignalSource] = []
+
+    init(
+        configuration: Configuration, options: CommandLineOptions, loop: EventLoop, diary: Diary, store: Store, history: History
+    ) throws {
+        self.configuration = configuration
+        self.options = options
+        self.loop = loop
+        self.diary = diary
+        self.store = store
+        self.history = history
+        authorization = Authorization(daemonUser: Identity.uid)
+        logs = Logs(state: configuration.state)
+        fileWatch = try FileWatch(loop)
+        let now = Moment.now()
+        startedAt = now.wall
+        core = Scheduler(try store.load(), workers: configuration.workers ?? Machine.processors, at: now)
+        monotonicTimer = try loop.timer(.monotonic) { [unowned self] in self.record(.tick) }
+        wallTimer = try loop.timer(.wall) { [unowned self] in self.record(.tick) }
+        probeTimer = try loop.timer(.monotonic) { [unowned self] in self.probe() }
+        again = try loop.deferred {}
+        loop.endTurn = { [unowned self] in self.endTurn() }
+    }
+}
+
+extension Moment {
+    static func now() -> Moment {
+        let reading = Clock.read()
+        return Moment(monotonic: reading.monotonic, wall: reading.wall)
+    }
+}

@@ -1,0 +1,20 @@
+/// Everything a client can grow has its bound here; the rules' own bounds are in OpsCore's `Limits`.
+enum DaemonLimits {
+    /// Read from one connection in one go; a large message takes several.
+    static let readBytes = 256 << 10
+    /// Calls of one connection handled before others have their turn.
+    static let callsInARow = 64
+    /// Output that waits for a reader above which no further call of that connection is taken.
+    static let outputBytes = 1 << 20
+    /// Nanoseconds that a half-sent message may rest.
+    static let halfMessage: Int64 = 30_000_000_000
+    /// Operations of one streaming submission, together with what its messages hold.
+    static let rowsInABatch = 256
+    static let eventsInABatch = 256
+    /// Events a watcher may be behind before it is sent away.
+    static let eventsBehind: Int64 = 100_000
+    static let observersAtOnce = 4
+    static let observerSeconds: Int64 = 30
+    /// Facts kept for later while the disk takes nothing.
+    static let keptFacts = 10_000
+}

@@ -1,0 +1,68 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsRunner
+internal import OpsStore
+
+/// Carries out what a committed turn ordered: a flat switch, one order after the other. All may be repeated.
+final class EffectPerformer {
+    private unowned let daemon: Daemon
+    private var composer: LaunchComposer
+
+    init(daemon: Daemon) {
+        self.daemon = daemon
+        composer = LaunchComposer(
+            socket: daemon.configuration.socket, logs: daemon.logs, logCap: daemon.configuration.logLimit,
+            history: daemon.history, daemonUser: daemon.authorization.daemonUser)
+    }
+
+    func setLogCap(_ bytes: Int64) { composer.logCap = bytes }
+
+    func perform(_ effects: [Effect]) {
+        for effect in effects { perform(effect) }
+        daemon.runner.flush()
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        case .launch(let attempt, let slot): launch(attempt, slot)
+        case .terminate(let attempt, let grace): daemon.runner.send(.terminate(Attempt(attempt), grace: grace))
+        case .freeze(let attempt): daemon.runner.send(.freeze(Attempt(attempt)))
+        case .thaw(let attempt): daemon.runner.send(.thaw(Attempt(attempt)))
+        case .reap(let attempt):
+            daemon.runner.send(.reap(Attempt(attempt), socket: daemon.configuration.socket))
+        case .acknowledge(let attempt): daemon.runner.send(.acknowledge(Attempt(attempt)))
+        case .evaluate(let operation, let token): daemon.conditions.evaluate(operation, token: token)
+        case .stopEvaluating(let operation): daemon.conditions.stop(operation)
+        case .observeStart(let operation): daemon.observers.observe(.start, of: operation)
+        case .observeProduce(let operation, let product):
+            daemon.observers.observe(.produce(product), of: operation)
+        case .observeFinish(let operation, let run): daemon.observers.observe(.finish(run: run), of: operation)
+        }
+    }
+
+    private func launch(_ attempt: AttemptID, _ slot: Int32) {
+        // Without a runner the order is given again when one has connected.
+        guard daemon.runner.isConnected else { return }
+        do {
+            guard let texts = try daemon.store.texts(of: attempt.operation) else {
+                return daemon.diary.error("operation \(attempt.operation.rawValue) was to start and is not in the store")
+            }
+            daemon.runner.send(.launch(try composer.launch(attempt, slot: slot, texts)))
+        } catch let error as SystemError {
+            // The directory of its log, or its user: the operation cannot start, and says why.
+            daemon.diary.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
+            daemon.record(.launchFailed(attempt, step: error.call, errno: error.errno))
+        } catch {
+            daemon.diary.error("operation \(attempt.operation.rawValue) cannot start: \(error)")
+            daemon.fall(Turn(), StoreError(.ioError, "\(error)", file: daemon.store.path))
+        }
+    }
+
+    /// A process beside an operation, started as the operation itself would be.
+    func errand(
+        of operation: OperationID, _ arguments: [String], adding environment: [String] = []
+    ) throws -> LaunchRequest? {
+        guard let texts = try daemon.store.texts(of: operation) else { return nil }
+        return try composer.errand(of: operation, arguments, adding: environment, texts)
+    }
+}

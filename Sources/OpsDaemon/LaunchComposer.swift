@@ -1,0 +1,144 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsRunner
+internal import OpsStore
+internal import OpsWire
+
+/// Puts together what the runner needs to start an attempt: texts of the store, and what opsd adds.
+struct LaunchComposer {
+    let socket: String
+    let logs: Logs
+    var logCap: Int64
+    let history: History
+    let daemonUser: UInt32
+    /// Operations of one submission share their environment: the last one is kept taken apart.
+    private var lastEnvironment: (text: String, entries: StringMap) = ("", StringMap())
+
+    init(socket: String, logs: Logs, logCap: Int64, history: History, daemonUser: UInt32) {
+        self.socket = socket
+        self.logs = logs
+        self.logCap = logCap
+        self.history = history
+        self.daemonUser = daemonUser
+    }
+
+    mutating func launch(_ attempt: AttemptID, slot: Int32, _ texts: LaunchTexts) throws -> LaunchRequest {
+        let details = try Details(texts.details)
+        let policy = try history.policy(of: attempt.operation) ?? Policy()
+        var request = LaunchRequest(
+            attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
+            environment: try environment(texts, details) + own(attempt, slot, texts), directory: details.directory,
+            umask: details.umask, stdin: details.stdin ?? "/dev/null", user: try user(texts, details), logCap: logCap)
+        request.environment += try results(of: attempt.operation)
+        request.output = try output(attempt, details)
+        request.leftovers = LaunchRequest.Leftovers(policy.leftovers)
+        request.grace = policy.grace
+        details.apply(to: &request)
+        return request
+    }
+
+    /// A condition's command or an observer: no log, no limits, ended with everything it started.
+    mutating func errand(
+        of operation: OperationID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts
+    ) throws -> LaunchRequest {
+        let details = try Details(texts.details)
+        let attempt = AttemptID(operation, 0)
+        return LaunchRequest(
+            attempt: Attempt(attempt), arguments: arguments,
+            environment: try environment(texts, details) + own(attempt, nil, texts) + extra,
+            directory: details.directory, umask: details.umask, user: try user(texts, details), grace: 1_000_000_000)
+    }
+
+    private func output(_ attempt: AttemptID, _ details: Details) throws(SystemError) -> LaunchRequest.Output {
+        switch details.own.output {
+        case .log:
+            try logs.makeDirectory(for: attempt.operation)
+            return .log(logs.path(attempt))
+        case .split:
+            try logs.makeDirectory(for: attempt.operation)
+            return .split(stdout: logs.path(attempt), stderr: logs.path(attempt, .error))
+        case .journal: return .journal(identifier: "opsd-\(attempt.operation.rawValue)")
+        case .null: return .null
+        case .files(let stdout, let stderr):
+            let paths = details.paths(stdout, stderr)
+            return .paths(stdout: paths.stdout, stderr: paths.stderr)
+        }
+    }
+
+    /// What OPS_* says; nobody else may say it.
+    private func own(_ attempt: AttemptID, _ slot: Int32?, _ texts: LaunchTexts) -> [String] {
+        var own = [
+            "OPS_ID=\(attempt.operation.rawValue)", "OPS_NAME=\(texts.name ?? "")",
+            "OPS_GRAPH=g\(texts.graph.rawValue)", "OPS_QUEUE=\(texts.queue)", "OPS_ATTEMPT=\(attempt.number)",
+            "OPS_SOCKET=\(socket)",
+        ]
+        if let slot { own.append("OPS_SLOT=\(slot)") }
+        return own
+    }
+
+    private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> [String] {
+        if lastEnvironment.text != texts.environment {
+            lastEnvironment = (texts.environment, try stringMap(texts.environment))
+        }
+        var variables = lastEnvironment.entries
+        if details.own.user != nil { variables.lay(try login(details)) }
+        variables.lay(details.own.environment)
+        return variables.entries.map { "\($0.name)=\($0.value)" }
+    }
+
+    /// What says who somebody is, of another user than the submitter.
+    private func login(_ details: Details) throws -> StringMap {
+        guard let name = details.own.user, let account = try Account.named(name) else { return [:] }
+        return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
+    }
+
+    /// What the dependencies published: OPS_RESULT_<NAME>.
+    private func results(of operation: OperationID) throws -> [String] {
+        try history.results(for: operation).map { id, name, text in
+            "OPS_RESULT_\(Self.variableName(name ?? "\(id.rawValue)"))=\(text)"
+        }
+    }
+
+    /// Upper case; anything but letters and digits becomes `_`.
+    static func variableName(_ name: String) -> String {
+        String(
+            decoding: name.utf8.map { byte -> UInt8 in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 32
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): byte
+                default: UInt8(ascii: "_")
+                }
+            }, as: UTF8.self)
+    }
+
+    /// Whom the runner must become; nil where it is that user already.
+    private func user(_ texts: LaunchTexts, _ details: Details) throws -> LaunchRequest.User? {
+        guard daemonUser == 0 else { return nil }
+        guard let wanted = details.own.user else {
+            return LaunchRequest.User(name: texts.user, uid: texts.uid, gid: texts.gid)
+        }
+        guard let account = try Account.named(wanted) else { throw SystemError("user \(wanted)", errno: 2) }
+        return LaunchRequest.User(name: account.name, uid: account.uid, gid: account.gid)
+    }
+}
+
+/// A JSON array of strings, as the store keeps commands.
+func stringArray(_ text: String) throws(InvalidParameter) -> [String] {
+    try scan(text.utf8) { scanner throws(InvalidParameter) in try [String](from: &scanner) }
+}
+
+/// A JSON object of strings, as the store keeps environments.
+func stringMap(_ text: String) throws(InvalidParameter) -> StringMap {
+    try scan(text.utf8) { scanner throws(InvalidParameter) in try StringMap(from: &scanner) }
+}
+
+extension LaunchRequest.Leftovers {
+    init(_ leftovers: Policy.Leftovers) {
+        self =
+            switch leftovers {
+            case .kill: .kill
+            case .wait: .wait
+            case .leave: .leave
+            }
+    }
+}

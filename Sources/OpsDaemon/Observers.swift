@@ -1,0 +1,110 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+internal import OpsWire
+
+/// Runs observers: after the change is durable, outside the pool, a few at once, each for a bounded time.
+/// They never change an outcome. A `finish` observer is owed until it has run, across a crash too.
+final class ObserverDesk {
+    enum Occasion: Equatable {
+        case start
+        case produce(OperationID)
+        case finish(run: Int32)
+    }
+
+    private struct Order {
+        let operation: OperationID
+        let occasion: Occasion
+    }
+
+    private unowned let daemon: Daemon
+    private var waiting: [Order] = []
+    private var running = 0
+
+    init(daemon: Daemon) { self.daemon = daemon }
+
+    func observe(_ occasion: Occasion, of operation: OperationID) {
+        waiting.append(Order(operation: operation, occasion: occasion))
+        startNext()
+    }
+
+    /// A runner has come: what waited for one can go on.
+    func startNext() {
+        while running < DaemonLimits.observersAtOnce, daemon.runner.isConnected, !waiting.isEmpty {
+            let order = waiting.removeFirst()
+            do {
+                try start(order)
+            } catch {
+                daemon.diary.warning("observer of operation \(order.operation.rawValue): \(error)")
+                settle(order)
+            }
+        }
+    }
+
+    private func start(_ order: Order) throws {
+        guard let texts = try daemon.store.texts(of: order.operation),
+            let command = try Details(texts.details).observer(order.occasion)
+        else { return settle(order) }
+        // The event on standard input, through a shell that knows it from its environment: no file, no pump.
+        let arguments = ["/bin/sh", "-c", "printf '%s\\n' \"$OPS_EVENT\" | \"$@\"", "opsd-observer"] + command
+        let event = try self.event(order)
+        guard let request = try daemon.performer.errand(
+            of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
+        else { return settle(order) }
+        running += 1
+        let attempt = daemon.errands.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
+            [unowned self] ending in
+            self.running -= 1
+            self.ended(order, ending)
+            self.startNext()
+        }
+        if attempt == nil {
+            running -= 1
+            waiting.insert(order, at: 0)
+        }
+    }
+
+    private func ended(_ order: Order, _ ending: Errands.Ending) {
+        switch ending {
+        case .code(0): break
+        // The runner went: it is not known to have run, and runs again.
+        case .lost: return waiting.append(order)
+        case .code, .signal, .cannotStart:
+            daemon.diary.warning("observer of operation \(order.operation.rawValue) ended with \(ending)")
+        }
+        settle(order)
+    }
+
+    private func settle(_ order: Order) {
+        if case .finish(let run) = order.occasion { daemon.record(.observed(order.operation, run: run)) }
+    }
+
+    /// The event as `watch --json` prints it, with what the observed operation is.
+    private func event(_ order: Order) throws -> String {
+        guard let record = try daemon.history.record(of: order.operation) else { return "{}" }
+        var row = EventRow()
+        row.seq = daemon.core?.lastSequence ?? 0
+        row.at = InstantText.format(Moment.now().wall)
+        row.id = order.operation.rawValue
+        row.graph = "g\(record.graph.rawValue)"
+        row.attempt = Int(record.attempt)
+        row.queue = record.queue
+        switch order.occasion {
+        case .start:
+            row.type = .started
+            row.old = StateName.ready.rawValue
+            row.new = StateName.executing.rawValue
+        case .produce(let product):
+            row.type = .produced
+            row.product = product.rawValue
+        case .finish:
+            row.type = .finished
+            row.new = StateName.finished.rawValue
+            row.outcome = record.outcome.map { OutcomeName($0).rawValue }
+            row.detail = record.cause
+        }
+        var writer = JSONWriter()
+        row.write(to: &writer)
+        return writer.text
+    }
+}

@@ -1,0 +1,176 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// Verbs that change what is there.
+extension Requests {
+    private var selections: Selections { daemon.selections }
+
+    /// Leaves what the caller may change; one that was named and is another's is refused.
+    private func changeable(_ selected: Selected, by caller: Caller) throws -> [OperationID] {
+        if daemon.authorization.isPrivileged(caller) { return selected.ids }
+        let owners = try daemon.history.owners(of: selected.ids)
+        if selected.isSingle, let id = selected.ids.first {
+            try daemon.authorization.requireChange(caller, of: id, ownedBy: owners[id] ?? 0)
+        }
+        return selected.ids.filter { daemon.authorization.mayChange(caller, ownedBy: owners[$0] ?? 0) }
+    }
+
+    func cancel(_ request: CancelRequest, _ exchange: Exchange) throws {
+        let selected = try selections.operations(request.selection, unfinished: true)
+        let ids = try changeable(selected, by: exchange.caller)
+        if request.force ?? false {
+            try daemon.authorization.requirePrivilege(exchange.caller, to: "give up on processes with --force")
+        }
+        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(CancelReply()) } }
+        let event = Event.cancel(ids, by: exchange.caller.name, reason: request.reason, force: request.force ?? false)
+        daemon.request(event, of: exchange) { acceptance in
+            var reply = CancelReply()
+            reply.touched = acceptance.touched
+            reply.ids = ids.map(\.rawValue)
+            exchange.reply(reply)
+        }
+    }
+
+    func suspend(_ request: SuspendRequest, _ exchange: Exchange) throws {
+        let level = try self.level(request.selection, exchange.caller)
+        daemon.request(.suspend(level, freeze: request.freeze ?? false), of: exchange) { acceptance in
+            var reply = SuspendReply()
+            reply.touched = acceptance.touched
+            exchange.reply(reply)
+        }
+    }
+
+    func resume(_ request: ResumeRequest, _ exchange: Exchange) throws {
+        let level = try self.level(request.selection, exchange.caller)
+        daemon.request(.resume(level), of: exchange) { acceptance in
+            var reply = ResumeReply()
+            reply.touched = acceptance.touched
+            exchange.reply(reply)
+        }
+    }
+
+    /// The daemon, a queue, a graph, or chosen operations; each to those who may.
+    private func level(_ selection: OpsWire.Selection?, _ caller: Caller) throws -> Level {
+        guard let level = try selections.level(selection) else {
+            let selected = try selections.operations(selection ?? OpsWire.Selection(), unfinished: true)
+            return .operations(try changeable(selected, by: caller))
+        }
+        switch level {
+        case .daemon: try daemon.authorization.requirePrivilege(caller, to: "suspend and resume the daemon")
+        case .queue: try daemon.authorization.requirePrivilege(caller, to: "suspend and resume queues")
+        case .graph(let graph):
+            let first = try daemon.history.nodes(of: graph, limit: 1).first?.id
+            if let first, let owner = try daemon.history.owners(of: [first])[first] {
+                try daemon.authorization.requireChange(caller, of: first, ownedBy: owner)
+            }
+        case .operations: break
+        }
+        return level
+    }
+
+    func retry(_ request: RetryRequest, _ exchange: Exchange) throws {
+        let selected = try selections.operations(request.selection, unfinished: false)
+        var ids = try changeable(selected, by: exchange.caller)
+        // Named ones whatever their outcome; of a selection those that did not succeed.
+        if !selections.isOnlyRefs(request.selection) || request.selection.refs == nil {
+            ids = try daemon.history.nodes(of: ids).filter { $0.state == .finished && $0.outcome != .succeeded }.map(\.id)
+        }
+        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(RetryReply()) } }
+        if let waiting = ids.first(where: { daemon.core?.contains($0) ?? false }) {
+            guard !selected.isSingle else { throw Rejection.notFinished(waiting) }
+            ids.removeAll { daemon.core?.contains($0) ?? false }
+        }
+        let revived = try daemon.history.revival(of: ids, downstream: request.downstream ?? false)
+        let event = Event.retry(ids, revived: revived, by: exchange.caller.name)
+        daemon.request(event, of: exchange) { acceptance in
+            var reply = RetryReply()
+            reply.touched = acceptance.touched
+            reply.ids = revived.operations.map(\.id.rawValue)
+            exchange.reply(reply)
+        }
+    }
+
+    /// Edited keys are laid over what each operation has.
+    func set(_ request: SetRequest, _ exchange: Exchange) throws {
+        let edit: OperationEdit
+        do throws(GraphRefusal) { edit = try OperationEdit(request.changes) } catch { throw error.error }
+        if let queue = edit.queue { _ = try selections.queue(queue) }
+        if let priority = edit.priority {
+            try daemon.authorization.requireStanding(exchange.caller, priority: Int(priority), nice: nil)
+        }
+        let selected = try selections.operations(request.selection, unfinished: true)
+        let ids = try changeable(selected, by: exchange.caller)
+        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(SetReply()) } }
+        // Each policy that occurs is edited once, and its operations together: all of it in this turn.
+        var groups: [(policy: Policy?, ids: [OperationID])] = []
+        if edit.changesPolicy {
+            var places: [Policy: Int] = [:]
+            for id in ids {
+                let stored = try daemon.history.policy(of: id) ?? Policy()
+                let place = places[stored] ?? groups.count
+                if place == groups.count {
+                    places[stored] = place
+                    groups.append((Policy(edit.applied(to: PolicyInput(stored)), submittedAt: Moment.now().wall), []))
+                }
+                groups[place].ids.append(id)
+            }
+        } else {
+            groups = [(nil, ids)]
+        }
+        ask(groups, edit, touched: 0, exchange)
+    }
+
+    private func ask(
+        _ groups: [(policy: Policy?, ids: [OperationID])], _ edit: OperationEdit, touched: Int, _ exchange: Exchange
+    ) {
+        guard let first = groups.first else { return exchange.reply(.with { $0.touched = touched } as SetReply) }
+        let change = Edit(
+            priority: edit.priority, queue: edit.queue, policy: first.policy,
+            categories: edit.categories.map { $0.map(CategoryUse.init) })
+        daemon.request(.edit(first.ids, change), of: exchange) { [unowned self] acceptance in
+            self.ask(Array(groups.dropFirst()), edit, touched: touched + acceptance.touched, exchange)
+        }
+    }
+
+    func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
+        let id = try one(request.ref, exchange.caller)
+        let event = Event.finish(
+            id, failed: request.failed ?? false, message: request.message, by: exchange.caller.name)
+        daemon.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
+    }
+
+    func addDependency(_ request: AddDependencyRequest, _ exchange: Exchange) throws {
+        let id = try one(request.ref, exchange.caller)
+        let on = try selections.operation(request.on)
+        let name = request.when ?? EdgeCondition.succeeded.rawValue
+        guard let when = When.allCases.first(where: { EdgeCondition($0).rawValue == name }) else {
+            let known = EdgeCondition.allCases.map(\.rawValue)
+            throw invalid("when", "\"\(name)\" is none of \(known.joined(separator: ", "))")
+        }
+        let fact = try daemon.history.finishedFacts([on])[on]
+        daemon.request(.depend(id, on: on, when: when, finished: fact), of: exchange) { _ in exchange.reply(Nothing()) }
+    }
+
+    func removeDependency(_ request: RemoveDependencyRequest, _ exchange: Exchange) throws {
+        let id = try one(request.ref, exchange.caller)
+        let on = try selections.operation(request.on)
+        daemon.request(.undepend(id, on: on), of: exchange) { _ in exchange.reply(Nothing()) }
+    }
+
+    /// The one operation that a changing request names.
+    private func one(_ ref: String, _ caller: Caller) throws -> OperationID {
+        let id = try selections.operation(ref)
+        _ = try changeable(Selected(ids: [id], isSingle: true), by: caller)
+        return id
+    }
+}
+
+extension Acceptance {
+    var touched: Int {
+        switch self {
+        case .done(let count): count
+        case .submitted(_, first: _, let count): count
+        }
+    }
+}

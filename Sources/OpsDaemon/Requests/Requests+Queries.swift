@@ -1,0 +1,149 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+internal import OpsWire
+
+/// Verbs that look and change nothing.
+extension Requests {
+    func list(_ request: ListRequest, _ exchange: Exchange) throws {
+        let query = try daemon.selections.query(request.selection) ?? OpsStore.Selection()
+        let newest = request.newest ?? false
+        if exchange.call.more {
+            let stream = ListStream(exchange, query, limit: request.limit, newest: newest, daemon: daemon)
+            return exchange.goOn(with: stream)
+        }
+        let limit = min(max(request.limit ?? WireLimits.rows, 0), WireLimits.rows)
+        let ids =
+            newest
+            ? Array(try daemon.history.selectNewest(query, limit: limit).reversed())
+            : try daemon.history.select(query, limit: limit)
+        let rows = try daemon.rows.rows(ids)
+        exchange.reply(.with { $0.operations = rows } as ListReply)
+    }
+
+    func show(_ request: ShowRequest, _ exchange: Exchange) throws {
+        let id = try daemon.selections.operation(request.ref)
+        guard let record = try daemon.history.record(of: id) else {
+            throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
+        }
+        var reply = ShowReply()
+        reply.operation = try daemon.rows.row(record)
+        if daemon.authorization.mayRead(exchange.caller, ownedBy: record.uid) {
+            reply.operation.environment = try daemon.history.environment(of: id).map { try stringMap($0) }
+        } else {
+            reply.operation.result = nil
+        }
+        reply.attempts = try daemon.rows.attempts(of: id)
+        exchange.reply(reply)
+    }
+
+    func why(_ request: WhyRequest, _ exchange: Exchange) throws {
+        let id = try daemon.selections.operation(request.ref)
+        var reply = WhyReply()
+        reply.id = id.rawValue
+        var core = daemon.core
+        if let whatIf = request.whatIf { core = try WhatIf(daemon: daemon).answer(whatIf, from: core) }
+        reply.state = StateName(core?.state(of: id) ?? .finished).rawValue
+        let text = ReasonText(label: daemon.label, instantText: InstantText.format)
+        reply.waitingFor = (core?.why(id, at: .now()) ?? []).map { reason in
+            .with {
+                $0.kind = ReasonKind(reason.kind)
+                $0.text = text.text(reason)
+                $0.ids = reason.ids.map(\.rawValue)
+            }
+        }
+        if let outage = daemon.outage, core?.state(of: id) != nil {
+            reply.waitingFor.append(
+                .with {
+                    $0.kind = .storage
+                    $0.text = "nothing starts while the database takes no writes: \(outage.error)"
+                })
+        }
+        exchange.reply(reply)
+    }
+
+    func status(_ exchange: Exchange) throws {
+        if exchange.call.more {
+            let stream = StatusStream(exchange, daemon: daemon)
+            daemon.publisher.add(stream)
+            return exchange.goOn(with: stream)
+        }
+        exchange.reply(try daemon.statusReply())
+    }
+
+    func graph(_ request: GraphRequest, _ exchange: Exchange) throws {
+        let id = try daemon.selections.graph(request.graph)
+        guard let record = try daemon.history.graph(id) else {
+            throw ControlError.notFound(kind: "graph", name: request.graph, nearest: nil)
+        }
+        guard record.count <= Self.drawable else {
+            throw ControlError.tooLarge(what: "operations in a picture", limit: Self.drawable)
+        }
+        var reply = GraphReply()
+        reply.graph = "g\(id.rawValue)"
+        reply.name = record.name
+        reply.suspended = record.isSuspended
+        reply.nodes = try daemon.history.nodes(of: id, limit: Self.drawable).map(node)
+        reply.edges = try daemon.history.edges(of: id).map { edge in
+            .with {
+                $0.from = edge.from.rawValue
+                $0.on = edge.on.rawValue
+                $0.when = EdgeCondition(edge.when).rawValue
+            }
+        }
+        exchange.reply(reply)
+    }
+
+    /// Nodes of a graph that anybody can look at.
+    private static let drawable = 100_000
+
+    private func node(_ node: GraphNode) -> NodeRow {
+        .with {
+            $0.id = node.id.rawValue
+            $0.name = node.name
+            $0.state = StateName(node.state).rawValue
+            $0.outcome = node.outcome.map { OutcomeName($0).rawValue }
+            $0.group = node.group?.rawValue
+            $0.isGroup = node.isGroup
+            $0.startedAt = node.startedAt.map(InstantText.format)
+            $0.finishedAt = node.finishedAt.map(InstantText.format)
+            $0.slot = node.slot.map(Int.init)
+            $0.cause = node.cause
+        }
+    }
+
+    func complete(_ request: CompleteRequest, _ exchange: Exchange) throws {
+        var reply = CompleteReply()
+        let prefix = request.prefix
+        switch request.kind {
+        case .operation: reply.words = try daemon.history.operationNames(prefix: prefix, limit: Self.completions)
+        case .graph: reply.words = try daemon.history.graphNames(prefix: prefix, limit: Self.completions)
+        case .queue: reply.words = (daemon.core?.queueStandings ?? []).map(\.name).filter { $0.hasPrefix(prefix) }
+        case .category: reply.words = (daemon.core?.categoryStandings ?? []).map(\.name).filter { $0.hasPrefix(prefix) }
+        }
+        exchange.reply(reply)
+    }
+
+    private static let completions = 200
+}
+
+extension Daemon {
+    func statusReply() throws(StoreError) -> StatusReply {
+        var reply = StatusReply()
+        reply.version = Version.text
+        reply.pid = Int(Identity.pid)
+        reply.runnerPid = runner.pid.map(Int.init)
+        reply.state = outage != nil ? .storageUnavailable : isDraining ? .draining : .running
+        reply.detail = outage.map { "\($0.error)" } ?? (runner.isConnected ? nil : "waiting for opsd-runner")
+        reply.suspended = core?.isSuspended ?? false
+        reply.workers = Int(core?.workers ?? 0)
+        reply.counts.pending = core?.counts.pending ?? 0
+        reply.counts.ready = core?.counts.ready ?? 0
+        reply.counts.executing = core?.counts.executing ?? 0
+        reply.counts.finished = try history.counts()[.finished] ?? 0
+        reply.queues = queueRows()
+        reply.lastSeq = core?.lastSequence ?? 0
+        reply.startedAt = InstantText.format(startedAt)
+        return reply
+    }
+}

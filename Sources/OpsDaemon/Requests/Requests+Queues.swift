@@ -1,0 +1,104 @@
+internal import OpsCore
+internal import OpsWire
+
+/// Queues, categories and the pool.
+extension Requests {
+    func listQueues(_ exchange: Exchange) throws {
+        exchange.reply(.with { $0.queues = daemon.queueRows() } as ListQueuesReply)
+    }
+
+    func setQueue(_ request: SetQueueRequest, _ exchange: Exchange) throws {
+        try daemon.authorization.requirePrivilege(exchange.caller, to: "change queues")
+        try checkName(request.name, of: "queue")
+        var edit = QueueEdit()
+        if let limit = request.limit {
+            guard limit >= -1, limit <= Int(Int32.max) else {
+                throw invalid("limit", "a limit is a number from 0 on, or -1 for none; not \(limit)")
+            }
+            edit.limit = .some(limit == -1 ? nil : Int32(limit))
+        }
+        if let aging = request.aging {
+            guard aging != "off" else {
+                edit.aging = .some(nil)
+                return askForQueue(request.name, edit, request.create, exchange)
+            }
+            guard let step = DurationText.parse(aging), step > 0 else {
+                throw invalid("aging", "aging is a duration such as 10m, or off; not \"\(aging)\"")
+            }
+            edit.aging = .some(step)
+        }
+        askForQueue(request.name, edit, request.create, exchange)
+    }
+
+    private func askForQueue(_ name: String, _ edit: QueueEdit, _ create: Bool?, _ exchange: Exchange) {
+        var edit = edit
+        edit.mustExist = create.map { !$0 }
+        daemon.request(.setQueue(name, edit), of: exchange) { [unowned daemon] _ in
+            var reply = SetQueueReply()
+            reply.queue = daemon.queueRows().first { $0.name == name } ?? QueueRow()
+            exchange.reply(reply)
+        }
+    }
+
+    func removeQueue(_ request: RemoveQueueRequest, _ exchange: Exchange) throws {
+        try daemon.authorization.requirePrivilege(exchange.caller, to: "remove queues")
+        daemon.request(.removeQueue(request.name), of: exchange) { _ in exchange.reply(Nothing()) }
+    }
+
+    func listCategories(_ exchange: Exchange) throws {
+        exchange.reply(.with { $0.categories = daemon.categoryRows() } as ListCategoriesReply)
+    }
+
+    func setCategory(_ request: SetCategoryRequest, _ exchange: Exchange) throws {
+        try daemon.authorization.requirePrivilege(exchange.caller, to: "change categories")
+        try checkName(request.name, of: "category")
+        guard request.capacity >= 0, request.capacity <= Int(Int32.max) else {
+            throw invalid("capacity", "a capacity is a number from 0 on; not \(request.capacity)")
+        }
+        let event = Event.setCategory(request.name, capacity: Int32(request.capacity))
+        daemon.request(event, of: exchange) { [unowned daemon] _ in
+            var reply = SetCategoryReply()
+            reply.category =
+                daemon.categoryRows().first { $0.name == request.name }
+                ?? .with {
+                    $0.name = request.name
+                    $0.capacity = request.capacity
+                }
+            exchange.reply(reply)
+        }
+    }
+
+    func setWorkers(_ request: SetWorkersRequest, _ exchange: Exchange) throws {
+        try daemon.authorization.requirePrivilege(exchange.caller, to: "change the number of workers")
+        guard request.workers >= 0, request.workers <= Int(Limits.workers) else {
+            throw invalid("workers", "workers are a number from 0 to \(Limits.workers); not \(request.workers)")
+        }
+        daemon.request(.setWorkers(Int32(request.workers)), of: exchange) { _ in exchange.reply(Nothing()) }
+    }
+
+    /// Names of queues and categories are what names of operations are.
+    private func checkName(_ name: String, of what: String) throws(ControlError) {
+        let isAllowed = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"),
+                UInt8(ascii: "/"), UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard isAllowed, (1...WireLimits.nameBytes).contains(name.utf8.count) else {
+            throw invalid("name", "a \(what)'s name is 1 to 200 letters, digits and _.:/-; not \"\(name)\"")
+        }
+    }
+
+    /// One problem of a request.
+    func invalid(_ key: String, _ message: String) -> ControlError {
+        .invalidOperation([
+            .with {
+                $0.key = key
+                $0.message = message
+            }
+        ])
+    }
+}

@@ -1,0 +1,76 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// Verbs whose answers go on.
+extension Requests {
+    func wait(_ request: WaitRequest, _ exchange: Exchange) throws {
+        let selections = daemon.selections
+        var timeout: Int64?
+        if let text = request.timeout {
+            guard let parsed = DurationText.parse(text) else { throw invalid("timeout", "\"\(text)\" is no duration such as 90s") }
+            timeout = parsed
+        }
+        let extent: WaitScope.Extent =
+            switch try selections.level(request.selection) {
+            case .graph(let graph): .graph(graph)
+            case .queue(let name): .queue(name)
+            case .daemon, .operations, nil: .operations
+            }
+        let selected = try selections.operations(request.selection, unfinished: extent != .operations)
+        var known: [OperationID: Outcome] = [:]
+        for node in try daemon.history.nodes(of: selected.ids) { known[node.id] = node.outcome }
+        let unfinished = selected.ids.filter { known[$0] == nil }
+        let ended = selected.ids.filter { known[$0] != nil }
+        let any = request.any ?? false
+        let counted = any ? Array(ended.prefix(1)) : ended
+        let stream = WaitStream(
+            exchange, scope: WaitScope(extent, unfinished: Set(unfinished)), alreadyEnded: counted,
+            haveAllSucceeded: counted.allSatisfy { known[$0] == .succeeded }, any: any, daemon: daemon)
+        daemon.publisher.add(stream)
+        if let timeout { try stream.setTimeout(timeout) }
+        exchange.goOn(with: stream)
+    }
+
+    func watch(_ request: WatchRequest, _ exchange: Exchange) throws {
+        let query = try daemon.selections.query(request.selection)
+        let last = daemon.core?.lastSequence ?? 0
+        let since = request.since ?? last
+        guard since <= last else {
+            throw invalid("since", "the last event is \(last); \(since) has not happened yet")
+        }
+        let stream = WatchStream(exchange, since: max(0, since), filter: query.map { EventFilter($0) }, daemon: daemon)
+        daemon.publisher.add(stream)
+        exchange.goOn(with: stream)
+    }
+
+    func log(_ request: LogRequest, _ exchange: Exchange) throws {
+        let id = try daemon.selections.operation(request.ref)
+        guard let record = try daemon.history.record(of: id) else {
+            throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
+        }
+        try daemon.authorization.requireReading(
+            exchange.caller, of: "the output of operation \(id.rawValue)", ownedBy: record.uid)
+        let wantsErrors = request.stderr ?? false
+        if let refusal = try Details(record.details).own.output.refusal(ofReadingErrors: wantsErrors) {
+            throw ControlError.wrongState(id: id.rawValue, message: refusal)
+        }
+        if record.isGroup { throw ControlError.wrongState(id: id.rawValue, message: "a group has no output of its own") }
+        let attempt = request.attempt.map { Int32(clamping: $0) }
+        if let attempt, attempt < 1 || attempt > record.attempt && record.state == .finished {
+            throw ControlError.notFound(kind: "attempt", name: "\(attempt)", nearest: "\(record.attempt)")
+        }
+        let current = attempt ?? record.attempt
+        let follows = (request.follow ?? false) && exchange.call.more
+        let stream = LogStream(
+            exchange,
+            LogStream.Request(
+                operation: id, attempt: attempt, stream: wantsErrors ? .error : .output, offset: request.offset ?? 0,
+                lines: request.lines, follows: follows),
+            current: current,
+            attemptHasEnded: record.state == .finished || current < record.attempt || record.state != .executing,
+            operationHasEnded: record.state == .finished, daemon: daemon)
+        if follows { daemon.publisher.add(stream) }
+        exchange.goOn(with: stream)
+    }
+}

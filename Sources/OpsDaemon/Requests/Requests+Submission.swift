@@ -1,0 +1,115 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+internal import OpsWire
+
+/// Submissions: whole, or in parts on one connection.
+extension Requests {
+    func submit(_ request: SubmitRequest, _ exchange: Exchange) throws {
+        let order = SubmissionOrder(request)
+        let decoding = SubmissionDecoding(order, exchange, requests: self)
+        decoding.add(request.operations.bytes)
+        decoding.proceed()
+    }
+
+    func begin(_ request: BeginSubmissionRequest, _ exchange: Exchange) throws {
+        guard exchange.connection.parts == nil else {
+            throw ControlError.wrongState(id: nil, message: "a submission has begun on this connection; commit it first")
+        }
+        exchange.connection.parts = SubmissionParts(SubmissionOrder(request))
+        daemon.afterCommit { exchange.reply(Nothing()) }
+    }
+
+    func add(_ request: AddOperationsRequest, _ exchange: Exchange) throws {
+        guard let parts = exchange.connection.parts else { throw Self.noParts }
+        parts.add(request.operations.bytes, then: exchange, daemon)
+    }
+
+    func commit(_ exchange: Exchange) throws {
+        guard let parts = exchange.connection.parts else { throw Self.noParts }
+        exchange.connection.parts = nil
+        let decoding = SubmissionDecoding(parts.order, exchange, requests: self, decoder: parts.decoder)
+        decoding.proceed()
+    }
+
+    private static let noParts = ControlError.wrongState(
+        id: nil, message: "no submission has begun on this connection; call BeginSubmission first")
+
+    // MARK: Whole
+
+    /// The graph is read and sound in itself: look up what it refers to, and ask the scheduler.
+    func take(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
+        if daemon.outage != nil { throw daemon.unavailable }
+        // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
+        if order.key != nil || order.unlessActive != nil || !input.externals.isEmpty || !input.keys.isEmpty {
+            daemon.settleBeforeReading()
+            if daemon.outage != nil { throw daemon.unavailable }
+        }
+        if let earlier = try earlier(order, exchange) { return answer(earlier, order, exchange) }
+        var builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
+        let texts = try builder.build()
+        let event = Event.submit(texts.submission)
+        if order.isDryRun { return try tryOut(event, input, order, exchange) }
+        daemon.request(event, texts: texts, of: exchange, names: { input.name(of: Int($0)) }) {
+            [unowned self] acceptance in
+            guard case .submitted(let graph, let first, let count) = acceptance else { return }
+            exchange.reply(self.reply(graph, first, count, order, names: { input.name(of: $0) }))
+        }
+    }
+
+    private func reply(
+        _ graph: GraphID, _ first: OperationID, _ count: Int, _ order: SubmissionOrder, names: (Int) -> String?
+    ) -> SubmitReply {
+        var reply = SubmitReply()
+        reply.graph = "g\(graph.rawValue)"
+        reply.first = first.rawValue
+        reply.count = count
+        if order.wantsList {
+            reply.operations = (0..<count).map { place in
+                .with {
+                    $0.id = first.rawValue + Int64(place)
+                    $0.name = names(place)
+                    $0.graph = reply.graph
+                }
+            }
+        }
+        return reply
+    }
+
+    /// What the scheduler would say, from a copy of it.
+    private func tryOut(_ event: Event, _ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
+        var copy = daemon.core
+        switch copy?.handle(event, at: .now()) {
+        case .success(.submitted(let graph, let first, let count)):
+            let reply = reply(graph, first, count, order, names: { input.name(of: $0) })
+            daemon.afterCommit { exchange.reply(reply) }
+        case .failure(let rejection): throw daemon.translate(rejection, names: { input.name(of: Int($0)) })
+        case .success, nil: throw daemon.unavailable
+        }
+    }
+
+    // MARK: Idempotency
+
+    /// An earlier submission of this caller with the same key.
+    private func earlier(_ order: SubmissionOrder, _ exchange: Exchange) throws -> KeyedSubmission? {
+        let user = exchange.caller.user
+        if let key = order.key, let earlier = try daemon.history.submission(key: key, uid: user) { return earlier }
+        if let key = order.unlessActive, let earlier = try daemon.history.submission(key: key, uid: user),
+            earlier.isUnfinished
+        {
+            return earlier
+        }
+        return nil
+    }
+
+    private func answer(_ earlier: KeyedSubmission, _ order: SubmissionOrder, _ exchange: Exchange) {
+        daemon.afterCommit { [unowned self] in
+            let ids = (0..<earlier.count).map { OperationID(earlier.first.rawValue + Int64($0)) }
+            // Names are a courtesy here; the ids are what was asked for.
+            let names = order.wantsList ? (try? self.daemon.history.names(of: ids)) ?? [:] : [:]
+            var reply = self.reply(earlier.graph, earlier.first, earlier.count, order, names: { names[ids[$0]] })
+            reply.existing = true
+            exchange.reply(reply)
+        }
+    }
+}

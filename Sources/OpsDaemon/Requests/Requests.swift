@@ -1,0 +1,131 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// Takes the clients' calls apart and answers them: one file for each group of verbs, one function for each.
+///
+/// A call that only looks waits for the end of the turn, when store and scheduler agree. One that changes something
+/// goes to the scheduler at once, after what it must know of the store has been settled.
+final class Requests {
+    unowned let daemon: Daemon
+
+    init(daemon: Daemon) { self.daemon = daemon }
+
+    /// Answers one message.
+    func take(_ frame: [UInt8], from connection: Connection) {
+        let call: Call
+        do throws(JSONError) {
+            call = try Call(frame: frame)
+        } catch {
+            daemon.diary.info("connection of \(connection.caller.name) closed: not a call: \(error)")
+            connection.send(Reply.frame(ServiceError.invalidParameter("")))
+            connection.flush()
+            return connection.close()
+        }
+        let exchange = Exchange(call, connection)
+        do {
+            if call.interface == ServiceInterface.name { return try service(exchange) }
+            try handle(try ControlRequest(call), exchange)
+        } catch {
+            fail(exchange, error)
+        }
+    }
+
+    /// After what the same client asked before.
+    func fail(_ exchange: Exchange, _ error: any Error) {
+        daemon.afterCommit { [unowned self] in self.answer(exchange, error) }
+    }
+
+    /// A refusal in the words of the interface.
+    private func answer(_ exchange: Exchange, _ error: any Error) {
+        switch error {
+        case let error as ControlError: exchange.fail(error)
+        case let error as ServiceError: exchange.fail(error)
+        case let error as StoreError: exchange.fail(ControlError.storageUnavailable("\(error)"))
+        case let error as Authorization.Refusal: exchange.fail(ControlError.permissionDenied(error.message))
+        case let error as Rejection: exchange.fail(daemon.translate(error))
+        default:
+            daemon.diary.error("\(exchange.call.method): \(error)")
+            exchange.fail(ControlError.wrongState(id: nil, message: "\(error)"))
+        }
+    }
+
+    /// Runs a read once this turn is on disk.
+    private func read(_ exchange: Exchange, _ body: @escaping () throws -> Void) {
+        daemon.afterCommit { [unowned self] in
+            if exchange.isAbandoned { return }
+            do { try body() } catch { self.answer(exchange, error) }
+        }
+    }
+
+    /// Runs a change that first asks the store, which must then know all that the scheduler does.
+    private func change(_ exchange: Exchange, _ body: () throws -> Void) throws {
+        if daemon.outage != nil { throw daemon.unavailable }
+        daemon.settleBeforeReading()
+        if daemon.outage != nil { throw daemon.unavailable }
+        try body()
+    }
+
+    private func handle(_ request: ControlRequest, _ exchange: Exchange) throws {
+        switch request {
+        case .submit(let request): try submit(request, exchange)
+        case .beginSubmission(let request): try begin(request, exchange)
+        case .addOperations(let request): try add(request, exchange)
+        case .commitSubmission: try commit(exchange)
+        case .list(let request): read(exchange) { try self.list(request, exchange) }
+        case .show(let request): read(exchange) { try self.show(request, exchange) }
+        case .why(let request): read(exchange) { try self.why(request, exchange) }
+        case .status: read(exchange) { try self.status(exchange) }
+        case .log(let request): read(exchange) { try self.log(request, exchange) }
+        case .wait(let request): read(exchange) { try self.wait(request, exchange) }
+        case .watch(let request): read(exchange) { try self.watch(request, exchange) }
+        case .listQueues: read(exchange) { try self.listQueues(exchange) }
+        case .listCategories: read(exchange) { try self.listCategories(exchange) }
+        case .graph(let request): read(exchange) { try self.graph(request, exchange) }
+        case .stats(let request): read(exchange) { try self.stats(request, exchange) }
+        case .check: read(exchange) { try self.check(exchange) }
+        case .complete(let request): read(exchange) { try self.complete(request, exchange) }
+        case .backup(let request): read(exchange) { try self.backup(request, exchange) }
+        case .prune(let request): try change(exchange) { try prune(request, exchange) }
+        case .cancel(let request): try change(exchange) { try cancel(request, exchange) }
+        case .suspend(let request): try change(exchange) { try suspend(request, exchange) }
+        case .resume(let request): try change(exchange) { try resume(request, exchange) }
+        case .retry(let request): try change(exchange) { try retry(request, exchange) }
+        case .finish(let request): try change(exchange) { try finish(request, exchange) }
+        case .set(let request): try change(exchange) { try set(request, exchange) }
+        case .addDependency(let request): try change(exchange) { try addDependency(request, exchange) }
+        case .removeDependency(let request): try change(exchange) { try removeDependency(request, exchange) }
+        case .setQueue(let request): try change(exchange) { try setQueue(request, exchange) }
+        case .removeQueue(let request): try change(exchange) { try removeQueue(request, exchange) }
+        case .setCategory(let request): try change(exchange) { try setCategory(request, exchange) }
+        case .setWorkers(let request): try change(exchange) { try setWorkers(request, exchange) }
+        }
+    }
+
+    // MARK: org.varlink.service
+
+    private func service(_ exchange: Exchange) throws {
+        switch exchange.call.member {
+        case GetInfoRequest.method:
+            var info = GetInfoReply()
+            info.version = Version.text
+            info.url = "https://github.com/opsd/opsd"
+            daemon.afterCommit { exchange.reply(info) }
+        case GetInterfaceDescriptionRequest.method:
+            let request: GetInterfaceDescriptionRequest
+            do throws(InvalidParameter) {
+                request = try GetInterfaceDescriptionRequest(exchange.call)
+            } catch {
+                throw ServiceError.invalidParameter(error.parameter)
+            }
+            var reply = GetInterfaceDescriptionReply()
+            switch request.name {
+            case ServiceInterface.name: reply.description = ServiceInterface.description
+            case ControlInterface.name: reply.description = ControlInterface.description
+            default: throw ServiceError.interfaceNotFound(request.name)
+            }
+            daemon.afterCommit { exchange.reply(reply) }
+        default: throw ServiceError.methodNotFound(exchange.call.method)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+
+/// Takes old finished operations away by itself, where the configuration says so, and the logs of whatever is pruned.
+final class Retention {
+    private unowned let daemon: Daemon
+    private var timer: TimerSource?
+    private var pruning: Pruning?
+    private var work: DeferredSource?
+
+    private static let hour: Int64 = 3_600_000_000_000
+
+    init(daemon: Daemon) { self.daemon = daemon }
+
+    private var isWanted: Bool { daemon.configuration.keepFor != nil || daemon.configuration.keepAtMost != nil }
+
+    /// Looks once an hour, and soon after the start; never where everything is kept.
+    func schedule() {
+        do throws(SystemError) {
+            if timer == nil { timer = try daemon.loop.timer(.monotonic, accuracy: 60_000_000) { [unowned self] in self.begin() } }
+            if work == nil { work = try daemon.loop.deferred { [unowned self] in self.goOn() } }
+            try timer?.arm(at: isWanted ? Clock.read().monotonic + Self.hour / 60 : nil)
+        } catch {
+            daemon.diary.error("cannot set a timer: \(error)")
+        }
+    }
+
+    private func begin() {
+        guard isWanted, pruning == nil, daemon.outage == nil else { return }
+        let instant = daemon.configuration.keepFor.map { Moment.now().wall - $0 }
+        pruning = daemon.store.prune(olderThan: instant, keeping: daemon.configuration.keepAtMost.map { Int($0) })
+        goOn()
+    }
+
+    private func goOn() {
+        guard let pruning else { return }
+        do {
+            try step(pruning)
+            guard pruning.isComplete else { return try work?.schedule() ?? () }
+            if pruning.removed > 0 { daemon.diary.info("removed \(pruning.removed) old operations") }
+        } catch {
+            daemon.diary.warning("old operations not removed: \(error)")
+        }
+        self.pruning = nil
+        do throws(SystemError) {
+            try timer?.arm(at: isWanted ? Clock.read().monotonic + Self.hour : nil)
+        } catch {
+            daemon.diary.error("cannot set a timer: \(error)")
+        }
+    }
+
+    /// One step of any pruning, with the logs of what it took away.
+    func step(_ pruning: Pruning) throws {
+        for attempt in try pruning.step() {
+            do throws(SystemError) {
+                try daemon.logs.remove(attempt)
+            } catch {
+                daemon.diary.warning("\(error)")
+            }
+        }
+    }
+}

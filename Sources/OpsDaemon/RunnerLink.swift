@@ -1,0 +1,172 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsRunner
+
+/// The line to opsd-runner: orders out, facts in. While it is down nothing starts, and what runs goes on.
+final class RunnerLink {
+    private unowned let daemon: Daemon
+    private let starter: RunnerStarter
+    private var descriptor: Descriptor?
+    private var source: ReadinessSource?
+    private var retry: TimerSource?
+    private var reader = FrameReader<RunnerReport>()
+    private var output = OutputBuffer()
+    private var delay = RunnerLink.firstDelay
+    private var isWanted = false
+
+    /// Of the runner that has greeted us.
+    private(set) var pid: Int32?
+    private var instance: String?
+
+    private static let firstDelay: Int64 = 2_000_000
+    private static let longestDelay: Int64 = 1_000_000_000
+
+    init(daemon: Daemon) {
+        self.daemon = daemon
+        starter = RunnerStarter(state: daemon.configuration.state, runner: daemon.configuration.runner)
+    }
+
+    var isConnected: Bool { pid != nil }
+    private var socketPath: String { "\(daemon.configuration.state)/\(RunnerProtocol.socketName)" }
+
+    // MARK: Connecting
+
+    /// Connects now, or as soon as there is somebody to connect to.
+    func connect() {
+        isWanted = true
+        guard descriptor == nil else { return }
+        do throws(SystemError) {
+            let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
+            source = try daemon.loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
+                self.isReady(readiness)
+            }
+            descriptor = consume connected
+            delay = Self.firstDelay
+            send(.hello(version: RunnerProtocol.version))
+            flush()
+        } catch {
+            // Nobody listens: the usual case of a first start.
+            do throws(SystemError) {
+                try starter.startIfNeeded()
+            } catch {
+                daemon.diary.error("cannot start opsd-runner: \(error)")
+                delay = Self.longestDelay
+            }
+            connectLater()
+        }
+    }
+
+    private func connectLater() {
+        do throws(SystemError) {
+            if retry == nil { retry = try daemon.loop.timer(.monotonic) { [unowned self] in self.connectIfWanted() } }
+            try retry?.arm(at: Clock.read().monotonic + delay)
+        } catch {
+            daemon.diary.error("cannot set a timer: \(error)")
+        }
+        delay = min(delay * 2, Self.longestDelay)
+    }
+
+    private func connectIfWanted() { if isWanted { connect() } }
+
+    /// Lets go of the line; the runner keeps what it has to tell for the next connection.
+    func disconnect() {
+        isWanted = false
+        drop()
+    }
+
+    private func drop() {
+        source?.cancel()
+        source = nil
+        descriptor = nil
+        reader = FrameReader()
+        output = OutputBuffer()
+        pid = nil
+    }
+
+    /// The other side is gone, or talks nonsense: tell the scheduler, and look for a runner again.
+    private func lose(_ why: String) {
+        daemon.diary.warning("runner lost: \(why)")
+        drop()
+        daemon.errands.runnerIsGone()
+        daemon.record(.runnerLost)
+        if isWanted { connectLater() }
+    }
+
+    // MARK: Orders
+
+    /// Orders go out together, at `flush`. Without a connection they are dropped: the scheduler gives them again
+    /// when it has seen the inventory.
+    func send(_ order: RunnerOrder) {
+        guard descriptor != nil else { return }
+        var bytes: [UInt8] = []
+        order.append(to: &bytes)
+        output.append(bytes)
+    }
+
+    func flush() {
+        guard descriptor != nil, !output.isEmpty else { return }
+        do throws(SystemError) {
+            while !output.isEmpty {
+                switch try descriptor?.write(output.rest) {
+                case .moved(let count): output.drop(count)
+                case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
+                case .ended, nil: return lose("it closed the connection")
+                }
+            }
+            try source?.setInterest(.readable)
+        } catch {
+            lose("\(error)")
+        }
+    }
+
+    // MARK: Facts
+
+    private func isReady(_ readiness: Readiness) {
+        if readiness.contains(.writable) { flush() }
+        guard descriptor != nil, readiness != .writable else { return }
+        do {
+            var bytes: [UInt8] = []
+            switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
+            case .moved: reader.append(bytes)
+            case .wouldBlock: return
+            case .ended, nil: return lose("it closed the connection")
+            }
+            while descriptor != nil, let report = try reader.next() { take(report) }
+        } catch {
+            lose("\(error)")
+        }
+    }
+
+    private func take(_ report: RunnerReport) {
+        switch report {
+        case .hello(let greeting): greet(greeting)
+        case .launched(let attempt, let process):
+            if attempt.isErrand { return }
+            daemon.record(.launched(AttemptID(attempt), Process(process)))
+        case .failed(let attempt, let step, let errno):
+            if attempt.isErrand { return daemon.errands.failed(attempt, step: step, errno: errno) }
+            daemon.record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
+        case .exited(let attempt, let exit, let treeIsGone):
+            if attempt.isErrand { return daemon.errands.exited(attempt, exit, treeIsGone: treeIsGone) }
+            daemon.record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
+        case .gone(let attempt):
+            if attempt.isErrand { return daemon.errands.gone(attempt) }
+            daemon.record(.gone(AttemptID(attempt)))
+        case .told(let attempt, let told):
+            if !attempt.isErrand { daemon.record(.told(AttemptID(attempt), Notice(told))) }
+        }
+    }
+
+    private func greet(_ greeting: RunnerGreeting) {
+        guard RunnerProtocol.understands(greeting.version) else {
+            return lose("it speaks version \(greeting.version) of the protocol, this opsd \(RunnerProtocol.version)")
+        }
+        pid = greeting.pid
+        if instance != greeting.instance {
+            daemon.diary.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
+        }
+        instance = greeting.instance
+        daemon.errands.runnerIsHere(knowing: greeting.entries.map(\.attempt).filter(\.isErrand))
+        daemon.record(.runnerConnected(Inventory(greeting)))
+    }
+}

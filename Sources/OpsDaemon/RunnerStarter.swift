@@ -1,0 +1,86 @@
+internal import Glibc
+internal import OpsLinux
+
+/// Starts opsd-runner where no service manager does. It detaches itself: it is to outlive opsd.
+final class RunnerStarter {
+    private let state: String
+    private let configured: String
+    /// A start that has not ended yet.
+    private var starting: pid_t?
+
+    init(state: String, runner: String) {
+        self.state = state
+        configured = runner
+    }
+
+    /// Under systemd the runner is a unit of its own, and ours to wait for.
+    private var isStartedByOthers: Bool { Environment["INVOCATION_ID"] != nil && Environment["NOTIFY_SOCKET"] != nil }
+
+    func startIfNeeded() throws(SystemError) {
+        guard !isStartedByOthers else { return }
+        if let starting {
+            var status: Int32 = 0
+            // Not ended: give it time.
+            if waitpid(starting, &status, WNOHANG) == 0 { return }
+            self.starting = nil
+            // It detached (0), or failed and said why on its standard error: another try follows either way.
+        }
+        starting = try spawn(try find(), ["opsd-runner", "--state", state, "--detach"])
+    }
+
+    private func find() throws(SystemError) -> String {
+        if !configured.isEmpty { return configured }
+        let own = Executable.path
+        if let slash = own.lastIndex(of: "/") {
+            let beside = "\(own[..<slash])/opsd-runner"
+            if access(beside, X_OK) == 0 { return beside }
+        }
+        for directory in (Environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":") {
+            let candidate = "\(directory)/opsd-runner"
+            if access(candidate, X_OK) == 0 { return candidate }
+        }
+        throw SystemError("find opsd-runner beside opsd or in PATH", errno: ENOENT)
+    }
+
+    /// Signals that opsd blocks or ignores are none of the runner's business: it starts as from a shell.
+    private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> pid_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        var words = arguments.map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        var pid: pid_t = 0
+        let error = posix_spawn(&pid, path, &actions, &attributes, &words, environ)
+        guard error == 0 else { throw SystemError("start \(path)", errno: error) }
+        return pid
+    }
+}
+
+/// The program file this process runs.
+enum Executable {
+    static var path: String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+            let count = buffer.baseAddress.map { readlink("/proc/self/exe", $0, buffer.count) } ?? 0
+            guard count > 0 else { return "" }
+            return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+}
+
+/// The machine opsd runs on.
+enum Machine {
+    /// The CPUs that are there for this process's system.
+    static var processors: Int32 { max(1, Int32(truncatingIfNeeded: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}

@@ -1,0 +1,161 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// What a request named, looked up.
+struct Selected {
+    var ids: [OperationID]
+    /// One operation, named by its id or its name: that it cannot be changed is an error then.
+    var isSingle: Bool
+}
+
+/// Finds what clients name: operations by id, range or name, graphs, and whole selections.
+struct Selections {
+    let history: History
+    let daemon: Daemon
+
+    // MARK: One thing
+
+    /// `12`, `build`, `build@g3`, `build@nightly`.
+    func operation(_ ref: String) throws -> OperationID {
+        if let number = Int64(ref) {
+            let id = OperationID(number)
+            guard try history.owners(of: [id])[id] != nil else {
+                throw ControlError.notFound(kind: "operation", name: ref, nearest: nil)
+            }
+            return id
+        }
+        let parts = ref.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let graph = parts.count == 2 ? try self.graph(parts[1]) : nil
+        guard let id = try history.newest(named: parts[0], in: graph) else {
+            throw ControlError.notFound(kind: "operation", name: ref, nearest: try nearestOperation(to: parts[0]))
+        }
+        return id
+    }
+
+    /// `g7`, `7` or a name.
+    func graph(_ ref: String) throws -> GraphID {
+        let digits = ref.hasPrefix("g") ? String(ref.dropFirst()) : ref
+        if let number = Int64(digits), try history.graph(GraphID(number)) != nil { return GraphID(number) }
+        guard let id = try history.newestGraph(named: ref) else {
+            let known = try history.graphNames(prefix: String(ref.prefix(1)), limit: Self.candidates)
+            throw ControlError.notFound(kind: "graph", name: ref, nearest: Nearest.name(to: ref, among: known))
+        }
+        return id
+    }
+
+    func queue(_ name: String) throws -> String {
+        guard daemon.core?.queueStandings.contains(where: { $0.name == name }) ?? false else {
+            throw ControlError.notFound(kind: "queue", name: name, nearest: daemon.nearestQueue(to: name))
+        }
+        return name
+    }
+
+    private func nearestOperation(to name: String) throws -> String? {
+        let known = try history.operationNames(prefix: String(name.prefix(1)), limit: Self.candidates)
+        return Nearest.name(to: name, among: known)
+    }
+
+    /// Names that a mistyped one is compared with.
+    private static let candidates = 1000
+
+    // MARK: Many
+
+    /// In the words of the store; nil: nothing was selected at all.
+    func query(_ selection: OpsWire.Selection?) throws -> OpsStore.Selection? {
+        guard let selection else { return nil }
+        var query = OpsStore.Selection()
+        var isEmpty = !(selection.all ?? false)
+        if let refs = selection.refs {
+            isEmpty = false
+            query.ids = try refs.map(range)
+        }
+        if let graph = selection.graph {
+            isEmpty = false
+            query.graph = try self.graph(graph)
+        }
+        if let queue = selection.queue {
+            isEmpty = false
+            query.queue = try self.queue(queue)
+        }
+        if let state = selection.state {
+            isEmpty = false
+            query.state = try self.state(state)
+        }
+        if let outcome = selection.outcome {
+            isEmpty = false
+            query.outcome = try self.outcome(outcome)
+        }
+        if let user = selection.user {
+            isEmpty = false
+            query.user = user
+        }
+        for label in selection.labels?.entries ?? [] {
+            isEmpty = false
+            query.labels[label.name] = label.value
+        }
+        return isEmpty ? nil : query
+    }
+
+    /// A reference, or `10-20`.
+    private func range(_ ref: String) throws -> ClosedRange<Int64> {
+        let ends = ref.split(separator: "-", omittingEmptySubsequences: false)
+        if ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]) {
+            guard first <= last else { throw ControlError.notFound(kind: "range", name: ref, nearest: "\(last)-\(first)") }
+            return first...last
+        }
+        let id = try operation(ref).rawValue
+        return id...id
+    }
+
+    private func state(_ name: String) throws -> OperationState {
+        for state in OperationState.allCases where StateName(state).rawValue == name { return state }
+        let known = OperationState.allCases.map { StateName($0).rawValue }
+        throw ControlError.notFound(kind: "state", name: name, nearest: Nearest.name(to: name, among: known))
+    }
+
+    private func outcome(_ name: String) throws -> Outcome {
+        for outcome in Outcome.allCases where OutcomeName(outcome).rawValue == name { return outcome }
+        let known = Outcome.allCases.map { OutcomeName($0).rawValue }
+        throw ControlError.notFound(kind: "outcome", name: name, nearest: Nearest.name(to: name, among: known))
+    }
+
+    /// Everything a changing request is about; a selection of nothing is a mistake of the caller.
+    /// `unfinished`: only that is of interest, unless one operation was named.
+    func operations(_ selection: OpsWire.Selection, unfinished: Bool) throws -> Selected {
+        guard let query = try query(selection) else {
+            throw ControlError.invalidOperation([.with { $0.message = "nothing is selected; name operations, or say all" }])
+        }
+        if let only = query.ids, only.count == 1, only[0].count == 1, selection.refs?.count == 1, isOnlyRefs(selection) {
+            return Selected(ids: [OperationID(only[0].lowerBound)], isSingle: true)
+        }
+        var ids: [OperationID] = []
+        for state in unfinished ? [OperationState.pending, .ready, .executing] : [nil] {
+            if let state, let wanted = query.state, wanted != state { continue }
+            var narrowed = query
+            narrowed.state = state ?? query.state
+            ids += try history.select(narrowed, limit: Int.max)
+        }
+        return Selected(ids: ids.sorted(), isSingle: false)
+    }
+
+    /// Refs and nothing that narrows them.
+    func isOnlyRefs(_ selection: OpsWire.Selection) -> Bool {
+        selection.graph == nil && selection.queue == nil && selection.state == nil && selection.outcome == nil
+            && (selection.labels?.entries ?? []).isEmpty && selection.user == nil
+    }
+
+    /// The level that a selection of only a graph or only a queue names; nil: it names operations.
+    func level(_ selection: OpsWire.Selection?) throws -> Level? {
+        guard let selection, selection != OpsWire.Selection() else { return .daemon }
+        var rest = selection
+        rest.graph = nil
+        rest.queue = nil
+        guard rest == OpsWire.Selection() else { return nil }
+        switch (selection.graph, selection.queue) {
+        case (let graph?, nil): return .graph(try self.graph(graph))
+        case (nil, let queue?): return .queue(try self.queue(queue))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import OpsLinux
+
+extension Configuration {
+    /// What the machine, the files and the command line say together; the later of these win.
+    public static func load(_ options: CommandLineOptions) throws(ConfigurationError) -> Configuration {
+        var configuration = try defaults()
+        let file = options.file ?? usualFile()
+        for path in try files(file, isRequired: options.file != nil) {
+            try configuration.read(path)
+        }
+        for (key, value) in options.settings {
+            try configuration.set(key, to: absolute(key, value), at: "--\(key)")
+        }
+        if configuration.socket.isEmpty {
+            throw ConfigurationError(
+                place: "socket", message: "XDG_RUNTIME_DIR is not set: say --socket PATH")
+        }
+        return configuration
+    }
+
+    /// As root the system's directories, else the user's own.
+    private static func defaults() throws(ConfigurationError) -> Configuration {
+        if Identity.uid == 0 { return Configuration(state: "/var/lib/opsd", socket: "/run/opsd/control.sock") }
+        let home = Environment["HOME"] ?? ""
+        let state = Environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "\(home)/.local/state"
+        // Without a runtime directory the socket must be named.
+        let socket = Environment["XDG_RUNTIME_DIR"].flatMap { $0.isEmpty ? nil : "\($0)/opsd/control.sock" } ?? ""
+        return Configuration(state: "\(state)/opsd", socket: socket)
+    }
+
+    private static func usualFile() -> String {
+        if Identity.uid == 0 { return "/etc/opsd.conf" }
+        let home = Environment["HOME"] ?? ""
+        let directory = Environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "\(home)/.config"
+        return "\(directory)/opsd.conf"
+    }
+
+    /// The file, where there is one, and its drop-ins in the order of their names.
+    private static func files(_ file: String, isRequired: Bool) throws(ConfigurationError) -> [String] {
+        var paths: [String] = []
+        if isRequired || Files.exists(file) { paths.append(file) }
+        let directory = "\(file).d"
+        if Files.exists(directory) {
+            do throws(SystemError) {
+                paths += try Files.list(directory).filter { $0.hasSuffix(".conf") }.sorted().map { "\(directory)/\($0)" }
+            } catch {
+                throw ConfigurationError(place: directory, message: "\(error)")
+            }
+        }
+        return paths
+    }
+
+    private mutating func read(_ path: String) throws(ConfigurationError) {
+        let text: String
+        do throws(SystemError) {
+            text = String(decoding: try Files.read(path, limit: 1 << 20), as: UTF8.self)
+        } catch {
+            throw ConfigurationError(place: path, message: "\(error)")
+        }
+        try apply(text, from: path)
+    }
+
+    /// Lays the settings of one INI text over what is there.
+    mutating func apply(_ text: String, from path: String) throws(ConfigurationError) {
+        let parsed: IniText
+        do throws(IniText.Malformed) {
+            parsed = try IniText(parsing: text)
+        } catch {
+            throw ConfigurationError(place: "\(path):\(error.line)", message: error.message)
+        }
+        for setting in parsed.settings {
+            let place = "\(path):\(setting.line)"
+            guard setting.section == "opsd" else {
+                throw ConfigurationError(place: place, message: "unknown section [\(setting.section)]; the only one is [opsd]")
+            }
+            try set(setting.key, to: setting.value, at: place)
+        }
+    }
+
+    /// Paths of the command line count from where opsd was started.
+    private static func absolute(_ key: String, _ value: String) -> String {
+        guard key == "state" || key == "socket", !value.hasPrefix("/"), !value.isEmpty else { return value }
+        return "\(Files.currentDirectory)/\(value)"
+    }
+}

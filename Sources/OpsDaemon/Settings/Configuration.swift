@@ -1,0 +1,117 @@
+internal import OpsWire
+
+/// Everything an administrator can decide; what is not said has its default here.
+public struct Configuration: Equatable, Sendable {
+    /// What SIGTERM does to executing operations.
+    public enum OnStop: String, CaseIterable, Sendable { case keep, drain, cancel }
+    public enum LogLevel: String, CaseIterable, Sendable, Comparable {
+        case error, warning, notice, info, debug
+        public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
+        /// The priority of syslog(3).
+        var rank: Int {
+            switch self {
+            case .error: 3
+            case .warning: 4
+            case .notice: 5
+            case .info: 6
+            case .debug: 7
+            }
+        }
+    }
+
+    public var state: String
+    public var socket: String
+    /// Nil: the number of CPUs, unless one was stored by `SetWorkers`.
+    public var workers: Int32?
+    public var onStop = OnStop.keep
+    public var logLevel = LogLevel.notice
+    /// The group that may open the socket of root's daemon.
+    public var group = "ops"
+    /// Where opsd-runner is; empty: beside opsd, then in PATH.
+    public var runner = ""
+    /// How long finished operations are kept; nil: for ever.
+    public var keepFor: Int64?
+    /// How many finished operations are kept; nil: all.
+    public var keepAtMost: Int64?
+    /// Bytes of one attempt's log before its oldest part is dropped.
+    public var logLimit: Int64 = 256 << 20
+    public var connections = 4096
+    public var connectionsPerUser = 2048
+
+    init(state: String, socket: String) {
+        self.state = state
+        self.socket = socket
+    }
+}
+
+/// A setting that cannot be taken, and where it stands.
+public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    public let place: String
+    public let message: String
+    public var description: String { "\(place): \(message)" }
+}
+
+extension Configuration {
+    /// The options of the command line and the keys of `[opsd]` alike.
+    static let keys = [
+        "state", "socket", "workers", "on-stop", "log-level", "group", "runner", "keep-for", "keep-at-most",
+        "log-limit", "connections", "connections-per-user",
+    ]
+
+    /// Lays one setting over what is there.
+    mutating func set(_ key: String, to value: String, at place: String) throws(ConfigurationError) {
+        let refuse: (String) -> ConfigurationError = { ConfigurationError(place: place, message: "\(key): \($0)") }
+        switch key {
+        case "state", "socket":
+            guard value.hasPrefix("/") else { throw refuse("must be an absolute path, not \"\(value)\"") }
+            if key == "state" { state = value } else { socket = value }
+        case "workers":
+            guard let number = Int32(value), (0...4096).contains(number) else {
+                throw refuse("must be a number from 0 to 4096, not \"\(value)\"")
+            }
+            workers = number
+        case "on-stop":
+            guard let choice = OnStop(rawValue: value) else { throw refuse("must be keep, drain or cancel, not \"\(value)\"") }
+            onStop = choice
+        case "log-level":
+            guard let choice = LogLevel(rawValue: value) else {
+                throw refuse("must be error, warning, notice, info or debug, not \"\(value)\"")
+            }
+            logLevel = choice
+        case "group": group = value
+        case "runner": runner = value
+        case "keep-for": keepFor = value == "forever" ? nil : try duration(value, refuse)
+        case "keep-at-most": keepAtMost = value == "all" ? nil : try count(value, atLeast: 0, refuse)
+        case "log-limit": logLimit = try size(value, refuse)
+        case "connections": connections = Int(try count(value, atLeast: 4, refuse))
+        case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
+        default:
+            throw ConfigurationError(place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")
+        }
+    }
+
+    private func count(
+        _ value: String, atLeast least: Int64, _ refuse: (String) -> ConfigurationError
+    ) throws(ConfigurationError) -> Int64 {
+        guard let number = Int64(value), number >= least, number <= 1 << 40 else {
+            throw refuse("must be a number of at least \(least), not \"\(value)\"")
+        }
+        return number
+    }
+
+    private func duration(
+        _ value: String, _ refuse: (String) -> ConfigurationError
+    ) throws(ConfigurationError) -> Int64 {
+        guard let nanoseconds = DurationText.parse(value), nanoseconds > 0 else {
+            throw refuse("must be a duration such as 30d or 12h, not \"\(value)\"")
+        }
+        return nanoseconds
+    }
+
+    private func size(_ value: String, _ refuse: (String) -> ConfigurationError) throws(ConfigurationError) -> Int64 {
+        guard let bytes = SizeText.parse(value), bytes >= 4096 else {
+            throw refuse("must be a size of at least 4K such as 256M, not \"\(value)\"")
+        }
+        return bytes
+    }
+}

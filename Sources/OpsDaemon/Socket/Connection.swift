@@ -1,0 +1,211 @@
+internal import OpsLinux
+internal import OpsWire
+
+/// One client: bytes in, calls out; replies in, bytes out. What waits in either direction is bounded.
+///
+/// Calls are taken in order. One whose answer goes on after its turn (a stream) keeps the next from being taken.
+final class Connection {
+    let caller: Caller
+    private let descriptor: Descriptor
+    private unowned let server: Server
+    private var source: ReadinessSource?
+    private var decoder = FrameDecoder()
+    private var output = OutputBuffer()
+    private var isWaitingForFlush = false
+    /// The call whose replies go on; it produces while the output has room.
+    private(set) var stream: (any ReplyStream)?
+    /// Calls taken whose answer waits for the end of the turn.
+    private var unanswered = 0
+    private var isHandling = false
+    /// The last look at the input found a message, so another may be behind it.
+    private var mayHoldMore = false
+    /// The client will send no more, but may still read.
+    private var inputHasEnded = false
+    private(set) var isClosed = false
+    /// A submission that comes in parts.
+    var parts: SubmissionParts?
+    /// When the half of a message that is here arrived; nil: there is none.
+    private(set) var halfSince: Int64?
+
+    init(_ descriptor: consuming Descriptor, caller: Caller, server: Server) {
+        self.descriptor = descriptor
+        self.caller = caller
+        self.server = server
+    }
+
+    func start(on loop: EventLoop) throws(SystemError) {
+        source = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] readiness in
+            self.isReady(readiness)
+        }
+    }
+
+    /// Whether another reply may be made without piling up.
+    var hasRoom: Bool { output.count < DaemonLimits.outputBytes }
+
+    // MARK: Input
+
+    private func isReady(_ readiness: Readiness) {
+        if readiness.contains(.writable) { flush() }
+        guard !isClosed else { return }
+        if readiness.contains(.hungUp) || readiness.contains(.error) { return close() }
+        if readiness.contains(.readable) { read() }
+    }
+
+    private func read() {
+        var bytes: [UInt8] = []
+        do {
+            switch try descriptor.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
+            case .wouldBlock: return
+            case .ended: inputHasEnded = true
+            case .moved:
+                decoder.append(bytes)
+                mayHoldMore = true
+            }
+        } catch {
+            server.diary.debug("connection of \(caller.name): \(error)")
+            return close()
+        }
+        takeCalls()
+        closeIfDone()
+    }
+
+    /// Hands the calls that are here to the server, until one goes on or the output is full.
+    func takeCalls() {
+        guard !isHandling, !isClosed else { return }
+        isHandling = true
+        defer { isHandling = false }
+        var taken = 0
+        while stream == nil, hasRoom, !isClosed {
+            guard taken < DaemonLimits.callsInARow else {
+                server.continueLater(self)
+                break
+            }
+            let frame: [UInt8]?
+            do throws(FrameDecoder.TooLarge) {
+                frame = try decoder.next()
+            } catch {
+                server.diary.info("connection of \(caller.name) closed: a message of more than \(error.limit) bytes")
+                return refuse(error)
+            }
+            guard let frame else {
+                mayHoldMore = false
+                break
+            }
+            mayHoldMore = true
+            taken += 1
+            server.take(frame, from: self)
+        }
+        updateInterest()
+    }
+
+    /// A message that cannot be read ends the connection: where the next one begins is not known.
+    private func refuse(_ error: FrameDecoder.TooLarge) {
+        send(Reply.frame(ControlError.tooLarge(what: "message", limit: error.limit)))
+        flush()
+        close()
+    }
+
+    /// One more call whose answer is to come, or one less.
+    func expectAnswer() { unanswered += 1 }
+
+    func answered() {
+        precondition(unanswered > 0, "every call is answered once")
+        unanswered -= 1
+    }
+
+    /// A client that closed its sending half is served until all it asked is answered.
+    private func closeIfDone() {
+        guard inputHasEnded, unanswered == 0, stream == nil, output.isEmpty, !mayHoldMore else { return }
+        close()
+    }
+
+    // MARK: Output
+
+    /// Bytes of a reply; they leave at the end of the turn.
+    func send(_ bytes: [UInt8]) {
+        guard !isClosed else { return }
+        output.append(bytes)
+        if !isWaitingForFlush {
+            isWaitingForFlush = true
+            server.flushAtEndOfTurn(self)
+        }
+    }
+
+    /// Writes what the kernel takes, then lets a stream go on.
+    func flush() {
+        isWaitingForFlush = false
+        do {
+            while !output.isEmpty {
+                switch try descriptor.write(output.rest) {
+                case .moved(let count): output.drop(count)
+                case .wouldBlock: return updateInterest()
+                case .ended: return close()
+                }
+            }
+        } catch {
+            server.diary.debug("connection of \(caller.name): \(error)")
+            return close()
+        }
+        updateInterest()
+        if let stream {
+            if stream.wantsRoom && hasRoom { server.resumeLater(stream) }
+        } else if mayHoldMore {
+            server.continueLater(self)
+        }
+        closeIfDone()
+    }
+
+    private func updateInterest() {
+        guard let source, !isClosed else { return }
+        var interest: Readiness = []
+        if !output.isEmpty { interest.insert(.writable) }
+        // While a call goes on only the reader's departure is of interest, and a little of what it sends ahead.
+        if !inputHasEnded && hasRoom && decoder.buffered <= WireLimits.frameBytes && (stream == nil || decoder.buffered == 0) {
+            interest.insert(.readable)
+        }
+        do {
+            try source.setInterest(interest)
+        } catch {
+            server.diary.error("\(error)")
+            close()
+        }
+        let isHalf = stream == nil && decoder.isInsideMessage && !mayHoldMore
+        halfSince = isHalf ? (halfSince ?? Clock.read().monotonic) : nil
+        if isHalf { server.watchHalfMessages() }
+    }
+
+    // MARK: Streams
+
+    func begin(_ stream: any ReplyStream) {
+        precondition(self.stream == nil, "one call of a connection goes on at a time")
+        self.stream = stream
+        server.resumeLater(stream)
+    }
+
+    func endStream() {
+        guard stream != nil else { return }
+        stream = nil
+        server.continueLater(self)
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        source?.cancel()
+        source = nil
+        let ended = stream
+        stream = nil
+        ended?.readerLeft()
+        server.forget(self)
+    }
+}
+
+/// A call whose replies go on after its turn.
+protocol ReplyStream: AnyObject {
+    /// Makes replies while the connection has room; called again when it has room anew and this is wanted.
+    func resume()
+    /// It stopped because the connection had no room.
+    var wantsRoom: Bool { get }
+    /// Nobody reads any more.
+    func readerLeft()
+}

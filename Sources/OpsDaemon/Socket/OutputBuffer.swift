@@ -1,0 +1,35 @@
+/// Bytes that wait for a reader, in order.
+struct OutputBuffer {
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    var count: Int { bytes.count - start }
+    var isEmpty: Bool { count == 0 }
+    /// What is to be written next.
+    var rest: ArraySlice<UInt8> { bytes[start...] }
+
+    mutating func append(_ more: [UInt8]) {
+        if isEmpty {
+            bytes = more
+            start = 0
+        } else {
+            bytes += more
+        }
+    }
+
+    mutating func drop(_ written: Int) {
+        precondition(written <= count, "no more is written than there was")
+        start += written
+        if start == bytes.count {
+            bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+            start = 0
+        } else if start >= Self.compaction {
+            bytes.removeSubrange(..<start)
+            start = 0
+        }
+    }
+
+    private static let keptCapacity = 64 << 10
+    /// Moving what is left costs; so only after this much was written.
+    private static let compaction = 1 << 20
+}

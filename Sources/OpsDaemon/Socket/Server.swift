@@ -1,0 +1,183 @@
+internal import OpsLinux
+internal import OpsWire
+
+/// Accepts clients, counts them, and decides when each is served. What calls mean is `Requests`' matter.
+final class Server {
+    let diary: Diary
+    private let loop: EventLoop
+    private var limits: ConnectionLimits
+    /// Answers one message of a client.
+    private let handler: (_ frame: [UInt8], _ connection: Connection) -> Void
+
+    private var listeners: [Listener] = []
+    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var perUser: [UInt32: Int] = [:]
+    private var names: [UInt32: String] = [:]
+
+    private var toFlush: [Connection] = []
+    private var toContinue: [Connection] = []
+    private var toResume: [any ReplyStream] = []
+    private var later: DeferredSource?
+    private var halfTimer: TimerSource?
+    private var acceptTimer: TimerSource?
+
+    private struct Listener {
+        let source: ReadinessSource
+        let socket: ListeningSocket
+    }
+
+    init(
+        loop: EventLoop, limits: ConnectionLimits, diary: Diary,
+        handler: @escaping ([UInt8], Connection) -> Void
+    ) throws(SystemError) {
+        self.loop = loop
+        self.limits = limits
+        self.diary = diary
+        self.handler = handler
+        later = try loop.deferred { [unowned self] in self.doDeferredWork() }
+        halfTimer = try loop.timer(.monotonic, accuracy: 1_000_000) { [unowned self] in self.closeHalfMessages() }
+        acceptTimer = try loop.timer(.monotonic) { [unowned self] in self.setAccepting(true) }
+    }
+
+    var connectionCount: Int { connections.count }
+
+    func setLimits(_ limits: ConnectionLimits) { self.limits = limits }
+
+    func listen(on socket: ListeningSocket) throws(SystemError) {
+        let source = try loop.watch(socket.descriptor.rawValue, for: .readable) { [unowned self] _ in
+            self.accept(from: socket)
+        }
+        listeners.append(Listener(source: source, socket: socket))
+    }
+
+    // MARK: Connections
+
+    private func accept(from socket: ListeningSocket) {
+        do {
+            // A bounded number in a row: the others of this turn wait.
+            for _ in 0..<64 {
+                guard let descriptor = try UnixSocket.accept(from: socket.descriptor) else { return }
+                try welcome(descriptor)
+            }
+        } catch {
+            diary.warning("\(error); no new connections for a second")
+            setAccepting(false)
+            rest(1_000_000_000)
+        }
+    }
+
+    /// Takes a client in, or tells it why not.
+    func welcome(_ descriptor: consuming Descriptor) throws(SystemError) {
+        let peer = try UnixSocket.peer(of: descriptor)
+        if let refusal = limits.refusal(total: connections.count, ofUser: perUser[peer.uid] ?? 0) {
+            // One attempt to say so: a client that does not read gets nothing.
+            _ = try descriptor.write(Reply.frame(refusal)[...])
+            return
+        }
+        let caller = Caller(user: peer.uid, group: peer.gid, process: peer.pid, name: try name(of: peer.uid))
+        let connection = Connection(descriptor, caller: caller, server: self)
+        connections[ObjectIdentifier(connection)] = connection
+        perUser[peer.uid, default: 0] += 1
+        try connection.start(on: loop)
+    }
+
+    func forget(_ connection: Connection) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        let left = (perUser[connection.caller.user] ?? 1) - 1
+        perUser[connection.caller.user] = left > 0 ? left : nil
+    }
+
+    func closeAll() {
+        listeners.forEach { $0.source.cancel() }
+        listeners = []
+        for connection in Array(connections.values) {
+            connection.flush()
+            connection.close()
+        }
+    }
+
+    private func name(of user: UInt32) throws(SystemError) -> String {
+        if let known = names[user] { return known }
+        let name = try Account.withUID(user)?.name ?? "\(user)"
+        names[user] = name
+        return name
+    }
+
+    private func setAccepting(_ accepting: Bool) {
+        for listener in listeners {
+            do { try listener.source.setInterest(accepting ? .readable : []) } catch { diary.error("\(error)") }
+        }
+    }
+
+    private func rest(_ nanoseconds: Int64) {
+        do { try acceptTimer?.arm(at: Clock.read().monotonic + nanoseconds) } catch { diary.error("\(error)") }
+    }
+
+    // MARK: What is put off
+
+    func take(_ frame: [UInt8], from connection: Connection) { handler(frame, connection) }
+
+    func flushAtEndOfTurn(_ connection: Connection) { toFlush.append(connection) }
+
+    func continueLater(_ connection: Connection) {
+        toContinue.append(connection)
+        scheduleDeferredWork()
+    }
+
+    func resumeLater(_ stream: any ReplyStream) {
+        toResume.append(stream)
+        scheduleDeferredWork()
+    }
+
+    /// Once a turn, after its commit: the replies leave.
+    func flush() {
+        let due = toFlush
+        toFlush.removeAll(keepingCapacity: true)
+        for connection in due { connection.flush() }
+    }
+
+    private func scheduleDeferredWork() {
+        do { try later?.schedule() } catch { diary.error("\(error)") }
+    }
+
+    private func doDeferredWork() {
+        let connections = toContinue
+        let streams = toResume
+        toContinue.removeAll(keepingCapacity: true)
+        toResume.removeAll(keepingCapacity: true)
+        for connection in connections { connection.takeCalls() }
+        for stream in streams { stream.resume() }
+    }
+
+    // MARK: Half-sent messages
+
+    func watchHalfMessages() {
+        guard let halfTimer, halfTimer.deadline == nil else { return }
+        do {
+            try halfTimer.arm(at: Clock.read().monotonic + DaemonLimits.halfMessage)
+        } catch {
+            diary.error("\(error)")
+        }
+    }
+
+    private func closeHalfMessages() {
+        let now = Clock.read().monotonic
+        var isAnyLeft = false
+        for connection in Array(connections.values) {
+            guard let since = connection.halfSince else { continue }
+            if now - since >= DaemonLimits.halfMessage {
+                diary.info("closed a connection of \(connection.caller.name): half a message for too long")
+                connection.close()
+            } else {
+                isAnyLeft = true
+            }
+        }
+        if isAnyLeft { watchHalfMessages() }
+    }
+}
+
+/// A socket that clients connect to.
+final class ListeningSocket {
+    let descriptor: Descriptor
+    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+}

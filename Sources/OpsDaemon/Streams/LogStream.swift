@@ -1,0 +1,182 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsWire
+
+/// The output of one operation to one client: what is there, and when it follows, what comes until the end.
+final class LogStream: ReplyStream, Follower {
+    struct Request {
+        let operation: OperationID
+        /// Nil: the newest, and when following, those that come after it.
+        let attempt: Int32?
+        let stream: Logs.Stream
+        let offset: Int64
+        let lines: Int?
+        let follows: Bool
+    }
+
+    private unowned let daemon: Daemon
+    private let exchange: Exchange
+    private let request: Request
+    /// The attempt that is read; 0: none has started.
+    private var current: Int32
+    private var reader: LogReader?
+    private var watched: FileWatch.Token?
+    /// Attempts that began after the one that is read.
+    private var newer: Int32?
+    /// Nothing more will be written to the log that is read.
+    private var attemptHasEnded: Bool
+    private var operationHasEnded: Bool
+    private var isOver = false
+    private var hasReplied = false
+    private(set) var wantsRoom = false
+
+    init(
+        _ exchange: Exchange, _ request: Request, current: Int32, attemptHasEnded: Bool, operationHasEnded: Bool,
+        daemon: Daemon
+    ) {
+        self.exchange = exchange
+        self.request = request
+        self.daemon = daemon
+        self.current = current
+        self.attemptHasEnded = attemptHasEnded
+        self.operationHasEnded = operationHasEnded
+    }
+
+    func resume() {
+        guard !isOver, !exchange.isAbandoned else { return }
+        wantsRoom = false
+        do {
+            try readOn()
+        } catch {
+            leave()
+            exchange.fail(ControlError.wrongState(id: request.operation.rawValue, message: "cannot read its log: \(error)"))
+        }
+    }
+
+    private func readOn() throws {
+        while !isOver {
+            guard exchange.hasRoom else {
+                wantsRoom = true
+                return
+            }
+            try openIfNeeded()
+            let bytes = try reader?.next() ?? []
+            if !bytes.isEmpty {
+                try send(bytes)
+                continue
+            }
+            if let newer, attemptHasEnded || reader == nil {
+                begin(newer)
+            } else if !request.follows || (operationHasEnded || request.attempt != nil) && attemptHasEnded {
+                return finish()
+            } else {
+                return try watch()
+            }
+        }
+    }
+
+    private func openIfNeeded() throws(SystemError) {
+        guard reader == nil, current > 0 else { return }
+        let path = daemon.logs.path(AttemptID(request.operation, current), request.stream)
+        // Of attempts that follow, all is wanted.
+        let isFirst = !hasReplied
+        reader = try LogReader.open(path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil)
+        if reader != nil { stopWatching() }
+    }
+
+    private func begin(_ attempt: Int32) {
+        stopWatching()
+        current = attempt
+        reader = nil
+        newer = nil
+        attemptHasEnded = operationHasEnded
+        hasReplied = true
+    }
+
+    private func send(_ bytes: [UInt8]) throws {
+        var reply = LogReply()
+        reply.id = request.operation.rawValue
+        reply.attempt = Int(current)
+        let end = reader?.offset ?? 0
+        reply.offset = end - Int64(bytes.count)
+        reply.data = Base64.encode(bytes)
+        if let dropped = reader?.dropped, dropped > 0 { reply.dropped = dropped }
+        if exchange.call.more {
+            hasReplied = true
+            exchange.replyAndGoOn(reply)
+        } else {
+            // One chunk; the client asks again from the next offset.
+            leave()
+            exchange.reply(reply)
+        }
+    }
+
+    private func finish() {
+        var reply = LogReply()
+        reply.id = request.operation.rawValue
+        reply.attempt = Int(current)
+        reply.offset = reader?.offset ?? 0
+        leave()
+        exchange.reply(reply)
+    }
+
+    /// The file, or the directory in which it is to appear.
+    private func watch() throws(SystemError) {
+        guard watched == nil, current > 0 else { return }
+        let path: String
+        if reader == nil {
+            try daemon.logs.makeDirectory(for: request.operation)
+            path = daemon.logs.directory(of: request.operation)
+        } else {
+            path = daemon.logs.path(AttemptID(request.operation, current), request.stream)
+        }
+        watched = try daemon.fileWatch.watch(path) { [unowned self] in self.resume() }
+        // It may have come, or grown, before the watch began.
+        daemon.server?.resumeLater(self)
+    }
+
+    private func stopWatching() {
+        if let watched { daemon.fileWatch.cancel(watched) }
+        watched = nil
+    }
+
+    func take(_ news: News) {
+        guard !isOver else { return }
+        var isOurs = false
+        for report in news.reports where report.operation == request.operation {
+            isOurs = true
+            switch report.kind {
+            case .started: noteStart(report)
+            case .retrying, .interrupted: attemptHasEnded = true
+            case .finished:
+                attemptHasEnded = true
+                operationHasEnded = true
+            case .submitted, .ready, .progress, .produced, .cancelling, .suspended, .resumed, .edited, .conditionFalse:
+                break
+            }
+        }
+        if isOurs { resume() }
+    }
+
+    private func noteStart(_ report: Report) {
+        let number = report.detail.flatMap { Int32($0) } ?? current + 1
+        if let wanted = request.attempt {
+            if number > wanted { attemptHasEnded = true }
+            if number == wanted { attemptHasEnded = false }
+        } else if current == 0 {
+            current = number
+            attemptHasEnded = false
+        } else if number > current {
+            attemptHasEnded = true
+            newer = number
+        }
+    }
+
+    private func leave() {
+        isOver = true
+        stopWatching()
+        daemon.publisher.remove(self)
+    }
+
+    func readerLeft() { leave() }
+}

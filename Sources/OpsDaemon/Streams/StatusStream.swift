@@ -1,0 +1,47 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsWire
+
+/// `Status` again after every change, at most ten times a second.
+final class StatusStream: ReplyStream, Follower {
+    private unowned let daemon: Daemon
+    private let exchange: Exchange
+    private var timer: TimerSource?
+    private var nextAt: Int64 = 0
+    private(set) var wantsRoom = false
+
+    private static let interval: Int64 = 100_000_000
+
+    init(_ exchange: Exchange, daemon: Daemon) {
+        self.exchange = exchange
+        self.daemon = daemon
+    }
+
+    func take(_ news: News) { resume() }
+
+    func resume() {
+        guard !exchange.isAbandoned else { return }
+        guard exchange.hasRoom else {
+            wantsRoom = true
+            return
+        }
+        wantsRoom = false
+        let now = Clock.read().monotonic
+        do {
+            guard now >= nextAt else {
+                if timer == nil { timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.resume() } }
+                return try timer?.arm(at: nextAt) ?? ()
+            }
+            nextAt = now + Self.interval
+            exchange.replyAndGoOn(try daemon.statusReply())
+        } catch {
+            daemon.publisher.remove(self)
+            exchange.fail(ControlError.storageUnavailable("\(error)"))
+        }
+    }
+
+    func readerLeft() {
+        timer?.cancel()
+        daemon.publisher.remove(self)
+    }
+}

@@ -1,0 +1,51 @@
+internal import OpsLinux
+internal import OpsWire
+
+/// What the submitting process was, or for a client that tells nothing, what a login of its user would be.
+struct Captured {
+    private let variables: StringMap
+    let details: Details.Captured
+
+    init(_ capture: Capture?, account: Account?) {
+        guard let capture else {
+            variables = [
+                ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", account?.home ?? "/"),
+                ("USER", account?.name ?? ""), ("LOGNAME", account?.name ?? ""), ("SHELL", account?.shell ?? "/bin/sh"),
+            ].asMap
+            details = .with { $0.directory = account?.home ?? "/" }
+            return
+        }
+        variables = capture.environment
+        details = .with {
+            $0.directory = capture.directory.hasPrefix("/") ? capture.directory : "/"
+            $0.umask = capture.umask & 0o777
+        }
+    }
+
+    /// JSON, with the defaults of the submission laid over; what opsd itself sets is never the submitter's.
+    func environment(under defaults: StringMap) -> String {
+        var result = variables
+        result.entries.removeAll { $0.name.hasPrefix("OPS_") || $0.name == "NOTIFY_SOCKET" }
+        result.lay(defaults)
+        var writer = JSONWriter(capacity: 1024)
+        result.write(to: &writer)
+        return writer.text
+    }
+}
+
+extension StringMap {
+    /// Puts the other's entries over the own ones of the same name.
+    mutating func lay(_ other: StringMap) {
+        for entry in other.entries {
+            if let place = entries.firstIndex(where: { $0.name == entry.name }) {
+                entries[place].value = entry.value
+            } else {
+                entries.append(entry)
+            }
+        }
+    }
+}
+
+extension [(String, String)] {
+    fileprivate var asMap: StringMap { StringMap(self) }
+}

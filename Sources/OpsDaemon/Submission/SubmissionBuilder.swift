@@ -1,0 +1,197 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+internal import OpsWire
+
+/// Makes what scheduler and store take out of a graph that is sound in itself, and checks what only the daemon can:
+/// queues, references to what exists, users, limits, and what the caller may.
+struct SubmissionBuilder {
+    private let input: GraphInput
+    private let order: SubmissionOrder
+    private let caller: Caller
+    private let daemon: Daemon
+    private let now = Moment.now()
+    private var problems: [Problem] = []
+    private var submission = Submission()
+
+    init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) throws {
+        self.input = input
+        self.order = order
+        self.caller = caller
+        self.daemon = daemon
+    }
+
+    mutating func build() throws -> SubmissionTexts {
+        try checkProducer()
+        takeQueues()
+        submission.categorySets = input.categorySets.map { $0.map(CategoryUse.init) }
+        submission.policies = input.policies.map { Policy($0, submittedAt: now.wall) }
+        submission.operations = input.operations.map(draft)
+        try takeEdges()
+        try checkPermissions()
+        guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
+        return try texts()
+    }
+
+    private func draft(_ operation: GraphInput.Operation) -> Draft {
+        Draft(
+            group: operation.parent, queue: max(operation.queue, 0) + (operation.queue < 0 ? 0 : queueOffset),
+            categories: operation.categories, policy: operation.policy, priority: operation.priority,
+            flags: Draft.Flags(rawValue: operation.flags.rawValue))
+    }
+
+    // MARK: Queues
+
+    /// `default` is at place 0, for those that name none.
+    private let queueOffset: Int32 = 1
+
+    private mutating func takeQueues() {
+        let known = Set((daemon.core?.queueStandings ?? []).map(\.name))
+        submission.queues = ["default"]
+        for place in 0..<Int32(input.queues.count) {
+            let name = input.queues[place]
+            submission.queues.append(name)
+            if known.contains(name) { continue }
+            let near = daemon.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? ""
+            let first = input.operations.firstIndex { $0.queue == place }
+            problem(first, "queue", "there is no queue \"\(name)\"\(near)")
+        }
+    }
+
+    // MARK: Edges
+
+    private mutating func takeEdges() throws {
+        var targets: [OperationID?] = []
+        for (place, ref) in input.externals.enumerated() {
+            do {
+                targets.append(try daemon.selections.operation(ref))
+            } catch let error as ControlError {
+                targets.append(nil)
+                tellUnknown(ref, place, error)
+            }
+        }
+        let finished = targets.compactMap { $0 }.filter { !(daemon.core?.contains($0) ?? false) }
+        submission.finished = try daemon.history.finishedFacts(finished)
+        submission.edges.reserveCapacity(input.edges.count)
+        for edge in input.edges {
+            switch edge.target {
+            case .local(let place):
+                submission.edges.append(DraftEdge(from: edge.from, on: .local(place), when: When(edge.when)))
+            case .external(let place):
+                guard let id = targets[Int(place)] else { continue }
+                submission.edges.append(DraftEdge(from: edge.from, on: .existing(id), when: When(edge.when)))
+            }
+        }
+    }
+
+    private mutating func tellUnknown(_ ref: String, _ place: Int, _ error: ControlError) {
+        var near = ""
+        if case .notFound(_, _, let nearest?) = error { near = "; did you mean \"\(nearest)\"?" }
+        let first = input.edges.first { $0.target == .external(Int32(place)) }
+        problem(first.map { Int($0.from) }, "after", "there is no operation \"\(ref)\"\(near)")
+    }
+
+    // MARK: Who
+
+    private mutating func checkProducer() throws {
+        guard let inside = order.inside else {
+            if order.asChild { throw ControlError.invalidOperation([.with { $0.message = "--child works inside an operation only" }]) }
+            return
+        }
+        let id = OperationID(inside)
+        // What has ended, or was never here, produced nothing; as a parent it would be refused.
+        guard daemon.core?.state(of: id) == .executing else {
+            if order.asChild { throw Rejection.producerClosed(id) }
+            return
+        }
+        if let owner = try daemon.history.owners(of: [id])[id], !daemon.authorization.mayChange(caller, ownedBy: owner) {
+            if order.asChild { try daemon.authorization.requireChange(caller, of: id, ownedBy: owner) }
+            return
+        }
+        submission.producer = id
+        submission.asChildren = order.asChild
+    }
+
+    /// Users, limits and priorities that the caller may not, or this machine cannot.
+    private mutating func checkPermissions() throws {
+        let details = try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
+        let enforceable = EnforceableLimits(runner: daemon.runner.pid)
+        for (place, own) in details.enumerated() {
+            let index = { [input] in input.operations.firstIndex { $0.details == place } }
+            do throws(Authorization.Refusal) {
+                _ = try daemon.authorization.runUser(caller, named: own.user)
+                try daemon.authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
+            } catch {
+                throw ControlError.permissionDenied(error.message)
+            }
+            if let user = own.user, try Account.named(user) == nil { problem(index(), "user", "there is no user \"\(user)\"") }
+            for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
+        }
+        let highest = input.operations.map(\.priority).max() ?? 0
+        try daemon.authorization.requireStanding(caller, priority: Int(highest), nice: nil)
+    }
+
+    private mutating func problem(_ index: Int?, _ key: String, _ message: String) {
+        guard problems.count < WireLimits.problems else { return }
+        problems.append(
+            .with {
+                $0.index = index
+                $0.name = index.flatMap { input.name(of: $0) }
+                $0.key = key
+                $0.message = message
+            })
+    }
+
+    // MARK: Texts
+
+    private mutating func texts() throws -> SubmissionTexts {
+        let account = try Account.withUID(caller.user)
+        let captured = Captured(order.capture, account: account)
+        var details: [String] = []
+        var places: [UInt64: Int32] = [:]
+        var particulars: [SubmissionTexts.Particulars] = []
+        particulars.reserveCapacity(input.operations.count)
+        for (index, operation) in input.operations.enumerated() {
+            let pair = UInt64(UInt32(bitPattern: operation.details)) << 32 | UInt64(UInt32(bitPattern: operation.labels))
+            let place: Int32
+            if let known = places[pair] {
+                place = known
+            } else {
+                place = Int32(details.count)
+                places[pair] = place
+                details.append(text(of: operation, captured.details))
+            }
+            particulars.append(
+                SubmissionTexts.Particulars(
+                    name: input.name(of: index),
+                    command: operation.command < 0 ? "" : input.commands[operation.command], details: place,
+                    environment: 0))
+        }
+        return SubmissionTexts(
+            submission, graphName: order.name, uid: caller.user, gid: account?.gid ?? caller.group, user: caller.name,
+            key: try key(), details: details, environments: [captured.environment(under: input.environment)],
+            particulars: particulars)
+    }
+
+    private func text(of operation: GraphInput.Operation, _ captured: Details.Captured) -> String {
+        let none = Array("{}".utf8)[...]
+        return Details.text(
+            own: operation.details < 0 ? none : input.details.utf8(operation.details),
+            labels: operation.labels < 0 ? none : input.labelSets.utf8(operation.labels), captured: captured)
+    }
+
+    /// The submission's own, or the one that its only keyed operation bears.
+    private func key() throws -> String? {
+        if let key = order.key ?? order.unlessActive { return key }
+        let keys = Set(input.keys.map(\.key))
+        guard keys.count <= 1 else {
+            throw ControlError.invalidOperation([
+                .with {
+                    $0.key = "key"
+                    $0.message = "a submission has one idempotency key; this one has \(keys.count)"
+                }
+            ])
+        }
+        return keys.first
+    }
+}

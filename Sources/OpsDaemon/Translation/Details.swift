@@ -1,0 +1,146 @@
+internal import OpsCore
+internal import OpsRunner
+internal import OpsWire
+
+/// What the store keeps of an operation's process as text: labels and what was captured come first, then the
+/// operation's own keys in the form of `OperationDetails`.
+struct Details {
+    var labels = StringMap()
+    /// Of the submitter, laid under the operation's own.
+    var captured = Captured()
+    var own = OperationDetails()
+
+    struct Captured: WireRecord {
+        var directory = "/"
+        var umask = 0o022
+        mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+            try visitor.field("directory", &directory)
+            try visitor.field("umask", &umask)
+        }
+    }
+
+    init(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        var rest: ArraySlice<UInt8> = []
+        try scan(bytes) { scanner throws(InvalidParameter) in
+            do throws(JSONError) {
+                try scanner.beginObject()
+                while true {
+                    let before = scanner.position
+                    guard let key = try scanner.nextMember() else { return }
+                    switch scanner.string(key) {
+                    case "labels": try readLabels(&scanner)
+                    case "captured": try readCaptured(&scanner)
+                    default:
+                        // The comma before it goes: what is left is an object of its own.
+                        let comma = bytes[before] == UInt8(ascii: ",") ? 1 : 0
+                        rest = bytes[(before + comma)...]
+                        return
+                    }
+                }
+            } catch {
+                throw InvalidParameter("details", "\(error)")
+            }
+        }
+        if !rest.isEmpty { own = try OperationDetails(json: [UInt8(ascii: "{")] + rest) }
+    }
+
+    private mutating func readLabels(_ scanner: inout JSONScanner) throws(JSONError) {
+        do throws(InvalidParameter) { labels = try StringMap(from: &scanner) } catch {
+            throw scanner.error(.expected("labels"))
+        }
+    }
+
+    private mutating func readCaptured(_ scanner: inout JSONScanner) throws(JSONError) {
+        do throws(InvalidParameter) { captured = try Captured(from: &scanner) } catch {
+            throw scanner.error(.expected("what was captured"))
+        }
+    }
+
+    /// The stored text of one operation: `own` and `labels` are JSON objects as a submission has them.
+    static func text(own: some Collection<UInt8>, labels: some Collection<UInt8>, captured: Captured) -> String {
+        var writer = JSONWriter(capacity: own.count + labels.count + captured.directory.utf8.count + 48)
+        writer.beginObject()
+        if labels.count > 2 {
+            writer.key("labels")
+            writer.raw(labels)
+        }
+        writer.key("captured")
+        captured.write(to: &writer)
+        var text = writer.bytes
+        let members = own.dropFirst().dropLast()
+        if !members.isEmpty {
+            text.append(UInt8(ascii: ","))
+            text += members
+        }
+        text.append(UInt8(ascii: "}"))
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    // MARK: What a process is started with
+
+    /// A relative one counts from where the submitter was.
+    var directory: String { own.directory.map(absolute) ?? captured.directory }
+    var umask: UInt32 { UInt32(own.umask ?? Int32(clamping: captured.umask)) }
+    var stdin: String? { own.stdin.map(absoluteInDirectory) }
+
+    private func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : "\(captured.directory)/\(path)" }
+    private func absoluteInDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
+
+    /// Paths the user named, as the runner is to open them.
+    func paths(_ stdout: String?, _ stderr: String?) -> (stdout: String, stderr: String) {
+        let first = absoluteInDirectory(stdout ?? stderr ?? "/dev/null")
+        return (stdout: first, stderr: stderr.map(absoluteInDirectory) ?? first)
+    }
+
+    func observer(_ occasion: ObserverDesk.Occasion) -> [String]? {
+        switch occasion {
+        case .start: own.observers.start
+        case .produce: own.observers.produce
+        case .finish: own.observers.finish
+        }
+    }
+
+    func apply(to request: inout LaunchRequest) {
+        let limits = own.limits
+        request.priority = priority
+        request.controlLimits = ControlLimits(
+            memoryBytes: limits.memory, tasks: limits.tasks, cpuWeight: limits.cpuWeight ?? cpuWeight,
+            cpuMicrosecondsPerSecond: limits.cpuQuota.map { $0 * 10_000 })
+        for (resource, value) in [
+            (ResourceLimit.Resource.openFiles, limits.openFiles), (.fileSize, limits.fileSize),
+            (.coreSize, limits.coreSize),
+        ] {
+            if let value { request.resourceLimits.append(ResourceLimit(resource, soft: UInt64(value), hard: UInt64(value))) }
+        }
+    }
+
+    private var priority: ProcessPriority {
+        var priority =
+            switch own.qos {
+            case .userInteractive: ProcessPriority(nice: nil, ioClass: .bestEffort, ioLevel: 0)
+            case .userInitiated: ProcessPriority(nice: nil, ioClass: .bestEffort, ioLevel: 2)
+            case .default: ProcessPriority()
+            case .utility: ProcessPriority(nice: 5, ioClass: .bestEffort, ioLevel: 6)
+            case .background: ProcessPriority(nice: 15, ioClass: .idle)
+            }
+        if let nice = own.limits.nice { priority.nice = nice }
+        return priority
+    }
+
+    /// Of siblings that want the same CPU; only where a control group can be asked for it.
+    private var cpuWeight: Int64? { nil }
+}
+
+extension OperationDetails.Output {
+    /// Why there is nothing for `Log` to read; nil: there is.
+    func refusal(ofReadingErrors wantsErrors: Bool) -> String? {
+        switch self {
+        case .log: wantsErrors ? "its standard error is in the same log; leave --stderr out" : nil
+        case .split: nil
+        case .journal: "its output goes to the journal: journalctl -t opsd"
+        case .null: "its output is not kept"
+        case .files(let stdout, let stderr): "its output goes to \(stdout ?? stderr ?? "files")"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import OpsCore
+internal import OpsWire
+
+/// A line of the event stream, from the words of the rules to those of the interface.
+struct EventTranslation {
+    func row(_ report: Report) -> EventRow {
+        .with { row in
+            row.seq = report.sequence
+            row.at = InstantText.format(report.at)
+            row.id = report.operation?.rawValue
+            row.graph = report.graph.map { "g\($0.rawValue)" }
+            row.type = EventType(report.kind)
+            row.old = report.old.map { StateName($0).rawValue }
+            row.new = report.new.map { StateName($0).rawValue }
+            row.outcome = report.outcome.map { OutcomeName($0).rawValue }
+            row.product = report.product?.rawValue
+            row.detail = report.detail
+            switch report.kind {
+            case .started, .retrying: row.attempt = report.detail.flatMap { Int($0) }
+            case .suspended, .resumed, .edited: if report.operation == nil { row.queue = report.detail }
+            case .submitted, .ready, .progress, .produced, .cancelling, .finished, .conditionFalse, .interrupted: break
+            }
+        }
+    }
+}
+
+extension EventType {
+    init(_ kind: Report.Kind) {
+        self =
+            switch kind {
+            case .submitted: .submitted
+            case .ready: .ready
+            case .started: .started
+            case .progress: .progress
+            case .produced: .produced
+            case .retrying: .retrying
+            case .cancelling: .cancelling
+            case .suspended: .suspended
+            case .resumed: .resumed
+            case .finished: .finished
+            case .edited: .edited
+            case .conditionFalse: .conditionFalse
+            case .interrupted: .interrupted
+            }
+    }
+}
+
+extension StateName {
+    init(_ state: OperationState) {
+        self =
+            switch state {
+            case .pending: .pending
+            case .ready: .ready
+            case .executing: .executing
+            case .finished: .finished
+            }
+    }
+}
+
+extension OutcomeName {
+    init(_ outcome: Outcome) {
+        self =
+            switch outcome {
+            case .succeeded: .succeeded
+            case .failed: .failed
+            case .timedOut: .timedOut
+            case .cancelled: .cancelled
+            case .skipped: .skipped
+            case .interrupted: .interrupted
+            }
+    }
+}
+
+extension EdgeCondition {
+    init(_ when: When) {
+        self =
+            switch when {
+            case .succeeded: .succeeded
+            case .finished: .finished
+            case .failed: .failed
+            case .started: .started
+            }
+    }
+}
+
+extension CategoryMode {
+    init(_ mode: CategoryUse.Mode) {
+        self =
+            switch mode {
+            case .units: .units
+            case .exclusive: .exclusive
+            case .shared: .shared
+            }
+    }
+}
+
+extension ReasonKind {
+    init(_ kind: Reason.Kind) {
+        self =
+            switch kind {
+            case .dependency: .dependency
+            case .category: .category
+            case .queue: .queue
+            case .pool: .pool
+            case .suspended: .suspended
+            case .held: .held
+            case .notBefore: .notBefore
+            case .backoff: .backoff
+            case .condition: .condition
+            case .barrier: .barrier
+            case .group: .group
+            case .storage: .storage
+            }
+    }
+}

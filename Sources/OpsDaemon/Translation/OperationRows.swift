@@ -1,0 +1,146 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+internal import OpsWire
+
+/// Rows of the store, with what only the scheduler knows at this moment, in the words of the interface.
+struct OperationRows {
+    let history: History
+    let daemon: Daemon
+
+    func row(_ record: OperationRecord) throws -> OperationRow {
+        let details = try Details(record.details)
+        return .with { row in
+            identify(record, &row)
+            tellState(record, &row)
+            tellRelations(record, &row)
+            row.labels = details.labels
+            row.directory = record.isGroup ? nil : details.directory
+            row.completion = record.policy.completion == .notify ? "notify" : "exit"
+            row.timeout = record.policy.timeout.map(DurationText.format)
+            row.deadline = record.policy.deadline.map(InstantText.format)
+            row.notBefore = (record.notBefore ?? record.policy.notBefore).map(InstantText.format)
+            row.submittedAt = InstantText.format(record.submittedAt)
+            row.readyAt = record.readyAt.map(InstantText.format)
+            row.startedAt = record.startedAt.map(InstantText.format)
+            row.finishedAt = record.finishedAt.map(InstantText.format)
+            row.usage = record.usage.map(usage)
+        }
+    }
+
+    private func identify(_ record: OperationRecord, _ row: inout OperationRow) {
+        row.id = record.id.rawValue
+        row.name = record.name
+        row.graph = "g\(record.graph.rawValue)"
+        row.graphName = record.graphName
+        row.queue = record.queue
+        row.user = record.user
+        row.key = record.key
+        row.barrier = record.isBarrier
+        row.isGroup = record.isGroup
+        // What the store keeps was an array of strings when it was put there.
+        row.command = record.command.flatMap { try? stringArray($0) }
+    }
+
+    private func tellState(_ record: OperationRecord, _ row: inout OperationRow) {
+        row.state = StateName(record.state)
+        row.outcome = record.outcome.map { OutcomeName($0) }
+        row.cause = record.cause
+        row.priority = Int(record.priority)
+        row.effectivePriority = daemon.core?.effectivePriority(of: record.id) ?? Int(record.priority)
+        row.attempt = Int(record.attempt)
+        row.run = Int(record.run)
+        row.exitCode = record.exitCode.map(Int.init)
+        row.signal = record.signal.map(Int.init)
+        row.cancelling = record.state == .executing && (daemon.core?.isCancelling(record.id) ?? record.isCancelling)
+        row.frozen = record.isFrozen
+        row.held = record.isHeld && record.state != .finished
+        row.statusText = record.statusText
+        row.result = record.result
+        row.progress = record.progressDone.map { done in
+            .with {
+                $0.done = done
+                $0.total = record.progressTotal
+            }
+        }
+    }
+
+    private func tellRelations(_ record: OperationRecord, _ row: inout OperationRow) {
+        row.producedBy = record.producer?.rawValue
+        row.group = record.group?.rawValue
+        row.dependencies = record.dependencies.map { dependency in
+            .with {
+                $0.id = dependency.id.rawValue
+                $0.when = EdgeCondition(dependency.when)
+                $0.satisfied = dependency.isSatisfied
+            }
+        }
+        row.categories = record.categories.map { use in
+            .with {
+                $0.name = use.name
+                $0.mode = CategoryMode(use.mode)
+                $0.units = Int(use.units)
+            }
+        }
+    }
+
+    private func usage(_ usage: Usage) -> UsageRow {
+        .with {
+            $0.userSeconds = Double(usage.userMicroseconds) / 1e6
+            $0.systemSeconds = Double(usage.systemMicroseconds) / 1e6
+            $0.maxResidentBytes = usage.maxResidentBytes
+        }
+    }
+
+    func rows(_ ids: [OperationID]) throws -> [OperationRow] {
+        try history.records(of: ids).map(row)
+    }
+
+    func attempts(of id: OperationID) throws -> [AttemptRow] {
+        try history.attempts(of: id).map { attempt in
+            .with { row in
+                row.attempt = Int(attempt.number)
+                row.run = Int(attempt.run)
+                row.outcome = attempt.outcome.map { OutcomeName($0).rawValue }
+                row.cause = attempt.cause
+                row.exitCode = attempt.exitCode.map(Int.init)
+                row.signal = attempt.signal.map(Int.init)
+                row.startedAt = InstantText.format(attempt.startedAt)
+                row.finishedAt = attempt.finishedAt.map(InstantText.format)
+                row.usage = attempt.usage.map(usage)
+            }
+        }
+    }
+
+    /// How those of the operations that have finished ended.
+    func ended(_ ids: [OperationID]) throws -> [EndedRow] {
+        try history.records(of: ids).map { record in
+            .with { row in
+                row.id = record.id.rawValue
+                row.name = record.name
+                row.outcome = record.outcome.map { OutcomeName($0).rawValue } ?? ""
+                row.cause = record.cause
+                row.exitCode = record.exitCode.map(Int.init)
+                row.signal = record.signal.map(Int.init)
+            }
+        }
+    }
+}
+
+extension Daemon {
+    var rows: OperationRows { OperationRows(history: history, daemon: self) }
+    var selections: Selections { Selections(history: history, daemon: self) }
+
+    /// `12 (build)`, or the number alone where there is no name.
+    func label(_ id: OperationID) -> String {
+        // A label is for people: without the database the number must do.
+        guard let name = (try? history.names(of: [id]))?[id] else { return "\(id.rawValue)" }
+        return "\(id.rawValue) (\(name))"
+    }
+
+    /// The queue an operation is in.
+    func queueName(_ id: OperationID) -> String? {
+        // As for labels.
+        (try? history.record(of: id))?.queue
+    }
+}

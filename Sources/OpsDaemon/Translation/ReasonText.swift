@@ -1,0 +1,87 @@
+internal import OpsCore
+
+/// Makes the sentence a person reads out of one thing that an operation waits for.
+struct ReasonText {
+    let label: (OperationID) -> String
+    /// An instant as people read it, RFC 3339.
+    let instantText: (Int64) -> String
+
+    func text(_ reason: Reason) -> String {
+        let who = names(reason.ids)
+        switch reason.detail {
+        case .dependency(let when): return "waits for \(who) to \(verb(when))"
+        case .category(let name, let wanted, let capacity, let place):
+            return category(name, wanted, capacity, place, holders: reason.ids)
+        case .keptPlace(let category): return "category \(category) is kept for \(who), which was overtaken often enough"
+        case .queue(let name, let limit, let place):
+            return limit == 0
+                ? "queue \(name) has a limit of 0"
+                : "queue \(name) is full (limit \(limit)); \(ordinal(place)) in line"
+        case .pool(let workers, let place):
+            return workers == 0
+                ? "the daemon has no workers" : "all \(workers) workers are busy; \(ordinal(place)) in line"
+        case .suspended(let level): return suspended(level)
+        case .held: return "held until it is resumed"
+        case .instant(let at):
+            return reason.kind == .backoff
+                ? "waits until \(instantText(at)) before it is retried" : "not before \(instantText(at))"
+        case .condition(let index, let again):
+            guard let again else { return "condition \(index + 1) is being evaluated" }
+            return "condition \(index + 1) is false; evaluated again at \(instantText(again))"
+        case .barrier: return "waits for the barrier \(who)"
+        case .groupNotStarted: return "group \(who) has not started"
+        case .groupLimit(let limit, let place):
+            return "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
+        case .process: return "its process is running"
+        case .children: return "waits for its children \(who)"
+        case .finishMessage: return "its process has ended; waits to be told that it is finished"
+        case .runner: return "waits for the runner"
+        }
+    }
+
+    private func category(
+        _ name: String, _ wanted: CategoryUse, _ capacity: Int32, _ place: Int, holders: [OperationID]
+    ) -> String {
+        if capacity == 0 { return "category \(name) is closed (capacity 0)" }
+        if wanted.mode == .units && wanted.units > capacity {
+            return "wants \(wanted.units) units of category \(name), which has \(capacity)"
+        }
+        let held = holders.isEmpty ? "is taken" : "is held by \(names(holders))"
+        return "category \(name) \(held); \(ordinal(place)) in line"
+    }
+
+    private func suspended(_ level: Level) -> String {
+        switch level {
+        case .daemon: "the daemon is suspended"
+        case .queue(let name): "queue \(name) is suspended"
+        case .graph(let graph): "graph g\(graph.rawValue) is suspended"
+        case .operations(let ids): "\(names(ids)) is suspended"
+        }
+    }
+
+    private func verb(_ when: When) -> String {
+        switch when {
+        case .succeeded: "succeed"
+        case .finished: "finish"
+        case .failed: "fail"
+        case .started: "start"
+        }
+    }
+
+    /// The first few in words; all of them are in the reply's `ids`.
+    private func names(_ ids: [OperationID]) -> String {
+        let shown = 3
+        let first = ids.prefix(shown).map(label).joined(separator: ", ")
+        return ids.count > shown ? "\(first) and \(ids.count - shown) more" : first
+    }
+
+    private func ordinal(_ place: Int) -> String {
+        if (11...13).contains(place % 100) { return "\(place)th" }
+        return switch place % 10 {
+        case 1: "\(place)st"
+        case 2: "\(place)nd"
+        case 3: "\(place)rd"
+        default: "\(place)th"
+        }
+    }
+}

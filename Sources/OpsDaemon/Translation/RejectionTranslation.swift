@@ -1,0 +1,54 @@
+internal import OpsCore
+internal import OpsWire
+
+extension Daemon {
+    /// A refusal of the rules in the words of the interface. `names`: of the operations in the submission at hand.
+    func translate(_ rejection: Rejection, names: (Int32) -> String? = { _ in nil }) -> ControlError {
+        switch rejection {
+        case .unknownOperation(let id): return .notFound(kind: "operation", name: "\(id.rawValue)", nearest: nil)
+        case .unknownQueue(let name):
+            return .notFound(kind: "queue", name: name, nearest: nearestQueue(to: name))
+        case .queueExists(let name): return .wrongState(id: nil, message: "queue \(name) exists already")
+        case .queueNotEmpty(let name, let unfinished):
+            return .wrongState(
+                id: nil, message: "queue \(name) has \(unfinished) unfinished operations; cancel or move them first")
+        case .builtInQueue("main"):
+            return .wrongState(id: nil, message: "queue main is serial for ever and stays; make another one")
+        case .builtInQueue(let name): return .wrongState(id: nil, message: "queue \(name) is built in and stays")
+        case .unknownGraph(let graph): return .notFound(kind: "graph", name: "g\(graph.rawValue)", nearest: nil)
+        case .cycle(let path): return .cycle(path.map { text($0, names) })
+        case .unitsExceedCapacity(let category, let units, let capacity):
+            return .invalidOperation([
+                .with {
+                    $0.key = "categories"
+                    $0.message = "\(units) units of category \(category), which has a capacity of \(capacity)"
+                }
+            ])
+        case .alreadyFinished(let id): return wrongState(id, "has finished already")
+        case .notFinished(let id): return wrongState(id, "has not finished; cancel it first, or wait for it")
+        case .notExecuting(let id): return wrongState(id, "is not executing")
+        case .alreadyStarted(let id): return wrongState(id, "has started already; only what waits can be changed")
+        case .producerClosed(let id): return wrongState(id, "is ending and takes no more children")
+        case .waitsForOwnProducer(let id): return wrongState(id, "would wait for its own child, and the child for it")
+        case .needsFreeze(let id): return wrongState(id, "is executing; --freeze stops its processes")
+        case .noSuchEdge(let id, let on):
+            return .notFound(kind: "dependency", name: "\(id.rawValue) on \(on.rawValue)", nearest: nil)
+        case .tooMany(let what, let limit): return .tooLarge(what: what, limit: limit)
+        }
+    }
+
+    func nearestQueue(to name: String) -> String? {
+        Nearest.name(to: name, among: (core?.queueStandings ?? []).map(\.name))
+    }
+
+    private func wrongState(_ id: OperationID, _ what: String) -> ControlError {
+        .wrongState(id: id.rawValue, message: "operation \(label(id)) \(what)")
+    }
+
+    private func text(_ target: DraftEdge.Target, _ names: (Int32) -> String?) -> String {
+        switch target {
+        case .local(let place): names(place) ?? "#\(place + 1)"
+        case .existing(let id): label(id)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsRunner
+
+// What the runner says, in the words of the rules, and back.
+
+extension AttemptID {
+    init(_ attempt: Attempt) { self.init(OperationID(attempt.operation), attempt.number) }
+}
+
+extension Attempt {
+    init(_ attempt: AttemptID) { self.init(operation: attempt.operation.rawValue, number: attempt.number) }
+}
+
+extension Process {
+    init(_ process: LaunchedProcess) {
+        self.init(
+            pid: process.pid, startTicks: process.startTicks,
+            at: Moment(monotonic: process.at.monotonic, wall: process.at.wall))
+    }
+}
+
+extension Exit {
+    init(_ exit: ProcessExit) {
+        let status: Status =
+            switch exit.status {
+            case .code(let code): .code(code)
+            case .signal(let signal): .signal(signal)
+            }
+        self.init(
+            status: status, outOfMemory: exit.outOfMemory,
+            usage: Usage(
+                userMicroseconds: exit.userMicroseconds, systemMicroseconds: exit.systemMicroseconds,
+                maxResidentBytes: exit.maxResidentBytes),
+            at: Moment(monotonic: exit.at.monotonic, wall: exit.at.wall))
+    }
+}
+
+extension Notice {
+    init(_ told: Told) {
+        self.init(
+            status: told.status, progressDone: told.progressDone, progressTotal: told.progressTotal,
+            result: told.result, finished: told.finished, extendTimeout: told.extendTimeout)
+    }
+}
+
+extension Inventory {
+    /// Without errands, which are nobody's attempts.
+    init(_ greeting: RunnerGreeting) {
+        self.init(runner: greeting.instance, boot: greeting.boot)
+        for entry in greeting.entries where !entry.attempt.isErrand {
+            let state: Entry =
+                switch entry.state {
+                case .running(let process): .running(Process(process))
+                case .exited(let exit): .exited(Exit(exit))
+                case .gone(let exit): .gone(Exit(exit))
+                case .failed(let step, let errno): .failed(step: step, errno: errno)
+                }
+            entries[AttemptID(entry.attempt)] = state
+        }
+    }
+}

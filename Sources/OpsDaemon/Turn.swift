@@ -1,0 +1,17 @@
+internal import OpsCore
+internal import OpsStore
+
+/// What one turn of the loop has gathered: it is committed once, and only then does anybody hear of it.
+struct Turn {
+    /// Texts of the submissions that were taken, in the order the scheduler took them.
+    var submissions: [SubmissionTexts] = []
+    /// Answers and reads that wait for the commit, in the order of their requests.
+    var afterwards: [(_ isCommitted: Bool) -> Void] = []
+    /// The scheduler was told something: its `endTurn` has work.
+    var hasEvents = false
+    /// Facts of this turn that nobody will tell again, should the commit fail.
+    var facts: [Event] = []
+
+    /// The scheduler may know of things that the store does not know yet.
+    var isAheadOfStore: Bool { hasEvents }
+}

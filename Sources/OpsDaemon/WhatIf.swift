@@ -1,0 +1,81 @@
+internal import OpsCore
+internal import OpsWire
+
+/// Answers "what would it wait for then" from a copy: the rules are a value, and trying them changes nothing.
+struct WhatIf {
+    let daemon: Daemon
+
+    /// The scheduler after what the words say: `cancel 7`, `finish 7`, `fail 7`, `resume [7]`, `suspend [7]`,
+    /// `workers 4`, `limit QUEUE 4`, `capacity CATEGORY 3`, `priority 7 50`, several with `;` between.
+    func answer(_ words: String, from core: Scheduler?) throws -> Scheduler? {
+        guard var core else { return nil }
+        for sentence in words.split(separator: ";") {
+            let parts = sentence.split(separator: " ").map(String.init)
+            guard let verb = parts.first else { continue }
+            let event = try event(verb, Array(parts.dropFirst()))
+            let now = Moment.now()
+            if case .failure(let rejection) = core.handle(event, at: now) { throw rejection }
+            letItHappen(event, &core, now)
+        }
+        return core
+    }
+
+    private func event(_ verb: String, _ rest: [String]) throws -> Event {
+        switch (verb, rest.count) {
+        case ("cancel", 1...): .cancel(try operations(rest), by: "you", reason: nil, force: false)
+        case ("finish", 1), ("fail", 1): try finish(rest[0], failed: verb == "fail")
+        case ("resume", 0): .resume(.daemon)
+        case ("suspend", 0): .suspend(.daemon, freeze: false)
+        case ("resume", _): .resume(.operations(try operations(rest)))
+        case ("suspend", _): .suspend(.operations(try operations(rest)), freeze: true)
+        case ("workers", 1): .setWorkers(try number(rest[0]))
+        case ("limit", 2): .setQueue(rest[0], QueueEdit(limit: rest[1] == "none" ? .some(nil) : try number(rest[1])))
+        case ("capacity", 2): .setCategory(rest[0], capacity: try number(rest[1]))
+        case ("priority", 2):
+            .edit(try operations([rest[0]]), Edit(priority: Int8(clamping: try number(rest[1]))))
+        default:
+            throw ControlError.invalidOperation([
+                .with {
+                    $0.key = "whatIf"
+                    $0.message =
+                        "\"\(verb)\" with \(rest.count) words is not understood; say cancel ID, finish ID, fail ID, "
+                        + "resume [ID], suspend [ID], workers N, limit QUEUE N, capacity CATEGORY N, priority ID N"
+                }
+            ])
+        }
+    }
+
+    private func operations(_ refs: [String]) throws -> [OperationID] { try refs.map(daemon.selections.operation) }
+
+    private func number(_ text: String) throws -> Int32 {
+        guard let number = Int32(text) else {
+            throw ControlError.invalidOperation([
+                .with {
+                    $0.key = "whatIf"
+                    $0.message = "\"\(text)\" is not a number"
+                }
+            ])
+        }
+        return number
+    }
+
+    /// The end of an executing operation, as if its process had ended; of a waiting one, its cancelling.
+    private func finish(_ ref: String, failed: Bool) throws -> Event {
+        let id = try daemon.selections.operation(ref)
+        guard let executing = daemon.core?.executing.first(where: { $0.id == id }), executing.attempt > 0 else {
+            throw Rejection.notExecuting(id)
+        }
+        let exit = Exit(status: .code(failed ? 1 : 0), at: .now())
+        return .exited(AttemptID(id, executing.attempt), exit, treeIsGone: true)
+    }
+
+    /// Ends what the event asked to end, and lets the rules decide.
+    private func letItHappen(_ event: Event, _ core: inout Scheduler, _ now: Moment) {
+        let orders = core.endTurn(at: now).effects
+        for order in orders {
+            guard case .terminate(let attempt, _) = order else { continue }
+            _ = core.handle(.exited(attempt, Exit(status: .signal(15), at: now), treeIsGone: true), at: now)
+        }
+        _ = core.endTurn(at: now)
+    }
+}
