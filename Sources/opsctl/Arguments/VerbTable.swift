@@ -7,7 +7,7 @@ enum VerbTable {
         CancelVerb.verb, SuspendVerb.verb, SuspendVerb.resume, RetryVerb.verb, FinishVerb.verb, SetVerb.verb,
         DependVerb.verb,
         QueueVerb.verb, CategoryVerb.verb, WorkersVerb.verb, PruneVerb.verb, BackupVerb.verb, CheckVerb.verb,
-        VersionVerb.verb, HelpVerb.verb,
+        CompletionVerb.verb, VersionVerb.verb, HelpVerb.verb, CompletionVerb.candidates, ManVerb.verb,
     ]
 
     static var shown: [Verb] { all.filter { !$0.isHidden } }

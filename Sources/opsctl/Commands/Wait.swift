@@ -10,18 +10,21 @@ enum WaitVerb {
     static let any = Option.flag("any", "until one of them has; its status is the status")
     static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this (exit status 7)")
 
+    static let progress = Option.flag("progress", "p", "a live display meanwhile")
+
     static let verb = Verb(
         "wait", .looking, "until operations have finished",
-        forms: ["[SELECTION] [--any] [--timeout D]"],
+        forms: ["[SELECTION] [--any] [--timeout D] [--progress]"],
         about: [
             "A queue or a graph is waited for until nothing in it is unfinished, what is added meanwhile too. "
                 + "Where nothing is selected there is nothing to wait for.",
             "Exit status 0: all succeeded; 1: one did not; 7: the time was over.",
         ],
         operands: .any(.operation, "OPERATION"),
-        options: [OptionGroup("Waiting", [any, timeout, .exitCode]), .selection],
+        options: [OptionGroup("Waiting", [any, timeout, progress, .exitCode]), .selection],
         examples: [
             .init("Then deploy", "opsctl wait build test && ./deploy"),
+            .init("A graph, with a display", "opsctl wait --graph g7 --progress"),
             .init("Whichever is first", "opsctl wait --any 12 13 14"),
             .init("As if it had run here", "opsctl wait --exit-code build"),
         ],
@@ -31,26 +34,36 @@ enum WaitVerb {
         let arguments = session.arguments
         let selection = Selection(arguments)
         if selection.isEmpty { return .done }
-        var tally = Tally()
+        let tally: Tally
         do throws(Failure) {
-            try session.stream("Wait") {
-                $0.key("selection")
-                selection.write(to: &$0)
-                $0.member("any", arguments.has(any))
-                $0.member("timeout", arguments.text(timeout))
-            } each: { (reply) throws(Failure) in
-                for ended in reply["ended"]?.elements ?? [] {
-                    tally.add(ended)
-                    try tell(ended, session)
-                }
-                try session.output.flush()
-                return !(arguments.has(any) && tally.first != nil)
-            }
+            tally =
+                arguments.has(progress)
+                ? try ProgressDisplay.wait(
+                    session, selection, timeout: arguments.text(timeout), any: arguments.has(any))
+                : try quietly(session, selection)
         } catch {
             guard error.status == .timedOut, arguments.has(.exitCode) else { throw error }
             throw Failure(.operationTimedOut, error.what, error.why, error.advice)
         }
         return tally.status(any: arguments.has(any), exitCode: arguments.has(.exitCode))
+    }
+
+    private static func quietly(_ session: Session, _ selection: Selection) throws(Failure) -> Tally {
+        let arguments = session.arguments
+        var tally = Tally()
+        try session.stream("Wait") {
+            selection.member(of: &$0)
+            $0.member("any", arguments.has(any))
+            $0.member("timeout", arguments.text(timeout))
+        } each: { (reply) throws(Failure) in
+            for ended in reply["ended"]?.elements ?? [] {
+                tally.add(ended)
+                try tell(ended, session)
+            }
+            try session.output.flush()
+            return !(arguments.has(any) && tally.first != nil)
+        }
+        return tally
     }
 
     /// For programs every end, for people those that are no success.

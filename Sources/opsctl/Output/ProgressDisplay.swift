@@ -1,21 +1,197 @@
+internal import Glibc
+internal import OpsLinux
 internal import OpsWire
 
-/// What goes on in a graph while it goes on.
-enum ProgressDisplay {
-    /// Waits until all of a graph has finished, telling of every end.
+/// What goes on in a selection while it goes on: a block at the bottom of a terminal, or a line for every end in a pipe.
+final class ProgressDisplay {
+    private let session: Session
+    private let selection: Selection
+    private let interruption: Interruption
+    /// Wait, and Watch: the one says when it is over, the other what happens meanwhile.
+    private let ends: Connection
+    private let events: Connection
+    private var rows: [Int: OperationRow] = [:]
+    private var tally = WaitVerb.Tally()
+    private var drawnLines = 0
+    private let begun = Instant.now
+    private var isOver = false
+    private let isLive: Bool
+    /// An interrupt cancels what is shown (`run -f`), or ends the showing (`wait`).
+    private let cancels: Bool
+
+    private static let ticks: Int32 = 250
+
+    /// Shows a graph until all of it has finished; an interrupt cancels it.
     static func run(_ session: Session, graph: String) throws(Failure) -> ExitStatus {
-        var tally = WaitVerb.Tally()
-        try session.stream("Wait") {
-            $0.key("selection")
-            $0.object { $0.member("graph", graph) }
-        } each: { (reply) throws(Failure) in
-            for ended in reply["ended"]?.elements ?? [] {
-                tally.add(ended)
-                try WaitVerb.tell(ended, session)
+        let display = try ProgressDisplay(session, Selection(graph: graph), cancels: true, timeout: nil, any: false)
+        try display.show()
+        return display.tally.status(any: false, exitCode: false)
+    }
+
+    static func wait(_ session: Session, _ selection: Selection, timeout: String?, any: Bool) throws(Failure)
+        -> WaitVerb.Tally
+    {
+        let display = try ProgressDisplay(session, selection, cancels: false, timeout: timeout, any: any)
+        try display.show()
+        return display.tally
+    }
+
+    private init(
+        _ session: Session, _ selection: Selection, cancels: Bool, timeout: String?, any: Bool
+    ) throws(Failure) {
+        self.session = session
+        self.selection = selection
+        self.cancels = cancels
+        isLive = session.screen.isCapable && !session.wantsJSON
+        interruption = try Interruption(cancels ? [SIGINT, SIGTERM] : [])
+        // What happens between the calls is told by the first and counted by the last, so nothing is missed.
+        events = try session.connect()
+        try events.send("Watch", more: true, parameters: JSONWriter.object { selection.member(of: &$0) })
+        ends = try session.connect()
+        try ends.send(
+            "Wait", more: true,
+            parameters: JSONWriter.object {
+                selection.member(of: &$0)
+                $0.member("any", any)
+                $0.member("timeout", timeout)
+            })
+    }
+
+    private func show() throws(Failure) {
+        if isLive { try list() }
+        do throws(Failure) {
+            while !isOver {
+                let readable = interruption.wait(
+                    isLive ? [ends.descriptor, events.descriptor] : [ends.descriptor],
+                    milliseconds: isLive ? Self.ticks : nil)
+                if let signal = interruption.take() { try cancel(signal) }
+                if readable.contains(1) { try takeEvents() }
+                if readable.contains(0) { try takeEnds() }
+                try draw()
+                try session.output.flush()
             }
-            try session.output.flush()
+        } catch {
+            throw session.named(error)
+        }
+    }
+
+    private func list() throws(Failure) {
+        try session.stream("List") {
+            selection.member(of: &$0)
+        } each: { (reply) throws(Failure) in
+            for view in reply["operations"]?.elements ?? [] {
+                let row = OperationRow(view)
+                rows[row.id] = row
+            }
             return true
         }
-        return tally.status(any: false, exitCode: false)
+    }
+
+    private func takeEnds() throws(Failure) {
+        guard try ends.fill() else { throw Refusal.lost(nil) }
+        while !isOver, let reply = try ends.takeReply() {
+            for ended in reply.parameters["ended"]?.elements ?? [] {
+                tally.add(ended)
+                if isLive { try erase() }
+                try WaitVerb.tell(ended, session)
+                if let id = ended["id"]?.integer {
+                    rows[id]?.state = "finished"
+                    rows[id]?.outcome = ended["outcome"]?.text
+                }
+            }
+            isOver = !reply.continues
+        }
+    }
+
+    private func takeEvents() throws(Failure) {
+        guard try events.fill() else { throw Refusal.lost(nil) }
+        while let reply = try events.takeReply() {
+            guard let event = reply.parameters["event"], let id = event["id"]?.integer else { continue }
+            apply(event, to: id)
+        }
+    }
+
+    private func apply(_ event: JSONView, to id: Int) {
+        var row = rows[id] ?? OperationRow(event)
+        if let state = event["new"]?.text { row.state = state }
+        row.outcome = event["outcome"]?.text ?? row.outcome
+        switch event["type"]?.text {
+        case "started"?:
+            row.startedAt = event["at"]?.instant
+            row.outcome = nil
+            row.progress = nil
+        case "progress"?: refresh(&row)
+        case "finished"?: row.finishedAt = event["at"]?.instant
+        default: break
+        }
+        rows[id] = row
+    }
+
+    /// The stream tells that there is progress; how much is asked for.
+    private func refresh(_ row: inout OperationRow) {
+        // A row that cannot be read anew is shown as it was.
+        guard let reply = try? session.daemon().call("Show", { $0.member("ref", "\(row.id)") }),
+            let operation = reply["operation"]
+        else { return }
+        row = OperationRow(operation)
+    }
+
+    private func cancel(_ signal: Int32) throws(Failure) {
+        guard cancels else { return }
+        _ = try session.call("Cancel") {
+            selection.member(of: &$0)
+            $0.member("reason", "signal \(signal) to opsctl run")
+        }
+    }
+
+    // MARK: - Drawing
+
+    private func erase() throws(Failure) {
+        guard drawnLines > 0 else { return }
+        try session.output.write("\u{1b}[\(drawnLines)A\u{1b}[J")
+        drawnLines = 0
+    }
+
+    private func draw() throws(Failure) {
+        guard isLive else { return }
+        try erase()
+        let lines = lines(Instant.now)
+        for line in lines { try session.output.line(line) }
+        // When it is over the last picture stays.
+        drawnLines = isOver ? 0 : lines.count
+    }
+
+    private func lines(_ now: Instant) -> [String] {
+        let style = session.style
+        let width = session.screen.columns ?? 80
+        let plain = rows.values.filter { !$0.isGroup }
+        let done = plain.count { $0.outcome != nil }
+        let bad = plain.count { $0.outcome != nil && $0.outcome != "succeeded" }
+        let executing = plain.filter { $0.outcome == nil && $0.state == "executing" }.sorted { $0.id < $1.id }
+        var head = ProgressBar.text(done: done, total: plain.count, cells: max(8, min(30, width / 4)))
+        head += "  \(done)/\(plain.count) done"
+        if bad > 0 { head += ", " + style(.red, "\(bad) without success") }
+        head += ", \(executing.count) executing, \((now - begun).text)"
+        if let left = estimate(plain.count - done, done, now) { head += ", about \(left.text) left" }
+        var lines = [head]
+        let room = max(1, min(session.screen.rows - 3, 10))
+        for row in executing.prefix(room) {
+            let time = row.age(now: now)?.text ?? ""
+            let progress = row.progress.map { "  " + ProgressBar.text(done: $0.done, total: $0.total, cells: 10) } ?? ""
+            let tail = "  \(time)\(progress)" + (row.statusText.map { "  " + $0.printable } ?? "")
+            let title = DisplayWidth.fit("\(row.id) \(row.title)", max(8, width - 4 - min(40, DisplayWidth.of(tail))))
+            lines.append(
+                " " + style(.cyan, "●") + " " + title
+                    + style(.dim, DisplayWidth.fit(tail, max(0, width - 4 - DisplayWidth.of(title)))))
+        }
+        if executing.count > room { lines.append(style(.dim, "   and \(executing.count - room) more")) }
+        return lines
+    }
+
+    /// As long again for each one left as it took for each one done.
+    private func estimate(_ left: Int, _ done: Int, _ now: Instant) -> Span? {
+        guard left > 0, done >= 3 else { return nil }
+        let starts = rows.values.compactMap(\.startedAt).min() ?? begun
+        return Span(nanoseconds: (now - starts).nanoseconds / Int64(done) * Int64(left))
     }
 }

@@ -1,0 +1,127 @@
+internal import OpsWire
+
+/// What may come next on a command line, for the shells' completion.
+struct Candidates {
+    struct Word {
+        let text: String
+        let about: String
+    }
+
+    private let session: Session
+    /// The words so far, the last being the one that is typed; without the program's name.
+    private let typed: [String]
+
+    init(_ session: Session, _ words: [String]) {
+        self.session = session
+        typed = words.isEmpty ? [""] : words
+    }
+
+    private var current: String { typed[typed.count - 1] }
+
+    /// Files are the shell's own business: then the answer is nil.
+    func words() -> [Word]? {
+        var verb: Verb?
+        var operands = 0
+        var pending: Option?
+        var isPlain = false
+        for word in typed.dropLast() {
+            if pending != nil {
+                pending = nil
+            } else if isPlain {
+                operands += 1
+            } else if word == "--" {
+                isPlain = true
+            } else if word.hasPrefix("-") {
+                pending = option(word, of: verb)
+            } else if let outer = verb {
+                if outer.verbs.isEmpty { operands += 1 } else { verb = outer.verb(named: word) ?? outer }
+            } else if let named = VerbTable.verb(named: word) {
+                verb = named
+            } else {
+                return []
+            }
+        }
+        if let pending { return values(of: pending.kind ?? .text) }
+        guard let verb else {
+            return filtered(
+                (current.hasPrefix("-") ? options(nil) : VerbTable.shown.map { Word(text: $0.name, about: $0.summary) })
+            )
+        }
+        if current.hasPrefix("--"), let equals = current.firstIndex(of: "="),
+            let option = option(String(current[..<equals]), of: verb)
+        {
+            return attached(option, String(current[...equals]))
+        }
+        if current.hasPrefix("-"), !isPlain { return filtered(options(verb)) }
+        if !verb.verbs.isEmpty { return filtered(verb.verbs.map { Word(text: $0.name, about: $0.summary) }) }
+        return operand(of: verb, operands)
+    }
+
+    private func operand(of verb: Verb, _ operands: Int) -> [Word]? {
+        if verb.name == HelpVerb.verb.name || verb.name == CompletionVerb.verb.name {
+            let names = verb.name == HelpVerb.verb.name ? VerbTable.shown.map(\.name) : CompletionVerb.shells
+            return operands == 0 ? filtered(names.map { Word(text: $0, about: "") }) : []
+        }
+        switch verb.operands {
+        case .none: return []
+        case .command: return nil
+        case .list(let kind, _, _, let atMost): return operands < atMost ? values(of: kind) : []
+        }
+    }
+
+    private func option(_ word: String, of verb: Verb?) -> Option? {
+        let verb = verb ?? VersionVerb.verb
+        let option =
+            word.hasPrefix("--")
+            ? verb.option(long: String(word.dropFirst(2))) : word.last.flatMap { verb.option(short: $0) }
+        return option?.kind == nil ? nil : option
+    }
+
+    private func options(_ verb: Verb?) -> [Word] {
+        ((verb?.groups ?? []) + [Option.everywhere]).flatMap { group in
+            group.options.map { Word(text: "--" + $0.name, about: $0.help) }
+        }
+    }
+
+    private func filtered(_ words: [Word]) -> [Word] {
+        words.filter { $0.text.hasPrefix(current) }
+    }
+
+    private func attached(_ option: Option, _ prefix: String) -> [Word]? {
+        let inner = Candidates(session, [String(current.dropFirst(prefix.count))])
+        return inner.values(of: option.kind ?? .text)?.map { Word(text: prefix + $0.text, about: $0.about) }
+    }
+
+    private func values(of kind: ValueKind) -> [Word]? {
+        switch kind {
+        case .choice(let words): return filtered(words.map { Word(text: $0, about: "") })
+        case .choices(let words): return listed { _ in words }
+        case .operation: return listed { names("operation", $0) }
+        case .graph: return names("graph", current).map { Word(text: $0, about: "") }
+        case .queue: return names("queue", current).map { Word(text: $0, about: "") }
+        case .category: return names("category", current).map { Word(text: $0, about: "") }
+        case .file, .directory, .command: return nil
+        case .text, .integer, .number, .duration, .instant, .time, .size, .keyValue: return []
+        }
+    }
+
+    /// Several words with commas between: the last one is typed.
+    private func listed(_ known: (String) -> [String]) -> [Word] {
+        let start = current.lastIndex(of: ",").map { current.index(after: $0) } ?? current.startIndex
+        let last = String(current[start...])
+        return known(last).filter { $0.hasPrefix(last) }.map { Word(text: current[..<start] + $0, about: "") }
+    }
+
+    /// Nothing where no daemon answers: completion never complains.
+    private func names(_ kind: String, _ prefix: String) -> [String] {
+        do throws(Failure) {
+            let reply = try session.call("Complete") {
+                $0.member("kind", kind)
+                $0.member("prefix", prefix)
+            }
+            return (reply["words"]?.elements ?? []).compactMap(\.text)
+        } catch {
+            return []
+        }
+    }
+}

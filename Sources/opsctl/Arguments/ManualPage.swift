@@ -1,0 +1,141 @@
+/// Manual pages in mdoc, from the same description as help.
+struct ManualPage {
+    let name: String
+    let text: String
+
+    private static let date = "November 21, 2026"
+
+    /// opsctl(1) and a page for every verb.
+    static func all() -> [ManualPage] {
+        [overview()] + VerbTable.shown.map(page)
+    }
+
+    private static func overview() -> ManualPage {
+        var lines = head("opsctl", "steer operations of opsd")
+        lines += [".Sh SYNOPSIS", ".Nm", ".Ar verb", ".Op Ar option ...", ".Op Ar operation ..."]
+        lines += [".Sh DESCRIPTION", ".Nm"]
+        lines.append(
+            escaped(
+                "asks opsd, a scheduler of operations with dependencies, priorities and mutual exclusion. Every verb has a page of its own, opsctl-VERB(1)."
+            ))
+        for chapter in Verb.Chapter.allCases {
+            lines += [".Ss \(chapter.rawValue)", ".Bl -tag -width category -compact"]
+            for verb in VerbTable.shown where verb.chapter == chapter {
+                lines += [".It Cm \(verb.name)", escaped(verb.summary)]
+            }
+            lines.append(".El")
+        }
+        lines += [".Sh OPTIONS"] + options(Option.everywhere.options)
+        lines += [".Sh ENVIRONMENT", ".Bl -tag -width XDG_RUNTIME_DIR"]
+        lines += [".It Ev OPS_SOCKET", "The daemon's socket, where", ".Fl -socket", "does not name it."]
+        lines += [
+            ".It Ev XDG_RUNTIME_DIR", "Where a daemon of the user's own has its socket:", ".Pa opsd/control.sock .",
+        ]
+        lines += [".It Ev NO_COLOR", "No colours.", ".El"]
+        lines += exitStatus()
+        lines += [".Sh SEE ALSO"]
+        lines +=
+            VerbTable.shown.map(\.name).sorted().map { ".Xr opsctl-\($0) 1 ," } + [
+                ".Xr opsd-graph 5 ,", ".Xr opsd.conf 5 ,", ".Xr opsd 8",
+            ]
+        return ManualPage(name: "opsctl.1", text: lines.joined(separator: "\n") + "\n")
+    }
+
+    private static func page(_ verb: Verb) -> ManualPage {
+        let title = "opsctl-\(verb.name)"
+        var lines = head(title, verb.summary)
+        lines.append(".Sh SYNOPSIS")
+        for (index, form) in verb.forms.enumerated() {
+            if index > 0 { lines.append(".Pp") }
+            lines += [".Nm opsctl Cm \(verb.name)", escaped(form)].filter { !$0.isEmpty }
+        }
+        lines += [".Sh DESCRIPTION", escaped(sentence(verb.summary))]
+        for paragraph in verb.about { lines += [".Pp", escaped(paragraph)] }
+        if !verb.aliases.isEmpty { lines += [".Pp", escaped("Also: " + verb.aliases.joined(separator: ", ") + ".")] }
+        for inner in verb.verbs { lines += subverb(inner, of: verb) }
+        for group in verb.groups + [Option.everywhere] { lines += [".Ss \(group.title)"] + options(group.options) }
+        lines += exitStatus()
+        if !verb.examples.isEmpty {
+            lines.append(".Sh EXAMPLES")
+            for example in verb.examples {
+                lines += [
+                    escaped(example.says + ":"), ".Bd -literal -offset indent", escaped(example.command), ".Ed", ".Pp",
+                ]
+            }
+            lines.removeLast()
+        }
+        lines += [".Sh SEE ALSO", ".Xr opsctl 1"]
+        return ManualPage(name: title + ".1", text: lines.joined(separator: "\n") + "\n")
+    }
+
+    private static func subverb(_ verb: Verb, of outer: Verb) -> [String] {
+        var lines = [".Ss \(outer.name) \(verb.name)", escaped(sentence(verb.summary))]
+        for form in verb.forms { lines += [".Pp", escaped("opsctl \(outer.name) \(verb.name) \(form)")] }
+        for group in verb.groups { lines += options(group.options) }
+        return lines
+    }
+
+    private static func head(_ name: String, _ about: String) -> [String] {
+        [".Dd \(date)", ".Dt \(name.uppercased()) 1", ".Os", ".Sh NAME", ".Nm \(name)", ".Nd \(escaped(about))"]
+    }
+
+    private static func options(_ options: [Option]) -> [String] {
+        var lines = [".Bl -tag -width indent"]
+        for option in options {
+            var item = ".It"
+            if let short = option.short { item += " Fl \(short) ," }
+            item += " Fl -\(option.name)"
+            if option.kind != nil { item += " Ar \(argument(option.placeholder))" }
+            lines += [item, escaped(sentence(option.help))]
+        }
+        return lines + [".El"]
+    }
+
+    /// One argument of a macro, whatever is in it.
+    private static func argument(_ text: String) -> String {
+        let text = escaped(text)
+        return text.contains(" ") || text.utf8.count <= 2 ? "\"\(text)\"" : text
+    }
+
+    private static func exitStatus() -> [String] {
+        let statuses = [
+            ("0", "Done; for wait, all succeeded."), ("1", "Done, but an operation did not succeed."), ("2", "Usage."),
+            ("3", "The daemon cannot be reached."), ("4", "No such thing."),
+            ("5", "Refused: state, permission, cycle, or a graph that is not acceptable."),
+            ("6", "Storage is unavailable."),
+            ("7", "Timed out waiting."),
+        ]
+        var lines = [".Sh EXIT STATUS", ".Bl -tag -width indent -compact"]
+        for (status, about) in statuses { lines += [".It \(status)", escaped(about)] }
+        return lines + [
+            ".El", ".Pp",
+            escaped(
+                "run, and wait with --exit-code, give the operation's own status, 128+n for a signal, 124 where it timed out, and 125 for anything of opsctl's own."
+            ),
+        ]
+    }
+
+    private static func sentence(_ text: String) -> String {
+        let capital = text.prefix(1).uppercased() + text.dropFirst()
+        return capital.hasSuffix(".") ? capital : capital + "."
+    }
+
+    /// Nothing of a text is taken for a request; sentences begin on lines of their own.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text {
+            switch character {
+            case "\\": escaped += "\\e"
+            case "-": escaped += "\\-"
+            case "\"": escaped += "\\(dq"
+            default: escaped.append(character)
+            }
+        }
+        if let first = escaped.first, first == "." || first == "'" { escaped = "\\&" + escaped }
+        var lines = ""
+        for (index, sentence) in escaped.split(separator: ". ", omittingEmptySubsequences: false).enumerated() {
+            lines += (index == 0 ? "" : ".\n") + sentence
+        }
+        return lines
+    }
+}

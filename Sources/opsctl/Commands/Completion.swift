@@ -1,0 +1,103 @@
+/// `completion`: what a shell needs to complete command lines of opsctl.
+enum CompletionVerb {
+    static let shells = ["bash", "zsh", "fish"]
+
+    static let verb = Verb(
+        "completion", .keeping, "completion for bash, zsh or fish",
+        forms: ["bash|zsh|fish"],
+        about: [
+            "The shell asks this program what may come next, so names of operations, graphs, queues and categories complete too."
+        ],
+        operands: .one(.choice(shells), "SHELL"),
+        examples: [
+            .init("In this shell", "source <(opsctl completion bash)"),
+            .init("For good", "opsctl completion fish > ~/.config/fish/completions/opsctl.fish"),
+        ],
+        action: run)
+
+    /// What the scripts below call: the words so far in, candidates out, one a line, with a tab before what it is.
+    static let candidates = Verb(
+        "__complete", .keeping, "what may come next", forms: ["WORD..."], operands: .command, isHidden: true,
+        action: { (session) throws(Failure) in
+            guard let words = Candidates(session, session.arguments.operands).words() else {
+                try session.output.line(":files")
+                return .done
+            }
+            for word in words {
+                try session.output.line(word.about.isEmpty ? word.text : "\(word.text)\t\(word.about)")
+            }
+            return .done
+        })
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let shell = session.arguments.operands[0]
+        let scripts = ["bash": bash, "zsh": zsh, "fish": fish]
+        guard let script = scripts[shell] else {
+            throw session.refuse("there is no completion for \(shell)", "it is bash, zsh or fish")
+        }
+        try session.output.write(script)
+        return .done
+    }
+
+    private static let bash = #"""
+        # bash completion for opsctl
+        _opsctl() {
+            local IFS=$'\n' line word=${COMP_WORDS[COMP_CWORD]}
+            local -a found=()
+            mapfile -t found < <("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+            COMPREPLY=()
+            if [ "${found[0]-}" = :files ]; then
+                compopt -o default -o filenames 2>/dev/null
+                mapfile -t COMPREPLY < <(compgen -f -- "$word")
+                return
+            fi
+            for line in "${found[@]}"; do COMPREPLY+=("${line%%$'\t'*}"); done
+            __ltrim_colon_completions "$word" 2>/dev/null
+            [ "${#COMPREPLY[@]}" -eq 1 ] && [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+            return 0
+        }
+        complete -F _opsctl opsctl
+
+        """#
+
+    private static let zsh = #"""
+        #compdef opsctl
+        # zsh completion for opsctl
+        _opsctl() {
+            local -a found described
+            local line
+            found=("${(@f)$("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+            if [[ ${found[1]} == :files ]]; then
+                _files
+                return
+            fi
+            for line in $found; do
+                [[ -z $line ]] && continue
+                described+=("${${line%%$'\t'*}//:/\\:}${line#${line%%$'\t'*}}")
+            done
+            described=("${(@)described/$'\t'/:}")
+            _describe -t opsctl opsctl described
+        }
+        if [ "$funcstack[1]" = _opsctl ]; then
+            _opsctl "$@"
+        else
+            compdef _opsctl opsctl
+        fi
+
+        """#
+
+    private static let fish = #"""
+        # fish completion for opsctl
+        function __opsctl_complete
+            set -l words (commandline -opc) (commandline -ct)
+            set -l found ($words[1] __complete -- $words[2..-1] 2>/dev/null)
+            if test "$found[1]" = ":files"
+                __fish_complete_path (commandline -ct)
+                return
+            end
+            printf '%s\n' $found
+        end
+        complete -c opsctl -f -a '(__opsctl_complete)'
+
+        """#
+}
