@@ -6,19 +6,19 @@ enum HelpPage {
         let style = session.style
         let output = session.output
         try output.line("opsctl: operations with dependencies, priorities and mutual exclusion, durable")
-        try output.line()
+        try output.line("")
         try output.line("  opsctl VERB [OPTION...] [OPERATION...]")
         let width = VerbTable.shown.map { $0.name.utf8.count }.max() ?? 0
         for chapter in Verb.Chapter.allCases {
-            try output.line()
+            try output.line("")
             try output.line(style(.bold, chapter.rawValue))
             for verb in VerbTable.shown where verb.chapter == chapter {
                 try output.line("  \(style(.cyan, DisplayWidth.pad(verb.name, width)))  \(verb.summary)")
             }
         }
-        try output.line()
+        try output.line("")
         try write(Option.everywhere, session)
-        try output.line()
+        try output.line("")
         try output.line("opsctl help VERB tells more, with examples.")
     }
 
@@ -27,25 +27,25 @@ enum HelpPage {
         let output = session.output
         let width = min(session.screen.columns ?? Self.widest, Self.widest)
         try output.line("opsctl \(path): \(verb.summary)")
-        try output.line()
+        try output.line("")
         for form in verb.forms { try output.line("  opsctl \(path)" + (form.isEmpty ? "" : " " + form)) }
         if !verb.aliases.isEmpty { try output.line("  also: " + verb.aliases.joined(separator: ", ")) }
         for paragraph in verb.about {
-            try output.line()
+            try output.line("")
             for line in wrap(paragraph, width) { try output.line(line) }
         }
         if !verb.verbs.isEmpty {
-            try output.line()
+            try output.line("")
             for inner in verb.verbs {
                 try output.line("  \(style(.cyan, DisplayWidth.pad(inner.name, 6)))  \(inner.summary)")
             }
         }
         for group in verb.groups + [Option.everywhere] {
-            try output.line()
+            try output.line("")
             try write(group, session)
         }
         guard !verb.examples.isEmpty else { return }
-        try output.line()
+        try output.line("")
         try output.line(style(.bold, "Examples"))
         for example in verb.examples {
             try output.line(style(.dim, "  # " + example.says))

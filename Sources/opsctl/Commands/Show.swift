@@ -24,7 +24,7 @@ enum ShowVerb {
                     object.member("attempts", raw: reply["attempts"]?.raw ?? ArraySlice("[]".utf8))
                 }
             } else {
-                if index > 0 { try session.output.line() }
+                if index > 0 { try session.output.line("") }
                 try write(operation, reply["attempts"]?.elements ?? [], session)
             }
         }

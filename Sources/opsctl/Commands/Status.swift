@@ -39,7 +39,7 @@ enum StatusVerb {
         try session.output.line(
             "  \(count("executing")) executing of \(reply["workers"]?.integer ?? 0) workers, \(count("ready")) ready, "
                 + "\(count("pending")) pending, \(count("finished")) finished")
-        try session.output.line()
+        try session.output.line("")
         try QueueVerb.write(reply["queues"]?.elements ?? [], session)
     }
 }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import OpsLinux
 
 /// Standard output behind a buffer of our own: rows go out in large pieces, and an unwritable output is an error.
-final class StandardOutput {
+final class StandardOutput: LineSink {
     private var buffer: [UInt8] = []
     private let descriptor: Int32
     private static let flushAt = 1 << 16
@@ -16,7 +16,7 @@ final class StandardOutput {
         if buffer.count >= Self.flushAt { try flush() }
     }
 
-    func line(_ text: String = "") throws(Failure) {
+    func line(_ text: String) throws(Failure) {
         buffer.append(contentsOf: text.utf8)
         buffer.append(0x0a)
         if buffer.count >= Self.flushAt { try flush() }

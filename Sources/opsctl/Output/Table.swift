@@ -1,3 +1,15 @@
+/// Takes lines one after another.
+protocol LineSink: AnyObject {
+    func line(_ text: String) throws(Failure)
+}
+
+/// Keeps lines for a screen that is drawn as a whole.
+final class LineCollector: LineSink {
+    private(set) var lines: [String] = []
+
+    func line(_ text: String) throws(Failure) { lines.append(text) }
+}
+
 /// Rows under headings, fitted to the width of the terminal. Rows stream: after the first ones widths only grow.
 struct Table {
     struct Column: Sendable {
@@ -44,7 +56,7 @@ struct Table {
         widths = columns.map { hasHeadings ? DisplayWidth.of($0.title) : 0 }
     }
 
-    mutating func add(_ row: [Cell], to output: StandardOutput) throws(Failure) {
+    mutating func add(_ row: [Cell], to output: some LineSink) throws(Failure) {
         precondition(row.count == columns.count, "a row has a cell for every column")
         if begun {
             try write(row, to: output)
@@ -54,11 +66,11 @@ struct Table {
         }
     }
 
-    mutating func finish(_ output: StandardOutput) throws(Failure) {
+    mutating func finish(_ output: some LineSink) throws(Failure) {
         if !begun { try begin(output) }
     }
 
-    private mutating func begin(_ output: StandardOutput) throws(Failure) {
+    private mutating func begin(_ output: some LineSink) throws(Failure) {
         begun = true
         for row in waiting {
             for (index, cell) in row.enumerated() { widths[index] = max(widths[index], DisplayWidth.of(cell.text)) }
@@ -83,7 +95,7 @@ struct Table {
         }
     }
 
-    private func write(_ row: [Cell], to output: StandardOutput) throws(Failure) {
+    private func write(_ row: [Cell], to output: some LineSink) throws(Failure) {
         var line = ""
         var room = available ?? .max
         for (index, cell) in row.enumerated() {

@@ -1,0 +1,18 @@
+/// `top`: the whole daemon, live.
+enum TopVerb {
+    static let verb = Verb(
+        "top", .looking, "the whole daemon, live: queues, what executes, what is next",
+        forms: [""],
+        about: [
+            "Arrows or j and k choose an operation; Enter shows it, l its log, w what it waits for, c cancels it, "
+                + "s holds or resumes it, + and - change its priority, S suspends or resumes the daemon, q leaves."
+        ],
+        examples: [.init("Look", "opsctl top")],
+        action: { (session) throws(Failure) in
+            do throws(Failure) {
+                return try TopScreen(session).run()
+            } catch {
+                throw session.named(error)
+            }
+        })
+}
