@@ -8,7 +8,7 @@ extension GraphDecoder {
             resolveInherited()
             resolveEdges()
         }
-        guard problems.isEmpty else { throw GraphRefusal(problems: problems) }
+        guard problems.isEmpty else { throw GraphRefusal(problems: inOrder(problems)) }
         input.names.seal()
         input.queues.seal()
         input.commands.seal()
@@ -17,6 +17,13 @@ extension GraphDecoder {
         var result = GraphInput()
         swap(&result, &input)
         return result
+    }
+
+    /// Those of the whole first, then by operation, as they were found.
+    private func inOrder(_ problems: [GraphProblem]) -> [GraphProblem] {
+        problems.enumerated().sorted { a, b in
+            (a.element.index ?? -1, a.offset) < (b.element.index ?? -1, b.offset)
+        }.map(\.element)
     }
 
     /// Own, else the enclosing group's, else the defaults'; a group comes before its children.
@@ -68,6 +75,8 @@ extension GraphDecoder {
 
     /// Turns names into places; what is no name of this graph must look like an operation elsewhere.
     private mutating func resolveEdges() {
+        // With no other operation here that has a name, a name can only mean one outside: the newest that bears it.
+        let meansOutside = input.operations.count == 1 || input.operations.allSatisfy { $0.name < 0 }
         var externals: [Int32: Int32] = [:]
         for index in input.edges.indices {
             var edge = input.edges[index]
@@ -78,7 +87,7 @@ extension GraphDecoder {
                 let local = operationOfName[Int(symbol)]
                 if local >= 0 {
                     edge.on = local
-                } else if isExternal(symbol) {
+                } else if meansOutside || isExternal(symbol) {
                     let external = externals[symbol] ?? Int32(input.externals.count)
                     if external == input.externals.count {
                         input.externals.append(input.names[symbol])

@@ -27,8 +27,9 @@ extension GraphDecoder {
         conclude(&draft)
         input.operations[Int(draft.index)] = draft.operation
         // The name may come after the key that was wrong.
+        guard problems.count > known, draft.operation.name >= 0 else { return }
         for index in known..<problems.count where problems[index].index == Int(draft.index) {
-            problems[index].name = draft.name
+            problems[index].name = input.names[draft.operation.name]
         }
     }
 
@@ -79,7 +80,7 @@ extension GraphDecoder {
             return GraphProblem(key: key.map { "defaults.\($0)" } ?? "defaults", message: message, offset: offset)
         }
         return GraphProblem(
-            index: Int(draft.index), name: draft.name, key: key, message: message, part: part, offset: offset)
+            index: Int(draft.index), key: key, message: message, part: part, offset: offset)
     }
 
     mutating func report(_ draft: OperationDraft, key: String?, _ message: String, at offset: Int? = nil) {

@@ -5,12 +5,10 @@ extension GraphDecoder {
     mutating func readName(_ draft: inout OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
         guard try scanner.peek() == .string else { throw scanner.error(.expected("a string")) }
         let text = try scanner.text()
-        draft.name = nil
         let symbol = try symbol(of: text, scanner) { (bytes) in
             if !NameSyntax.isName(bytes) { return NameSyntax.rule }
             return NameSyntax.isNumber(bytes) ? "all digits: that is how operations are told by id" : nil
         }
-        // Problems name their operation; without one no text is needed.
         let taken = operationOfName[Int(symbol)]
         guard taken < 0 else {
             throw scanner.error(

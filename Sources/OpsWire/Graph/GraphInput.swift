@@ -58,7 +58,8 @@ public struct GraphInput: Sendable {
     public internal(set) var labelSets = TextTable()
     public internal(set) var categorySets: [[CategoryInput]] = []
     public internal(set) var policies: [PolicyInput] = []
-    /// References to operations that exist already: `12`, `build@g3`.
+    /// References to operations that exist already: `12`, `build@g3`, and where no other operation of the submission
+    /// has a name, `build`.
     public internal(set) var externals: [String] = []
     /// What `defaults` lays over the captured environment, under the operations' own.
     public internal(set) var environment = StringMap()

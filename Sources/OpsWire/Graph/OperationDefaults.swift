@@ -26,7 +26,6 @@ struct OperationDraft {
     var policy: PolicyInput?
     var details: OperationDetails?
     var labels: StringMap?
-    var name: String?
     var start: Int
 
     func has(_ key: OperationKey) -> Bool { seen & key.bit != 0 }

@@ -1,0 +1,165 @@
+import Testing
+
+@testable import OpsWire
+
+@Suite struct GraphProblemTests {
+    private func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
+        var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) })
+        decoder.add(Array(operations.utf8))
+        do throws(GraphRefusal) {
+            _ = try decoder.finish()
+            return []
+        } catch { return error.problems }
+    }
+
+    private func said(_ operations: String, defaults: String? = nil) -> [String] {
+        problems(operations, defaults: defaults).map {
+            "\($0.index.map(String.init) ?? "-") \($0.name ?? "-") \($0.key ?? "-"): \($0.message)"
+        }
+    }
+
+    @Test func allProblemsAtOnce() {
+        let said = said(
+            #"""
+            [{"comand": ["x"], "timeout": "5x", "name": "first"},
+             {"name": "second", "command": ["x"], "shell": "y", "after": ["frist", "second"]},
+             {"name": "first", "command": ["x"], "limit": 3},
+             {"name": "group", "operations": [{"name": "inner"}, 7], "stdin": "/x"}]
+            """#, defaults: #"{"umsk": "022", "name": "x"}"#)
+        #expect(
+            said == [
+                #"- - defaults.umsk: unknown key; did you mean "umask"?"#,
+                #"- - defaults.name: belongs to one operation alone"#,
+                #"0 first comand: unknown key; did you mean "command"?"#,
+                #"0 first timeout: not a duration such as "90s", "1h30m", "250ms" or a number of seconds"#,
+                #"0 first -: has no "command", "shell" or "operations""#,
+                #"1 second shell: there is a "command" too; one of them is possible"#,
+                #"1 second after: no operation of this graph is named "frist"; did you mean "first"?"#,
+                #"1 second after: waits for itself"#,
+                #"2 - name: "first" is the name of operation 0 too"#,
+                #"2 - limit: only a group (with "operations") has a limit"#,
+                #"3 group stdin: a group has no process; give it to the operations inside"#,
+                #"4 inner -: has no "command", "shell" or "operations""#,
+                #"5 - -: an operation is an object"#,
+            ])
+    }
+
+    @Test func problemsAreBounded() {
+        let many = "[\(Array(repeating: "{\"x\": 1}", count: 5000).joined(separator: ","))]"
+        #expect(problems(many).count == WireLimits.problems)
+        let unknown =
+            "[{\"name\":\"a\",\"command\":[\"x\"],\"after\":[\((0..<500).map { "\"n\($0)\"" }.joined(separator: ","))]},{\"command\":[\"y\"]}]"
+        #expect(problems(unknown).count == WireLimits.problems)
+    }
+
+    @Test func offsetsPointAtTheMistake() {
+        let text = #"[{"command": ["x"], "priority": 101}, {"command": [1]}]"#
+        let bytes = Array(text.utf8)
+        let found = problems(text)
+        #expect(found.map { String(decoding: bytes[($0.offset ?? 0)...].prefix(3), as: UTF8.self) } == ["101", "1]}"])
+        #expect(found.allSatisfy { $0.part == 0 })
+    }
+
+    @Test(arguments: [
+        "[", "[{", "[{\"command\":[\"x\"]}", "[{\"command\":[\"x\"]},]", "[{\"name\":}]", "{}", "", "[] []",
+        "[{\"name\":\"\u{1}\"}]",
+    ])
+    func malformedTextIsOneProblem(text: String) {
+        let found = problems(text)
+        #expect(found.count == 1)
+        #expect(found.first?.offset != nil)
+    }
+
+    @Test func anEmptyGraphIsRefused() { #expect(said("[]") == ["- - -: there are no operations"]) }
+
+    @Test func duplicateEdgesAreOne() throws {
+        let others = (0..<40).map { "{\"name\":\"o\($0)\",\"command\":[\"x\"]}" }.joined(separator: ",")
+        let refs = (0..<40).flatMap {
+            ["\"o\($0)\"", "{\"op\":\"o\($0)\"}", "{\"op\":\"o\($0)\",\"when\":\"finished\"}"]
+        }
+        var decoder = GraphDecoder()
+        decoder.add(Array("[{\"command\":[\"y\"],\"after\":[\(refs.joined(separator: ","))]},\(others)]".utf8))
+        let graph = try decoder.finish()
+        #expect(graph.edges.count == 80)
+        #expect(Set(graph.edges.map { "\($0.target) \($0.when)" }).count == 80)
+    }
+
+    @Test func namesWithoutNamedNeighboursAreOutside() throws {
+        var decoder = GraphDecoder()
+        decoder.add(Array(#"[{"name": "x", "command": ["y"], "after": ["build"]}]"#.utf8))
+        let graph = try decoder.finish()
+        #expect(graph.externals == ["build"])
+        #expect(said(#"[{"name": "x", "command": ["y"], "after": ["x"]}]"#) == ["0 x after: waits for itself"])
+    }
+
+    @Test func defaultEdgesSpareTheirTarget() throws {
+        var decoder = GraphDecoder(defaults: Array(#"{"after": ["setup"], "command": ["x"]}"#.utf8))
+        decoder.add(Array(#"[{"name": "a"}, {"name": "setup"}, {"name": "b", "after": []}]"#.utf8))
+        #expect(try decoder.finish().edges == [GraphInput.Edge(from: 0, on: 1, when: .succeeded)])
+    }
+
+    @Test func deepGroupsAreRefused() {
+        func nested(_ depth: Int) -> String {
+            "[" + String(repeating: "{\"operations\":[", count: depth) + "{\"command\":[\"x\"]}"
+                + String(repeating: "]}", count: depth) + "]"
+        }
+        #expect(problems(nested(29)).isEmpty)
+        #expect(problems(nested(40)).count == 1)
+        #expect(problems(nested(100_000)).count == 1)
+    }
+
+    @Test func theStricterCategoryCountsOnce() throws {
+        var decoder = GraphDecoder()
+        decoder.add(
+            Array(
+                #"""
+                [{"command": ["x"], "categories": ["a", {"name": "a", "units": 3}, {"name": "b", "mode": "shared"},
+                  {"name": "b", "mode": "exclusive"}, {"name": "c", "units": 5}, {"name": "c", "mode": "shared"}]}]
+                """#.utf8))
+        #expect(
+            try decoder.finish().categorySets == [
+                [
+                    CategoryInput(name: "a", units: 3), CategoryInput(name: "b", mode: .exclusive),
+                    CategoryInput(name: "c", mode: .shared),
+                ]
+            ])
+    }
+
+    @Test func environmentOfDefaultsIsApart() throws {
+        var decoder = GraphDecoder(defaults: Array(#"{"environment": {"A": "1"}, "directory": "/d"}"#.utf8))
+        decoder.add(Array(#"[{"command": ["x"], "environment": {"B": "2"}}, {"command": ["y"]}]"#.utf8))
+        let graph = try decoder.finish()
+        #expect(graph.environment == ["A": "1"])
+        #expect(
+            graph.operations.map { graph.details[$0.details] } == [
+                #"{"directory":"/d","environment":{"B":"2"}}"#, #"{"directory":"/d"}"#,
+            ])
+    }
+
+    @Test func editsTakeWhatMayChange() throws {
+        let edit = try OperationEdit(
+            JSONObject([
+                .init("priority", "high"), .init("queue", "slow"), .init("timeout", "5m"), .init("deadline", nil),
+                .init("categories", []),
+            ]))
+        #expect(edit.priority == 4)
+        #expect(edit.queue == "slow")
+        #expect(edit.categories == [])
+        var stored = PolicyInput()
+        stored.deadline = .after(5)
+        stored.grace = 7
+        stored.timeout = 9
+        let policy = edit.applied(to: stored)
+        #expect(policy.deadline == nil && policy.grace == 7 && policy.timeout == 300_000_000_000)
+        #expect(
+            throws: GraphRefusal(problems: [
+                GraphProblem(key: "command", message: "cannot change any more"),
+                GraphProblem(key: "prioriti", message: "unknown key; did you mean \"priority\"?"),
+                GraphProblem(key: "timeout", message: "must be longer than nothing"),
+            ])
+        ) {
+            try OperationEdit(JSONObject([.init("command", ["x"]), .init("prioriti", 1), .init("timeout", 0)]))
+        }
+        #expect(throws: GraphRefusal.self) { try OperationEdit(JSONObject()) }
+    }
+}

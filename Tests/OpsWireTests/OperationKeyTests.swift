@@ -1,0 +1,289 @@
+import Testing
+
+@testable import OpsWire
+
+/// Every key of an operation: the forms that are taken, and those that are refused with the place of the mistake.
+@Suite struct OperationKeyTests {
+    struct Forms: Sendable {
+        var key: String
+        var taken: [String]
+        /// Value, and the key that the problem names.
+        var refused: [(String, String)]
+    }
+
+    static let wrongArgv: [(String, String)] = [
+        ("[]", ""), ("\"ls -l\"", ""), ("[1]", "[0]"), ("[\"\"]", "[0]"), (#"["a","\u0000"]"#, "[1]"), ("{}", ""),
+        ("null", ""),
+    ]
+
+    static let forms: [Forms] = [
+        Forms(
+            key: "name",
+            taken: ["\"a\"", "\"A.b_c:d/e-1\"", "\"\(String(repeating: "x", count: 200))\"", "\"1a\"", #""\u0061""#],
+            refused: [
+                "\"\"", "\"12\"", "\"a b\"", "\"a@g1\"", "\"ä\"", "12", "null",
+                "\"\(String(repeating: "x", count: 201))\"",
+            ]
+            .map { ($0, "name") }),
+        Forms(
+            key: "command", taken: ["[\"true\"]", "[\"a\",\"\",\"\\n\"]"],
+            refused: wrongArgv.map { ($0, "command" + $1) }),
+        Forms(
+            key: "shell", taken: ["\"true; false\"", "\" \""],
+            refused: ["\"\"", "[\"true\"]", "1", #""a\u0000b""#].map { ($0, "shell") }),
+        Forms(
+            key: "queue", taken: ["\"main\"", "\"12\""],
+            refused: ["\"\"", "\"a b\"", "1", "null", "[]"].map { ($0, "queue") }),
+        Forms(
+            key: "priority", taken: ["-100", "100", "0", "\"veryLow\"", "\"high\""],
+            refused: ["101", "-101", "1.5", "\"hihg\"", "true", "\"1\""].map { ($0, "priority") }),
+        Forms(
+            key: "qos", taken: ["\"userInteractive\"", "\"default\"", "\"background\""],
+            refused: ["\"Default\"", "1"].map { ($0, "qos") }),
+        Forms(
+            key: "after",
+            taken: ["[]", "[12]", "[\"12\", \"b@g3\", \"b@nightly\"]", #"[{"op": 3, "when": "started"}]"#],
+            refused: [
+                ("12", "after"), ("[0]", "after[0]"), ("[-1]", "after[0]"), ("[1.5]", "after[0]"),
+                ("[\"\"]", "after[0]"),
+                ("[\"012\"]", "after[0]"), ("[\"a b\"]", "after[0]"), ("[\"@g\"]", "after[0]"),
+                ("[\"a@b@c\"]", "after[0]"),
+                ("[1, {}]", "after[1]"), (#"[{"op": 1, "when": "done"}]"#, "after[0].when"),
+                (#"[{"op": 1, "if": 1}]"#, "after[0].if"), (#"[{"op": null}]"#, "after[0].op"), ("[null]", "after[0]"),
+            ]),
+        Forms(
+            key: "categories",
+            taken: ["[]", "[\"db\"]", #"[{"name": "gpu", "units": 3}]"#, #"[{"name": "db", "mode": "shared"}, "db"]"#],
+            refused: [
+                ("\"db\"", "categories"), ("[\"\"]", "categories[0]"), ("[1]", "categories[0]"),
+                ("[{}]", "categories[0]"),
+                (#"[{"name": "x", "units": 0}]"#, "categories[0].units"),
+                (#"[{"name": "x", "mode": "any"}]"#, "categories[0].mode"),
+                (#"[{"name": "x", "mode": "shared", "units": 2}]"#, "categories[0]"),
+                (#"[{"nam": "x"}]"#, "categories[0].nam"),
+                ("[\((0...32).map { "\"c\($0)\"" }.joined(separator: ","))]", "categories"),
+            ]),
+        Forms(
+            key: "barrier", taken: ["true", "false"],
+            refused: [("1", "barrier"), ("\"true\"", "barrier"), ("null", "barrier")]),
+        Forms(key: "held", taken: ["true", "false"], refused: [("0", "held"), ("\"yes\"", "held")]),
+        Forms(
+            key: "conditions",
+            taken: [
+                "[]", #"[{"pathExists": "/x"}]"#,
+                #"[{"reachable": "h:80"}, {"reachable": "[::1]:80", "otherwise": "wait"}]"#,
+                #"[{"exec": ["true"], "timeout": "10s", "every": 3}]"#,
+                #"[{"freeSpace": {"path": "/", "atLeast": "1G"}}]"#,
+                #"[{"loadBelow": 4}, {"loadBelow": 0.5}]"#, #"[{"memoryAvailable": "1G", "otherwise": "skip"}]"#,
+                #"[{"window": "22:00-06:00"}, {"window": "6:00-24:00"}]"#, #"[{"dependenciesSucceeded": true}]"#,
+                #"[{"not": {"not": {"pathExists": "x"}}}]"#,
+                #"[{"pathExists": "x", "provide": {"command": ["y"]}, "silent": false}]"#,
+            ],
+            refused: [
+                ("{}", "conditions"), ("[{}]", "conditions[0]"), ("[1]", "conditions[0]"),
+                (#"[{"pathExists": ""}]"#, "conditions[0].pathExists"),
+                (#"[{"pathExist": "x"}]"#, "conditions[0].pathExist"),
+                (#"[{"pathExists": "x", "window": "1:00-2:00"}]"#, "conditions[0].window"),
+                (#"[{"reachable": "host"}]"#, "conditions[0].reachable"),
+                (#"[{"reachable": "h:0"}]"#, "conditions[0].reachable"),
+                (#"[{"reachable": ":80"}]"#, "conditions[0].reachable"),
+                (#"[{"reachable": "::1:80"}]"#, "conditions[0].reachable"),
+                (#"[{"exec": "true"}]"#, "conditions[0].exec"),
+                (#"[{"exec": ["true"], "timeout": 0}]"#, "conditions[0].timeout"),
+                (#"[{"pathExists": "x", "timeout": 1}]"#, "conditions[0].timeout"),
+                (#"[{"freeSpace": {"path": "/"}}]"#, "conditions[0].freeSpace"),
+                (#"[{"freeSpace": {"path": "/", "atLeast": -1}}]"#, "conditions[0].freeSpace.atLeast"),
+                (#"[{"loadBelow": 0}]"#, "conditions[0].loadBelow"),
+                (#"[{"loadBelow": "4"}]"#, "conditions[0].loadBelow"),
+                (#"[{"memoryAvailable": "1X"}]"#, "conditions[0].memoryAvailable"),
+                (#"[{"window": "22:00"}]"#, "conditions[0].window"),
+                (#"[{"window": "25:00-26:00"}]"#, "conditions[0].window"),
+                (#"[{"window": "1:00-1:00"}]"#, "conditions[0].window"),
+                (#"[{"window": "+1:00-2:00"}]"#, "conditions[0].window"),
+                (#"[{"dependenciesSucceeded": false}]"#, "conditions[0].dependenciesSucceeded"),
+                (#"[{"not": {}}]"#, "conditions[0].not"),
+                (#"[{"not": {"otherwise": "skip"}}]"#, "conditions[0].not.otherwise"),
+                (#"[{"pathExists": "x", "otherwise": "stop"}]"#, "conditions[0].otherwise"),
+                (#"[{"pathExists": "x"}, {"pathExists": "x", "every": 0}]"#, "conditions[1].every"),
+                (#"[{"pathExists": "x", "provide": "y"}]"#, "conditions[0].provide"),
+                ("[\(Array(repeating: #"{"pathExists": "x"}"#, count: 17).joined(separator: ","))]", "conditions"),
+            ]),
+        Forms(
+            key: "observers", taken: ["{}", #"{"start": ["a"], "produce": ["b"], "finish": ["c", "d"]}"#],
+            refused: [
+                ("[]", "observers"), (#"{"end": ["a"]}"#, "observers.end"), (#"{"start": "a"}"#, "observers.start"),
+            ]),
+        Forms(
+            key: "completion", taken: ["\"exit\"", "\"notify\""],
+            refused: [("\"never\"", "completion"), ("true", "completion")]),
+        Forms(
+            key: "timeout", taken: ["\"90s\"", "1.5", "3600"],
+            refused: ["0", "-1", "\"\"", "\"5x\"", "\"0s\"", "true", "1e300", "null"].map { ($0, "timeout") }),
+        Forms(key: "grace", taken: ["0", "\"1m\""], refused: [("-1", "grace"), ("\"x\"", "grace")]),
+        Forms(
+            key: "deadline", taken: ["\"2h\"", "5", "\"2030-01-01T00:00:00Z\"", "\"2030-01-01T00:00:00+02:00\""],
+            refused: ["0", "\"2030-01-01\"", "\"tomorrow\"", "[]", "\"2030-02-30T00:00:00Z\""].map { ($0, "deadline") }),
+        Forms(
+            key: "notBefore", taken: ["0", "\"10m\"", "\"2030-01-01T00:00:00.5Z\""],
+            refused: [("-1", "notBefore"), ("\"noon\"", "notBefore")]),
+        Forms(
+            key: "retry",
+            taken: [
+                #"{"limit": 0}"#,
+                #"{"limit": 3, "backoff": "1s", "factor": 2, "max": "5m", "jitter": 0.1, "on": ["failed","timedOut","interrupted"], "exitCodes": [1,2]}"#,
+            ],
+            refused: [
+                ("3", "retry"), ("{}", "retry.limit"), (#"{"limit": -1}"#, "retry.limit"),
+                (#"{"limit": 1, "factor": 0.5}"#, "retry.factor"),
+                (#"{"limit": 1, "jitter": 1.1}"#, "retry.jitter"),
+                (#"{"limit": 1, "on": ["cancelled"]}"#, "retry.on[0]"),
+                (#"{"limit": 1, "on": "failed"}"#, "retry.on"),
+                (#"{"limit": 1, "exitCodes": [256]}"#, "retry.exitCodes[0]"),
+                (#"{"limit": 1, "backof": "1s"}"#, "retry.backof"), (#"{"limit": 1, "limit": 2}"#, "retry.limit"),
+                (#"{"limit": 1, "max": "-5m"}"#, "retry.max"),
+            ]),
+        Forms(
+            key: "successCodes", taken: ["[0]", "[0, 3, 255]"],
+            refused: [
+                ("[]", "successCodes"), ("0", "successCodes"), ("[256]", "successCodes[0]"),
+                ("[0, -1]", "successCodes[1]"),
+            ]),
+        Forms(key: "leftovers", taken: ["\"kill\"", "\"wait\"", "\"leave\""], refused: [("\"keep\"", "leftovers")]),
+        Forms(key: "key", taken: ["\"nightly-2026\""], refused: [("\"\"", "key"), ("1", "key")]),
+        Forms(
+            key: "environment", taken: ["{}", #"{"A": "1", "B_C": ""}"#],
+            refused: [
+                ("[]", "environment"), (#"{"A": 1}"#, "environment.A"), (#"{"": "1"}"#, "environment"),
+                (#"{"A=B": "1"}"#, "environment.A=B"), (#"{"A": "\u0000"}"#, "environment.A"),
+                (#"{"A": "1", "A": "2"}"#, "environment.A"),
+            ]),
+        Forms(
+            key: "directory", taken: ["\"/tmp\"", "\"build\""],
+            refused: [("\"\"", "directory"), ("1", "directory"), (#""a\u0000""#, "directory")]),
+        Forms(
+            key: "umask", taken: ["\"022\"", "\"0077\"", "\"0\""],
+            refused: ["22", "\"8\"", "\"1000\"", "\"\"", "\"+22\"", "\"00022\""].map { ($0, "umask") }),
+        Forms(key: "stdin", taken: ["\"/dev/zero\""], refused: [("\"\"", "stdin"), ("null", "stdin")]),
+        Forms(
+            key: "output",
+            taken: [
+                "\"log\"", "\"split\"", "\"journal\"", "\"null\"", #"{"stdout": "o", "stderr": "e"}"#,
+                #"{"stdout": "o"}"#,
+            ],
+            refused: [
+                ("\"file\"", "output"), ("{}", "output"), (#"{"out": "x"}"#, "output.out"),
+                (#"{"stdout": 1}"#, "output.stdout"), ("1", "output"),
+            ]),
+        Forms(key: "user", taken: ["\"nobody\""], refused: [("\"\"", "user"), ("0", "user")]),
+        Forms(
+            key: "limits",
+            taken: [
+                "{}",
+                #"{"nice": -5, "memory": "1G", "tasks": 10, "cpuWeight": 100, "cpuQuota": "150%", "openFiles": 64, "fileSize": "1M", "coreSize": 0}"#,
+            ],
+            refused: [
+                ("[]", "limits"), (#"{"nice": 20}"#, "limits.nice"), (#"{"memory": 0}"#, "limits.memory"),
+                (#"{"memory": "1Q"}"#, "limits.memory"),
+                (#"{"tasks": 0}"#, "limits.tasks"), (#"{"cpuWeight": 0}"#, "limits.cpuWeight"),
+                (#"{"cpuQuota": 150}"#, "limits.cpuQuota"),
+                (#"{"cpuQuota": "0%"}"#, "limits.cpuQuota"), (#"{"openFiles": 0}"#, "limits.openFiles"),
+                (#"{"fileSize": -1}"#, "limits.fileSize"),
+                (#"{"coreSize": true}"#, "limits.coreSize"), (#"{"mem": 1}"#, "limits.mem"),
+            ]),
+        Forms(
+            key: "labels", taken: ["{}", #"{"team": "db", "x": ""}"#],
+            refused: [
+                ("[]", "labels"), (#"{"a": 1}"#, "labels.a"), (#"{"a=b": "1"}"#, "labels.a=b"),
+                (#"{"": "1"}"#, "labels"),
+            ]),
+        Forms(
+            key: "operations", taken: ["[]", #"[{"command": ["a"]}]"#],
+            refused: [("{}", "operations"), ("1", "operations")]),
+        Forms(
+            key: "limit", taken: ["1", "100"],
+            refused: [("0", "limit"), ("-1", "limit"), ("\"2\"", "limit"), ("1.5", "limit")]),
+    ]
+
+    static let keys = forms.map(\.key)
+
+    @Test func theTableHasEveryKey() { #expect(Set(Self.keys) == Set(OperationKey.texts)) }
+
+    private func form(of key: String) throws -> Forms { try #require(Self.forms.first { $0.key == key }) }
+
+    /// An operation with the key, and what an operation needs besides.
+    private func operation(_ key: String, _ value: String) -> String {
+        switch key {
+        case "command", "shell", "operations": "[{\"\(key)\": \(value)}]"
+        case "limit": "[{\"operations\": [], \"limit\": \(value)}]"
+        default: "[{\"command\": [\"true\"], \"\(key)\": \(value)}]"
+        }
+    }
+
+    private func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
+        var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) })
+        decoder.add(Array(operations.utf8))
+        do throws(GraphRefusal) {
+            _ = try decoder.finish()
+            return []
+        } catch { return error.problems }
+    }
+
+    @Test(arguments: keys) func rightFormsAreTaken(key: String) throws {
+        for value in try form(of: key).taken {
+            let problems = problems(operation(key, value))
+            #expect(problems == [], "\(key): \(value)")
+        }
+    }
+
+    @Test(arguments: keys) func wrongFormsAreRefused(key: String) throws {
+        for (value, path) in try form(of: key).refused {
+            let found = problems(operation(key, value))
+            #expect(
+                found.contains { $0.key == path || (path.hasSuffix(".") && $0.key == String(path.dropLast())) },
+                "\(key): \(value): \(found)")
+            #expect(found.allSatisfy { !$0.message.isEmpty })
+        }
+    }
+
+    @Test(arguments: keys) func aKeyTwiceIsRefused(key: String) throws {
+        let value = try #require(try form(of: key).taken.first)
+        let text = operation(key, "\(value), \"\(key)\": \(value)")
+        #expect(problems(text).contains { $0.key == key && $0.message == "is there twice" })
+    }
+
+    @Test(arguments: keys) func theSameInDefaults(key: String) throws {
+        let form = try form(of: key)
+        let isOfOne = ["name", "key", "operations", "limit"].contains(key)
+        for value in form.taken where !value.contains("provide") {
+            let found = problems("[{\"shell\": \"x\"}]", defaults: "{\"\(key)\": \(value)}")
+            #expect(found.isEmpty != isOfOne, "\(key): \(value): \(found)")
+        }
+        for (value, _) in form.refused {
+            let found = problems("[{\"shell\": \"x\"}]", defaults: "{\"\(key)\": \(value)}")
+            #expect(found.contains { $0.key?.hasPrefix("defaults.\(key)") == true }, "\(key): \(value): \(found)")
+            #expect(found.allSatisfy { $0.index == nil })
+        }
+    }
+
+    @Test(arguments: keys) func groupsHaveNoProcess(key: String) throws {
+        let value = try #require(try form(of: key).taken.last)
+        guard key != "operations" else { return }
+        let found = problems(
+            "[{\"name\": \"g\", \"operations\": [], \"\(key)\": \(value)}]".replacing(
+                "\"name\": \"g\", ", with: key == "name" ? "" : "\"name\": \"g\", "))
+        let isOfProcess = OperationKeys().find(key)?.isOfProcess == true
+        #expect(found.isEmpty != isOfProcess, "\(key): \(found)")
+        if isOfProcess { #expect(found.first?.key == key && found.first?.name == "g" && found.first?.index == 0) }
+    }
+
+    @Test(arguments: keys) func storedDetailsAreReadBack(key: String) throws {
+        for value in try form(of: key).taken {
+            var decoder = GraphDecoder()
+            decoder.add(Array(operation(key, value).utf8))
+            let graph = try decoder.finish()
+            guard let index = graph.operations.first?.details, index >= 0 else { continue }
+            let text = graph.details.utf8(index)
+            #expect(try OperationDetails(json: text).json == Array(text), "\(key): \(value)")
+        }
+    }
+}
