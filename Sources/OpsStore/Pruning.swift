@@ -82,7 +82,7 @@ public final class Pruning {
 
     private func total() throws(StoreError) -> Int {
         if let counted { return counted }
-        let count = Int(try store.database.integer("SELECT count(*) FROM operation")) + removed
+        let count = Int(try store.database.integer("SELECT ifnull(sum(count), 0) FROM submission")) + removed
         counted = count
         return count
     }

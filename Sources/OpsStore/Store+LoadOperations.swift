@@ -5,7 +5,8 @@ extension Store {
         var places = SharedPlaces()
         try loadQueues(&snapshot, &places)
         let count = try database.integer("SELECT count(*) FROM operation WHERE state < 3")
-        let all = try database.integer("SELECT count(*) FROM operation")
+        // Every operation is in one submission, and there are fewer of those to count.
+        let all = try database.integer("SELECT ifnull(sum(count), 0) FROM submission")
         snapshot.operations.reserveCapacity(Int(count))
         // Where most are unfinished, reading the table through beats following the index.
         let access = count * 4 > all ? "NOT INDEXED" : "INDEXED BY operationUnfinished"

@@ -168,10 +168,10 @@ extension History {
         return results
     }
 
-    /// How many operations there are in each state, in the order of `OperationState.allCases`.
+    /// How many operations there are in each state.
     public func counts() throws(StoreError) -> [OperationState: Int] {
         var counts: [OperationState: Int] = [:]
-        let all = try integer("SELECT count(*) FROM operation")
+        let all = try integer("SELECT ifnull(sum(count), 0) FROM submission")
         let rows = try statement("SELECT state, count(*) FROM operation WHERE state < 3 GROUP BY state")
         var unfinished = 0
         while try rows.step() {

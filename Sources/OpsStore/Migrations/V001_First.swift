@@ -116,7 +116,7 @@ let v001 = Migration(
             CHECK (state BETWEEN 0 AND 3),
             CHECK ((state = 3) = (outcome IS NOT NULL))
         ) STRICT;
-        CREATE INDEX operationUnfinished ON operation (id) WHERE state < 3;
+        CREATE INDEX operationUnfinished ON operation (state) WHERE state < 3;
         CREATE INDEX operationByName ON operation (name) WHERE name IS NOT NULL;
         CREATE INDEX operationByParent ON operation (parent) WHERE parent IS NOT NULL;
         CREATE INDEX operationByRoot ON operation (root) WHERE root IS NOT NULL;

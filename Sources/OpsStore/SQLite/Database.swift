@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// One connection to one file. It belongs to the thread that made it and is deliberately not `Sendable`.
 @safe
@@ -10,6 +11,8 @@ final class Database {
     }
     let handle: OpaquePointer
     let path: String
+    /// Done once, before the first connection; too late (another user of SQLite in this process) is no harm.
+    private static let isConfigured = opsd_sqlite3_omit_memory_statistics() == SQLITE_OK
 
     init(_ path: String, _ access: Access) throws(StoreError) {
         let mode =
@@ -18,6 +21,8 @@ final class Database {
             case .readWrite: SQLITE_OPEN_READWRITE
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
+        _ = Self.isConfigured
+        if access == .create { Self.makePrivate(path) }
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let made = unsafe opened else {
@@ -28,6 +33,13 @@ final class Database {
         unsafe handle = made
         self.path = path
         unsafe sqlite3_busy_timeout(handle, 2000)
+    }
+
+    /// SQLite would make it readable for all; it holds environments. The files beside it take over its mode.
+    private static func makePrivate(_ path: String) {
+        let made = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // When it cannot be made, SQLite meets the same reason and tells it.
+        if made >= 0 { close(made) }
     }
 
     // v2: the connection ends with the last of its statements, in whatever order they go.
