@@ -96,6 +96,8 @@ extension GraphDecoder {
                     edge.on = -1 - external
                 } else {
                     reportUnknown(symbol, edge)
+                    if isBroken { return }
+                    continue
                 }
             }
             if edge.on == edge.from { reportSelf(edge) }

@@ -37,6 +37,13 @@ struct Failure: Error {
         Failure(.usage, what, why, advice)
     }
 
+    /// Of a submission of one operation: its problems need not say whose they are.
+    var ofOne: Failure {
+        var failure = self
+        failure.problems = problems.map { Problem(index: nil, name: nil, key: $0.key, message: $0.message) }
+        return failure
+    }
+
     /// What standard error gets: one line, or one for each problem.
     var lines: [String] {
         let subject = what.isEmpty ? "opsctl: " : "opsctl: \(what.printable): "

@@ -40,6 +40,13 @@ struct Selection {
         all || isFiltered || refs.count > 1 || refs.contains { Self.isRange($0) }
     }
 
+    /// The graph or queue that is named as a whole, rather than operations in it.
+    var level: (kind: String, name: String)? {
+        guard refs.isEmpty, !all, state == nil, outcome == nil, labels.isEmpty, user == nil else { return nil }
+        if let graph { return queue == nil ? ("graph", graph) : nil }
+        return queue.map { ("queue", $0) }
+    }
+
     private static func isRange(_ ref: String) -> Bool {
         let ends = ref.split(separator: "-", omittingEmptySubsequences: false)
         return ends.count == 2 && ends.allSatisfy { Int($0) != nil && !$0.isEmpty }

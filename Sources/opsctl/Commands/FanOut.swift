@@ -40,7 +40,8 @@ struct FanOut {
     }
 
     func submission() throws(Failure) -> Submission {
-        let keys = OperationKeys(arguments: session.arguments)
+        var keys = OperationKeys(arguments: session.arguments)
+        try keys.resolve(session)
         let environment = try keys.environment()
         let command = try SubmitVerb.command(session)
         var defaults = JSONWriter()

@@ -5,6 +5,8 @@ internal import OpsWire
 /// The keys of an operation, as the options of `submit` and `run` give them.
 struct OperationKeys {
     let arguments: Arguments
+    /// The ids of the names that options mention.
+    var ids: [String: Int] = [:]
     /// Where the output goes unless an option says.
     var output: String?
 
@@ -50,6 +52,25 @@ struct OperationKeys {
         return pairs
     }
 
+    private static let edges: [(option: Option, when: String)] = [
+        (.after, "succeeded"), (.afterFinished, "finished"), (.afterFailed, "failed"), (.afterStarted, "started"),
+    ]
+
+    /// Finds what the names after `--after` mean here and now: on a command line the newest that bears it,
+    /// where in a graph it would be an operation of the same graph.
+    mutating func resolve(_ session: Session) throws(Failure) {
+        for edge in Self.edges {
+            for ref in Self.list(arguments.texts(edge.option)) where Int(ref) == nil && ids[ref] == nil {
+                do throws(Failure) {
+                    ids[ref] = try session.call("Show") { $0.member("ref", ref) }["operation"]?["id"]?.integer
+                } catch {
+                    guard error.status == .notFound else { throw error }
+                    throw Failure(.refused, error.what, "--\(edge.option.name): \(error.why)", error.advice)
+                }
+            }
+        }
+    }
+
     private func writeOrder(to text: inout JSONWriter) throws(Failure) {
         text.member("queue", arguments.text(.toQueue))
         if let priority = arguments.text(.priority) {
@@ -57,14 +78,12 @@ struct OperationKeys {
             try Self.writePriority(priority, to: &text, arguments.path)
         }
         text.member("qos", arguments.text(.qos))
-        let edges: [(Option, String)] = [
-            (.after, "succeeded"), (.afterFinished, "finished"), (.afterFailed, "failed"), (.afterStarted, "started"),
-        ]
-        if edges.contains(where: { arguments.has($0.0) }) {
+        let edges = Self.edges
+        if edges.contains(where: { arguments.has($0.option) }) {
             text.key("after")
             text.array { array in
                 for (option, when) in edges {
-                    for ref in Self.list(arguments.texts(option)) { Self.writeEdge(ref, when, to: &array) }
+                    for ref in Self.list(arguments.texts(option)) { writeEdge(ref, when, to: &array) }
                 }
             }
         }
@@ -96,10 +115,10 @@ struct OperationKeys {
         text.string(value)
     }
 
-    private static func writeEdge(_ ref: String, _ when: String, to array: inout JSONWriter) {
+    private func writeEdge(_ ref: String, _ when: String, to array: inout JSONWriter) {
         array.object {
             $0.key("op")
-            if let id = Int(ref) { $0.integer(id) } else { $0.string(ref) }
+            if let id = Int(ref) ?? ids[ref] { $0.integer(id) } else { $0.string(ref) }
             $0.member("when", when)
         }
     }

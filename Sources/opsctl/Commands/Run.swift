@@ -24,7 +24,12 @@ enum RunVerb {
             throw session.refuse("--\(option.name) is for submit", "use opsctl submit --\(option.name)")
         }
         if let path = arguments.text(.file) { return try runGraph(path, session) }
-        let accepted = try Submission(SubmitVerb.single(session, output: "split")).send(session, list: false)
+        let accepted: Submission.Accepted
+        do throws(Failure) {
+            accepted = try Submission(SubmitVerb.single(session, output: "split")).send(session, list: false)
+        } catch {
+            throw error.ofOne
+        }
         return try Foreground(session, accepted.first).run()
     }
 

@@ -39,13 +39,18 @@ enum SubmitVerb {
         }
         if let path = arguments.text(.file) { return try submitFile(path, session) }
         if let fan = try FanOut(session) { return try report(fan.submission(), session, isSingle: false) }
-        return try report(Submission(try single(session)), session, isSingle: true)
+        do throws(Failure) {
+            return try report(Submission(try single(session)), session, isSingle: true)
+        } catch {
+            throw error.ofOne
+        }
     }
 
     /// The operation that the command line describes.
     static func single(_ session: Session, output: String? = nil) throws(Failure) -> [UInt8] {
         let arguments = session.arguments
-        let keys = OperationKeys(arguments: arguments, output: output)
+        var keys = OperationKeys(arguments: arguments, output: output)
+        try keys.resolve(session)
         let environment = try keys.environment()
         let command = try command(session)
         var text = JSONWriter()

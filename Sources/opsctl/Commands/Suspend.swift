@@ -45,7 +45,15 @@ enum SuspendVerb {
             selection.member(of: &$0)
             more(&$0)
         }
-        try Steering.report(reply, done, selection, session)
+        if session.wantsJSON {
+            try session.row(reply)
+        } else if selection.isEmpty {
+            try session.output.line("\(done) the daemon")
+        } else if let level = selection.level {
+            try session.output.line("\(done) 1 \(level.kind): \(level.name.printable)")
+        } else {
+            try Steering.report(reply, done, selection, session)
+        }
         return .done
     }
 }
