@@ -51,7 +51,7 @@ let package = Package(
         tests("OpsStoreTests", ["OpsStore", "OpsCore", "OpsTesting", "CSQLite"]),
         tests("OpsWireTests", ["OpsWire"]),
         tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
-        tests("OpsRunnerTests", ["OpsRunner", "OpsLinux"]),
+        tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner"]),
         tests("OpsDaemonTests", ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"]),
         tests("EndToEndTests", []),
         tests("TidyTests", []),

@@ -7,6 +7,13 @@ public struct Account: Hashable, Sendable {
     public var gid: UInt32
     public var home: String
     public var shell: String
+    public init(name: String, uid: UInt32, gid: UInt32, home: String, shell: String) {
+        self.name = name
+        self.uid = uid
+        self.gid = gid
+        self.home = home
+        self.shell = shell
+    }
 }
 
 extension Account {

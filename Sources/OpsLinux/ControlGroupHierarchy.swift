@@ -34,6 +34,13 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         try base.move(pid, into: "runner")
     }
 
+    /// Gives back what `open` made, where no group of ours is left in it.
+    public func close() throws(SystemError) {
+        guard base.path.hasPrefix(mount + "/opsd-") else { return }
+        try ControlGroup(path: mount).set("cgroup.procs", String(Identity.pid))
+        _ = try base.remove()
+    }
+
     /// The group of one of our things.
     public func group(_ name: String) -> ControlGroup { ControlGroup(path: base.path + "/" + name) }
 

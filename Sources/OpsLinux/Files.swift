@@ -66,6 +66,23 @@ public enum Files {
 
     public static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+    /// A small file of one line, without its end.
+    public static func readText(_ path: String) throws(SystemError) -> String {
+        let bytes = try read(path, limit: 4096)
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
+    /// Whether every user may pass through the directories above a file.
+    public static func isReachableByAll(_ path: String) -> Bool {
+        var parent = path[...]
+        while let slash = parent.lastIndex(of: "/"), slash != parent.startIndex {
+            parent = parent[..<slash]
+            var status = stat()
+            guard unsafe stat(String(parent), &status) == 0, status.st_mode & 0o001 != 0 else { return false }
+        }
+        return true
+    }
+
     public static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

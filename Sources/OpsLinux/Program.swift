@@ -58,6 +58,8 @@ public enum Program {
         try retrying("redirect") { dup2(file.rawValue, 2) }
     }
 
+    public static func exit(status: Int32) -> Never { Glibc.exit(status) }
+
     /// One line on standard error; there is nowhere to report that this failed.
     public static func complain(_ line: String) {
         let bytes = Array((line + "\n").utf8)

@@ -3,6 +3,16 @@ internal import Glibc
 
 /// What this process does with signals; operations start with everything at its default.
 public enum Signals {
+    public static let hangUp = SIGHUP
+    public static let interrupt = SIGINT
+    public static let kill = SIGKILL
+    public static let pipe = SIGPIPE
+    public static let terminate = SIGTERM
+    public static let child = SIGCHLD
+    public static let resume = SIGCONT
+    public static let stop = SIGSTOP
+    public static let fileTooLarge = SIGXFSZ
+
     public static func ignore(_ number: Int32) throws(SystemError) {
         try retrying("ignore signal \(number)") { ops_ignore_signal(number) }
     }
@@ -20,7 +30,7 @@ public enum Signals {
     @discardableResult
     public static func send(_ number: Int32, to pid: Int32) throws(SystemError) -> Bool {
         do throws(SystemError) {
-            try retrying("kill \(pid)") { kill(pid, number) }
+            try retrying("kill \(pid)") { Glibc.kill(pid, number) }
             return true
         } catch {
             if error.errno == ESRCH { return false }

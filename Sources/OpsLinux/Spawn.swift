@@ -83,6 +83,11 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         self.errno = errno
     }
     public var description: String { "\(step): \(SystemError.text(errno))" }
+
+    /// This machine cannot do what was asked.
+    public static let notSupported = ENOTSUP
+    /// Nothing is started any more.
+    public static let shutDown = ESHUTDOWN
 }
 
 extension Spawn {

@@ -16,6 +16,11 @@ public struct SystemError: Error, Hashable, Sendable {
     static func last(_ call: String) -> SystemError { SystemError(call, errno: Glibc.errno) }
 }
 
+extension SystemError {
+    /// What was found makes no sense.
+    public static let invalid = EINVAL
+}
+
 extension SystemError: CustomStringConvertible {
     public var description: String { "\(call): \(SystemError.text(errno))" }
 

@@ -1,3 +1,43 @@
+internal import OpsLinux
+internal import OpsRunner
+
+/// The parent of every operation; see `Runner`.
 @main struct Main {
-    static func main() {}
+    static func main() {
+        Program.exit(status: run())
+    }
+
+    private static func run() -> Int32 {
+        let options: RunnerOptions
+        do throws(UsageError) {
+            options = try RunnerOptions(arguments: Array(CommandLine.arguments.dropFirst()))
+        } catch {
+            Program.complain("opsd-runner: \(error)\nusage: opsd-runner --state DIR [--detach] [--no-cgroup]")
+            return 2
+        }
+        do throws(SystemError) {
+            return try serve(options)
+        } catch {
+            Program.complain("opsd-runner: \(error)")
+            Program.detached(status: 1)
+            return 1
+        }
+    }
+
+    private static func serve(_ options: RunnerOptions) throws(SystemError) -> Int32 {
+        var options = options
+        try Program.ensureStandardStreams()
+        try Files.makePrivateDirectory(options.state)
+        try options.goToBackground()
+        try options.takeActivatedSocket()
+        guard let runner = try Runner.start(options) else {
+            // To who started it in the background, a runner is there: that is all that was wanted.
+            Program.complain("opsd-runner: another runner has \(options.state)")
+            Program.detached(status: 0)
+            return options.isDetached ? 0 : 1
+        }
+        Program.detached(status: 0)
+        try Service.notify("READY=1")
+        return try runner.run()
+    }
 }

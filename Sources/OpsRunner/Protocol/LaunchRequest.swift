@@ -1,10 +1,14 @@
 /// One start of an operation's process, as both programs name it.
-public struct Attempt: Hashable, Sendable {
+public struct Attempt: Hashable, Comparable, Sendable {
     public var operation: Int64
     public var number: Int32
     public init(operation: Int64, number: Int32) {
         self.operation = operation
         self.number = number
+    }
+
+    public static func < (a: Attempt, b: Attempt) -> Bool {
+        (a.operation, a.number) < (b.operation, b.number)
     }
 }
 

@@ -77,13 +77,31 @@ extension Packer {
         pack(exit.at)
     }
 
-    fileprivate mutating func pack(_ told: Told) {
+    mutating func pack(_ told: Told) {
         pack(told.status) { $0.pack($1) }
         pack(told.progressDone) { $0.pack($1) }
         pack(told.progressTotal) { $0.pack($1) }
         pack(told.result) { $0.pack($1) }
         pack(told.finished) { $0.pack($1) }
         pack(told.extendTimeout) { $0.pack($1) }
+    }
+
+    mutating func pack(_ state: RunnerGreeting.State) {
+        switch state {
+        case .running(let process):
+            pack(UInt8(1))
+            pack(process)
+        case .exited(let exit):
+            pack(UInt8(2))
+            pack(exit)
+        case .gone(let exit):
+            pack(UInt8(3))
+            pack(exit)
+        case .failed(let step, let errno):
+            pack(UInt8(4))
+            pack(step)
+            pack(errno)
+        }
     }
 
     fileprivate mutating func pack(_ greeting: RunnerGreeting) {
@@ -94,21 +112,7 @@ extension Packer {
         pack(greeting.pid)
         pack(greeting.entries) { packer, entry in
             packer.pack(entry.attempt)
-            switch entry.state {
-            case .running(let process):
-                packer.pack(UInt8(1))
-                packer.pack(process)
-            case .exited(let exit):
-                packer.pack(UInt8(2))
-                packer.pack(exit)
-            case .gone(let exit):
-                packer.pack(UInt8(3))
-                packer.pack(exit)
-            case .failed(let step, let errno):
-                packer.pack(UInt8(4))
-                packer.pack(step)
-                packer.pack(errno)
-            }
+            packer.pack(entry.state)
         }
         pack(greeting.abilities.hasControlGroups)
         pack(greeting.abilities.controllers.sorted()) { $0.pack($1) }
@@ -136,7 +140,7 @@ extension Unpacker {
             systemMicroseconds: try number(), maxResidentBytes: try number(), at: try clockReading())
     }
 
-    fileprivate mutating func told() throws(ProtocolError) -> Told {
+    mutating func told() throws(ProtocolError) -> Told {
         func text(_ from: inout Unpacker) throws(ProtocolError) -> String { try from.text() }
         return Told(
             status: try optional(text), progressDone: try optionalNumber(), progressTotal: try optionalNumber(),
@@ -148,12 +152,12 @@ extension Unpacker {
         return RunnerGreeting(
             version: try number(), instance: try text(), boot: try text(), pid: try number(),
             entries: try list { (from: inout Unpacker) throws(ProtocolError) in
-                RunnerGreeting.Entry(try from.attempt(), try from.entryState())
+                RunnerGreeting.Entry(try from.attempt(), try from.greetingState())
             },
             abilities: RunnerAbilities(hasControlGroups: try flag(), controllers: Set(try texts())))
     }
 
-    fileprivate mutating func entryState() throws(ProtocolError) -> RunnerGreeting.State {
+    mutating func greetingState() throws(ProtocolError) -> RunnerGreeting.State {
         switch try number(UInt8.self) {
         case 1: return .running(try launchedProcess())
         case 2: return .exited(try processExit())

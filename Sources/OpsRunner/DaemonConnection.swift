@@ -1,0 +1,75 @@
+internal import OpsLinux
+
+/// The socket to opsd: bytes in, bytes out, each bounded.
+final class DaemonConnection {
+    /// Reports that opsd does not read: beyond this it is given up; the next one gets an inventory.
+    private static let outgoingLimit = 64 << 20
+    private static let readSize = 65_536
+
+    private let socket: Descriptor
+    private var source: ReadinessSource?
+    private var reader = FrameReader<RunnerOrder>()
+    private var outgoing: [UInt8] = []
+    private var sent = 0
+    /// Has said its version, and is understood.
+    var isGreeted = false
+    private(set) var isClosed = false
+
+    init(
+        _ socket: consuming Descriptor, in loop: EventLoop, _ ready: @escaping () -> Void
+    ) throws(SystemError) {
+        self.socket = socket
+        source = try loop.watch(self.socket.rawValue, for: .readable) { _ in ready() }
+    }
+
+    deinit { source?.cancel() }
+
+    func close() {
+        source?.cancel()
+        source = nil
+        isClosed = true
+    }
+
+    /// The orders that have come; closes itself at the end of the stream and on nonsense.
+    func receive() -> [RunnerOrder] {
+        var orders: [RunnerOrder] = []
+        do {
+            var bytes: [UInt8] = []
+            switch try socket.read(atMost: DaemonConnection.readSize, onto: &bytes) {
+            case .moved: reader.append(bytes)
+            case .wouldBlock: return []
+            case .ended: close()
+            }
+            while let order = try reader.next() { orders.append(order) }
+        } catch {
+            Program.complain("opsd-runner: connection dropped: \(error)")
+            close()
+        }
+        return orders
+    }
+
+    func send(_ report: RunnerReport) {
+        guard !isClosed else { return }
+        report.append(to: &outgoing)
+    }
+
+    /// Writes what can be written now, and waits for room if something is left.
+    func flush() {
+        guard !isClosed, sent < outgoing.count else { return }
+        do throws(SystemError) {
+            while sent < outgoing.count {
+                guard case .moved(let count) = try socket.write(outgoing[sent...]) else { break }
+                sent += count
+            }
+            if sent == outgoing.count {
+                outgoing.removeAll(keepingCapacity: outgoing.count < 1 << 20)
+                sent = 0
+            } else if outgoing.count - sent > DaemonConnection.outgoingLimit {
+                close()
+            }
+            try source?.setInterest(outgoing.isEmpty ? .readable : [.readable, .writable])
+        } catch {
+            close()
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import OpsLinux
+
+/// Trees without control groups: this process adopts orphans, so every living process of an operation has an
+/// ancestor among our own children, a main process or an adopted one.
+///
+/// Limit: an orphan is recognised by its session or by OPS_ID and OPS_ATTEMPT in its environment. One that has given
+/// up both is counted to an operation only while no other is alive.
+struct Descent {
+    /// Adopted children, and whose they are (`nil`: nobody can say).
+    private(set) var orphans: [Int32: Attempt?] = [:]
+    /// Living trees, by the session of their main process.
+    private var sessions: [Int32: Attempt] = [:]
+
+    mutating func begin(_ attempt: Attempt, main: Int32) { sessions[main] = attempt }
+
+    mutating func end(main: Int32) { sessions[main] = nil }
+
+    var isEmpty: Bool { sessions.isEmpty }
+
+    mutating func reaped(_ pid: Int32) { orphans[pid] = nil }
+
+    /// Takes note of the children that are no main process.
+    mutating func adopt(mains: [Int32: Attempt]) throws(SystemError) {
+        for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil {
+            orphans[pid] = .some(try owner(of: pid))
+        }
+    }
+
+    func hasOrphan(of attempt: Attempt) -> Bool { orphans.values.contains { $0 == attempt } }
+
+    /// Whose process this is, by what it still carries.
+    private func owner(of pid: Int32) throws(SystemError) -> Attempt? {
+        if let session = try ProcessRecord.read(pid)?.session, let attempt = sessions[session] { return attempt }
+        if let attempt = Attempt(environment: ProcessRecord.environment(of: pid)), sessions.values.contains(attempt) {
+            return attempt
+        }
+        return sessions.count == 1 ? sessions.values.first : nil
+    }
+
+    /// Whose process sent something: by its ancestors.
+    func owner(ofDescendant pid: Int32, mains: [Int32: Attempt]) throws(SystemError) -> Attempt? {
+        var next = pid
+        // Bounded: ancestors may end and change while we walk.
+        for _ in 0..<256 {
+            if let attempt = mains[next] ?? orphans[next] ?? nil { return attempt }
+            guard let record = try ProcessRecord.read(next) else { break }
+            if let attempt = sessions[record.session] { return attempt }
+            if record.parent <= 1 || record.parent == Identity.pid { break }
+            next = record.parent
+        }
+        return Attempt(environment: ProcessRecord.environment(of: pid)).flatMap { attempt in
+            sessions.values.contains(attempt) ? attempt : nil
+        }
+    }
+
+    /// The living processes of an attempt, in one look at the machine.
+    func members(of attempt: Attempt, main: Int32) throws(SystemError) -> [Int32] {
+        let all = try ProcessRecord.all()
+        var childrenOf: [Int32: [ProcessRecord]] = [:]
+        for record in all { childrenOf[record.parent, default: []].append(record) }
+        var open = all.filter { record in
+            record.pid != main && (record.session == main || orphans[record.pid] == .some(attempt))
+        }
+        // The main process first, so that it does not see its children killed and end as if nothing were wrong.
+        open += all.filter { $0.pid == main }
+        var found: Set<Int32> = []
+        var members: [Int32] = []
+        while let record = open.popLast() {
+            guard found.insert(record.pid).inserted else { continue }
+            if !record.hasEnded { members.append(record.pid) }
+            open += childrenOf[record.pid] ?? []
+        }
+        return members
+    }
+}
+
+extension Attempt {
+    /// From what opsd put into the environment of the operation.
+    init?(environment: [String]) {
+        var operation: Int64?
+        var number: Int32?
+        for entry in environment {
+            if entry.hasPrefix("OPS_ID=") { operation = Int64(entry.dropFirst(7)) }
+            if entry.hasPrefix("OPS_ATTEMPT=") { number = Int32(entry.dropFirst(12)) }
+        }
+        guard let operation, let number else { return nil }
+        self.init(operation: operation, number: number)
+    }
+
+    /// The name of its control group.
+    var groupName: String { "\(operation).\(number)" }
+
+    init?(groupName: String) {
+        let parts = groupName.split(separator: ".")
+        guard parts.count == 2, let operation = Int64(parts[0]), let number = Int32(parts[1]) else { return nil }
+        self.init(operation: operation, number: number)
+    }
+}

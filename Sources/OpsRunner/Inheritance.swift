@@ -1,0 +1,150 @@
+internal import OpsLinux
+
+/// What a runner hands to the program it becomes: the process, its children and its descriptors stay the same.
+///
+/// The table travels in a file of the state directory that names this process, so that one left behind by a crash
+/// is never taken for ours.
+struct Inheritance {
+    static let fileName = "runner.table"
+    private static let sizeLimit = 1 << 30
+    private static let version: UInt16 = 1
+
+    var instance: String
+    var defaults: LaunchDefaults
+    var records: [AttemptRecord]
+    var leftGroups: [ControlGroup]
+    var reaping: [Attempt: Remains]
+    var logs: LogKeeper
+    /// Open in this process; each is owned by whoever takes it from here.
+    var lock: Int32
+    var listener: Int32
+    var notify: Int32
+    var notifyAddress: String
+}
+
+extension Inheritance {
+    /// `nil`: this process was no other program before.
+    static func take(from state: String) throws(SystemError) -> Inheritance? {
+        let path = state + "/" + fileName
+        guard let bytes = try Files.readIfPresent(path, limit: sizeLimit),
+            let own = try ProcessRecord.read(Identity.pid)
+        else { return nil }
+        let inheritance: Inheritance?
+        do throws(ProtocolError) {
+            inheritance = try Inheritance(bytes, for: own)
+        } catch {
+            // Beginning anew would lose what our own children are.
+            throw SystemError("read \(path): \(error)", errno: SystemError.invalid)
+        }
+        if inheritance != nil { try Files.remove(path) }
+        return inheritance
+    }
+
+    /// `nil`: it is of another process, which has died with it.
+    private init?(_ bytes: [UInt8], for own: ProcessRecord) throws(ProtocolError) {
+        var from = Unpacker(bytes[...])
+        let pid: Int32 = try from.number()
+        let startTicks: UInt64 = try from.number()
+        guard pid == own.pid, startTicks == own.startTicks else { return nil }
+        let version: UInt16 = try from.number()
+        guard version == Inheritance.version else { throw .badValue("version \(version)") }
+        try self.init(from: &from)
+    }
+
+    func write(to state: String) throws(SystemError) {
+        guard let own = try ProcessRecord.read(Identity.pid) else { return }
+        var packer = Packer()
+        packer.pack(own.pid)
+        packer.pack(own.startTicks)
+        packer.pack(Inheritance.version)
+        pack(into: &packer)
+        try Files.replace(state + "/" + Inheritance.fileName, with: packer.bytes, mode: 0o600)
+    }
+
+    private func pack(into packer: inout Packer) {
+        packer.pack(instance)
+        packer.pack(defaults.openFiles.soft)
+        packer.pack(defaults.openFiles.hard)
+        packer.pack(defaults.oomScore) { $0.pack($1) }
+        packer.pack(lock)
+        packer.pack(listener)
+        packer.pack(notify)
+        packer.pack(notifyAddress)
+        packer.pack(leftGroups) { $0.pack($1.path) }
+        packer.pack(reaping.map { ($0.key, $0.value.socket) }) {
+            $0.pack($1.0)
+            $0.pack($1.1)
+        }
+        logs.pack(into: &packer)
+        packer.pack(records) { $0.pack($1) }
+    }
+
+    private init(from: inout Unpacker) throws(ProtocolError) {
+        instance = try from.text()
+        defaults = LaunchDefaults(
+            openFiles: Spawn.Limit(
+                resource: ResourceLimit.Resource.openFiles.number, soft: try from.number(), hard: try from.number()),
+            oomScore: try from.optionalNumber())
+        lock = try from.number()
+        listener = try from.number()
+        notify = try from.number()
+        notifyAddress = try from.text()
+        leftGroups = try from.texts().map { ControlGroup(path: $0) }
+        reaping = [:]
+        let remains = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            (try from.attempt(), Remains(socket: try from.text(), lookAt: 0))
+        }
+        for (attempt, rest) in remains { reaping[attempt] = rest }
+        logs = try LogKeeper(from: &from)
+        records = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.record() }
+    }
+}
+
+extension Packer {
+    fileprivate mutating func pack(_ record: AttemptRecord) {
+        pack(record.attempt)
+        pack(record.greetingState)
+        pack(record.process)
+        switch record.tree {
+        case .none: pack(UInt8(0))
+        case .descent: pack(UInt8(1))
+        case .group(let group):
+            pack(UInt8(2))
+            pack(group.path)
+        }
+        pack(record.leftovers.rawValue)
+        pack(record.grace)
+        pack(record.told)
+        pack(record.untold)
+        pack(record.isFrozen)
+        pack(record.killAt) { $0.pack($1) }
+    }
+}
+
+extension Unpacker {
+    fileprivate mutating func record() throws(ProtocolError) -> AttemptRecord {
+        let attempt = try attempt()
+        let phase: AttemptRecord.Phase
+        switch try greetingState() {
+        case .running: phase = .running
+        case .exited(let exit): phase = .exited(exit)
+        case .gone(let exit): phase = .gone(exit)
+        case .failed(let step, let errno): phase = .failed(step: step, errno: errno)
+        }
+        let process = try launchedProcess()
+        let tree: AttemptRecord.Tree
+        switch try number(UInt8.self) {
+        case 0: tree = .none
+        case 1: tree = .descent
+        case 2: tree = .group(ControlGroup(path: try text()))
+        case let other: throw .badValue("tree \(other)")
+        }
+        let record = AttemptRecord(
+            attempt, phase, process: process, tree: tree, leftovers: try choice("leftovers"), grace: try number())
+        record.told = try told()
+        record.untold = try told()
+        record.isFrozen = try flag()
+        record.killAt = try optionalNumber()
+        return record
+    }
+}

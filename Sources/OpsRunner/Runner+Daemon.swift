@@ -1,0 +1,74 @@
+internal import OpsLinux
+
+/// The conversation with opsd.
+extension Runner {
+    /// Takes the connections that wait; the newest daemon is the one that counts.
+    func acceptDaemon() {
+        noting { () throws(SystemError) in
+            while let socket = try UnixSocket.accept(from: listener) {
+                let peer = try UnixSocket.peer(of: socket)
+                guard peer.uid == Identity.uid || peer.uid == 0 else { continue }
+                let next = try DaemonConnection(socket, in: loop) { [unowned self] in receiveOrders() }
+                connection?.close()
+                connection = next
+            }
+        }
+    }
+
+    private func receiveOrders() {
+        guard let connection else { return }
+        for order in connection.receive() where !connection.isClosed { perform(order) }
+    }
+
+    private func perform(_ order: RunnerOrder) {
+        switch order {
+        case .hello(let version): greet(version)
+        case .launch(let request): launch(request)
+        case .terminate(let attempt, let grace):
+            if let record = table[attempt], record.isAlive { terminate(record, grace: grace) }
+        case .freeze(let attempt): setFrozen(attempt, true)
+        case .thaw(let attempt): setFrozen(attempt, false)
+        case .reap(let attempt, let socket): reap(attempt, socket: socket)
+        case .acknowledge(let attempt): forget(attempt)
+        case .stop(let grace): endEverything(grace: grace)
+        case .reexecute: wantsReexecution = true
+        }
+    }
+
+    /// Says who we are and what we know; a version too far away hears only that.
+    private func greet(_ version: UInt16) {
+        guard let connection else { return }
+        let isUnderstood = RunnerProtocol.understands(version)
+        let known = isUnderstood ? table.values.sorted { $0.attempt < $1.attempt } : []
+        connection.send(
+            .hello(
+                RunnerGreeting(
+                    version: RunnerProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
+                    entries: known.map { .init($0.attempt, $0.greetingState) },
+                    abilities: RunnerAbilities(
+                        hasControlGroups: groups != nil, controllers: groups?.controllers ?? []))))
+        guard isUnderstood else {
+            connection.flush()
+            return connection.close()
+        }
+        connection.isGreeted = true
+        // What was said may have been lost with the daemon it was said to. An extension counts from when it was asked
+        // for, so it is not repeated.
+        for record in known where record.isAlive {
+            var told = record.told
+            told.extendTimeout = record.untold.extendTimeout
+            record.untold = Told()
+            if !told.isEmpty { connection.send(.told(record.attempt, told)) }
+        }
+    }
+
+    /// The end of the attempt is stored (or it was given up): nothing of it is kept.
+    private func forget(_ attempt: Attempt) {
+        guard let record = table.removeValue(forKey: attempt) else { return }
+        mains[record.process.pid] = mains[record.process.pid] == attempt ? nil : mains[record.process.pid]
+        if record.tree == .descent { descent.end(main: record.process.pid) }
+        guard record.isAlive else { return }
+        if case .group(let group) = record.tree { leftGroups.append(group) }
+        noting { () throws(SystemError) in try logs.remove(attempt) }
+    }
+}

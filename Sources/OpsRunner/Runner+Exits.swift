@@ -1,0 +1,106 @@
+internal import OpsLinux
+
+/// How processes end.
+extension Runner {
+    /// Waits for every child that has ended: main processes and adopted orphans.
+    func reapChildren() {
+        noting { () throws(SystemError) in
+            var ended: [(AttemptRecord, EndedChild)] = []
+            while let child = try Children.reap() {
+                descent.reaped(child.pid)
+                guard let attempt = mains.removeValue(forKey: child.pid), let record = table[attempt] else { continue }
+                ended.append((record, child))
+            }
+            // Before anything is called gone: those whose parent is among the dead are our children now.
+            if !descent.isEmpty { try descent.adopt(mains: mains) }
+            for (record, child) in ended { mainEnded(record, child) }
+            if !descent.isEmpty { endEmptyDescents() }
+            if !leftGroups.isEmpty {
+                var rest: [ControlGroup] = []
+                for group in leftGroups where try !group.remove() { rest.append(group) }
+                leftGroups = rest
+            }
+        }
+    }
+
+    private func mainEnded(_ record: AttemptRecord, _ child: EndedChild) {
+        let exit = exit(of: record, child)
+        noting { () throws(SystemError) in try logs.remove(record.attempt) }
+        record.phase = .exited(exit)
+        if isTreeGone(record) { return end(record, exit, isNews: true) }
+        if record.leftovers == .leave {
+            if case .group(let group) = record.tree { leftGroups.append(group) }
+            return end(record, exit, isNews: true)
+        }
+        report(.exited(record.attempt, exit, treeIsGone: false))
+        watchRest(of: record)
+        if record.leftovers == .kill { terminate(record, grace: record.grace) }
+    }
+
+    private func exit(of record: AttemptRecord, _ child: EndedChild) -> ProcessExit {
+        var exit = ProcessExit(
+            status: .code(0), userMicroseconds: child.userMicroseconds, systemMicroseconds: child.systemMicroseconds,
+            maxResidentBytes: child.maxResidentBytes, at: Clock.read())
+        switch child.status {
+        case .code(let code): exit.status = .code(code)
+        case .signal(let number): exit.status = .signal(number)
+        }
+        guard case .group(let group) = record.tree, groups?.controllers.contains("memory") == true else { return exit }
+        noting { () throws(SystemError) in
+            exit.outOfMemory = try group.value("oom_kill", in: "memory.events") ?? 0 > 0
+            let peak = try group.value("", in: "memory.peak") ?? 0
+            exit.maxResidentBytes = max(exit.maxResidentBytes, peak)
+        }
+        return exit
+    }
+
+    /// Proof, not guess: the group can be removed, or no child of ours belongs to the attempt.
+    private func isTreeGone(_ record: AttemptRecord) -> Bool {
+        switch record.tree {
+        case .group(let group):
+            do throws(SystemError) {
+                return try group.remove()
+            } catch {
+                Program.complain("opsd-runner: \(error)")
+                return false
+            }
+        case .descent: return !descent.hasOrphan(of: record.attempt)
+        case .none: return true
+        }
+    }
+
+    /// `isNews`: the exit itself has not been reported yet.
+    func end(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool) {
+        record.phase = .gone(exit)
+        record.killAt = nil
+        record.groupWatch = nil
+        if record.tree == .descent { descent.end(main: record.process.pid) }
+        // What it said last comes before its end.
+        reportTold()
+        report(isNews ? .exited(record.attempt, exit, treeIsGone: true) : .gone(record.attempt))
+    }
+
+    /// Waits for the end of those that outlive the main process.
+    func watchRest(of record: AttemptRecord) {
+        guard case .group(let group) = record.tree else { return }
+        noting { () throws(SystemError) in
+            record.groupWatch = try GroupWatch(group, in: loop) { [unowned self, unowned record] in
+                groupChanged(record, group)
+            }
+            // What ended before the watch began makes no event.
+            groupChanged(record, group)
+        }
+    }
+
+    private func groupChanged(_ record: AttemptRecord, _ group: ControlGroup) {
+        guard case .exited(let exit) = record.phase, isTreeGone(record) else { return }
+        end(record, exit, isNews: false)
+    }
+
+    private func endEmptyDescents() {
+        for record in table.values where record.tree == .descent {
+            guard case .exited(let exit) = record.phase, isTreeGone(record) else { continue }
+            end(record, exit, isNews: false)
+        }
+    }
+}

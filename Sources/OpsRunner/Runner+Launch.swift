@@ -1,0 +1,237 @@
+internal import OpsLinux
+
+/// What of this process an operation must not have.
+struct LaunchDefaults: Equatable {
+    /// Of open files, as it was before this process raised its own.
+    var openFiles: Spawn.Limit
+    /// The service manager may have protected this process from the OOM killer.
+    var oomScore: Int32?
+
+    static func take() throws(SystemError) -> LaunchDefaults {
+        let (soft, hard) = try OpenFiles.limit()
+        try OpenFiles.raiseLimit()
+        let score = Int32(try Files.readText("/proc/self/oom_score_adj")) ?? 0
+        return LaunchDefaults(
+            openFiles: Spawn.Limit(resource: ResourceLimit.Resource.openFiles.number, soft: soft, hard: hard),
+            oomScore: score < 0 ? 0 : nil)
+    }
+}
+
+/// The supplementary groups of users, looked up anew after a while.
+struct GroupLists {
+    private struct Entry {
+        var groups: [UInt32]
+        var until: Int64
+    }
+    private static let lifetime: Int64 = 10_000_000_000
+    private var entries: [LaunchRequest.User: Entry] = [:]
+
+    mutating func groups(of user: LaunchRequest.User, now: Int64) throws(SystemError) -> [UInt32] {
+        if let entry = entries[user], entry.until > now { return entry.groups }
+        let account = Account(name: user.name, uid: user.uid, gid: user.gid, home: "", shell: "")
+        let groups = try account.groups()
+        if entries.count > 1024 { entries = [:] }
+        entries[user] = Entry(groups: groups, until: now + GroupLists.lifetime)
+        return groups
+    }
+}
+
+extension Runner {
+    /// Starts an attempt once: a known one is answered with what is known of it.
+    func launch(_ request: LaunchRequest) {
+        if let known = table[request.attempt] {
+            for again in known.reports { report(again) }
+            return
+        }
+        let before = Clock.read()
+        let record: AttemptRecord
+        do throws(SpawnError) {
+            if ending != nil { throw SpawnError(step: "runner is ending", errno: SpawnError.shutDown) }
+            record = try start(request, at: before)
+        } catch {
+            let nothing = LaunchedProcess(pid: 0, startTicks: 0, at: before)
+            record = AttemptRecord(
+                request.attempt, .failed(step: error.step, errno: error.errno), process: nothing, tree: .none)
+        }
+        table[request.attempt] = record
+        for first in record.reports { report(first) }
+    }
+
+    private func start(_ request: LaunchRequest, at before: ClockReading) throws(SpawnError) -> AttemptRecord {
+        let group = try makeGroup(request)
+        do throws(SpawnError) {
+            let pid = try spawn(request, in: group)
+            let process = LaunchedProcess(pid: pid, startTicks: Runner.startTicks(of: pid, since: before), at: before)
+            let record = AttemptRecord(
+                request.attempt, .running, process: process, tree: group.map { .group($0) } ?? .descent,
+                leftovers: request.leftovers, grace: request.grace)
+            mains[pid] = request.attempt
+            if group == nil { descent.begin(request.attempt, main: pid) }
+            logs.add(request.attempt, paths: request.output.logs, cap: request.logCap, now: before.monotonic)
+            return record
+        } catch {
+            if let group { noting { () throws(SystemError) in _ = try group.remove() } }
+            throw error
+        }
+    }
+
+    private func makeGroup(_ request: LaunchRequest) throws(SpawnError) -> ControlGroup? {
+        guard let groups else {
+            if request.controlLimits.isEmpty { return nil }
+            throw SpawnError(step: "control group", errno: SpawnError.notSupported)
+        }
+        let group = groups.group(request.attempt.groupName)
+        do throws(SystemError) {
+            try group.make()
+            try request.controlLimits.apply(to: group)
+            return group
+        } catch {
+            noting { () throws(SystemError) in _ = try group.remove() }
+            throw SpawnError(step: "control group", errno: error.errno)
+        }
+    }
+
+    private func spawn(_ request: LaunchRequest, in group: ControlGroup?) throws(SpawnError) -> Int32 {
+        var spawn = Spawn(arguments: request.arguments, environment: request.environment)
+        spawn.environment.append("NOTIFY_SOCKET=" + notify.address)
+        spawn.directory = request.directory
+        spawn.umask = request.umask
+        spawn.standardInput = .reading(request.stdin)
+        try setUser(request.user, of: &spawn)
+        setPriority(request, of: &spawn)
+        return try request.output.withStreams(owner: spawn.user) { (out, err) throws(SpawnError) in
+            spawn.standardOutput = out
+            spawn.standardError = err
+            guard let group else { return try spawn.start() }
+            let directory: Descriptor
+            do throws(SystemError) {
+                directory = try group.open()
+            } catch {
+                throw SpawnError(step: "control group", errno: error.errno)
+            }
+            spawn.controlGroup = directory.rawValue
+            let pid = try spawn.start()
+            _ = consume directory
+            return pid
+        }
+    }
+
+    private func setUser(_ user: LaunchRequest.User?, of spawn: inout Spawn) throws(SpawnError) {
+        // An ordinary user's runner runs everything as that user, and could do nothing else.
+        guard let user, Identity.uid == 0 || user.uid != Identity.uid else { return }
+        do throws(SystemError) {
+            let list = try groupLists.groups(of: user, now: Clock.read().monotonic)
+            spawn.user = Spawn.User(uid: user.uid, gid: user.gid, groups: list)
+        } catch {
+            throw SpawnError(step: "user", errno: error.errno)
+        }
+    }
+
+    private func setPriority(_ request: LaunchRequest, of spawn: inout Spawn) {
+        spawn.nice = request.priority.nice
+        spawn.ioPriority = request.priority.ioClass.map { Int32($0.rawValue) << 13 | Int32(request.priority.ioLevel) }
+        spawn.oomScore = request.priority.oomScore ?? defaults.oomScore
+        spawn.limits = request.resourceLimits.map {
+            Spawn.Limit(resource: $0.resource.number, soft: $0.soft, hard: $0.hard)
+        }
+        if !spawn.limits.contains(where: { $0.resource == defaults.openFiles.resource }) {
+            spawn.limits.append(defaults.openFiles)
+        }
+    }
+
+    /// The start time as /proc tells it, without asking when the clock shows that only one tick is possible.
+    private static func startTicks(of pid: Int32, since before: ClockReading) -> UInt64 {
+        // /proc counts in hundredths of a second (USER_HZ) on every architecture.
+        let tick: Int64 = 10_000_000
+        let first = before.monotonic / tick
+        if Clock.read().monotonic / tick == first { return UInt64(first) }
+        // A process that we have not waited for is there; what cannot be read is told as the first possible tick.
+        return (try? ProcessRecord.read(pid))?.startTicks ?? UInt64(first)
+    }
+}
+
+extension ResourceLimit.Resource {
+    /// The kernel's number, the same on every architecture that Swift runs on.
+    var number: Int32 {
+        switch self {
+        case .cpuTime: 0
+        case .fileSize: 1
+        case .stack: 3
+        case .coreSize: 4
+        case .processes: 6
+        case .openFiles: 7
+        case .lockedMemory: 8
+        case .addressSpace: 9
+        }
+    }
+}
+
+extension LaunchRequest.Output {
+    /// The files that are kept within a cap.
+    var logs: [String] {
+        switch self {
+        case .log(let path): [path]
+        case .split(let stdout, let stderr): [stdout, stderr]
+        case .paths, .journal, .null: []
+        }
+    }
+
+    /// Opens what the runner opens itself, for the time of `body`.
+    func withStreams(
+        owner: Spawn.User?, _ body: (Spawn.Stream, Spawn.Stream) throws(SpawnError) -> Int32
+    ) throws(SpawnError) -> Int32 {
+        switch self {
+        case .null: return try body(.writing("/dev/null"), .likeStandardOutput)
+        case .paths(let stdout, let stderr):
+            return try body(.writing(stdout), stdout == stderr ? .likeStandardOutput : .writing(stderr))
+        case .log(let path):
+            let log = try Self.opened("standard output") { () throws(SystemError) in
+                try LogFile.open(path, owner: owner.map { ($0.uid, $0.gid) })
+            }
+            let pid = try body(.descriptor(log.rawValue), .likeStandardOutput)
+            _ = consume log
+            return pid
+        case .split(let stdout, let stderr):
+            let out = try Self.opened("standard output") { () throws(SystemError) in
+                try LogFile.open(stdout, owner: owner.map { ($0.uid, $0.gid) })
+            }
+            let err = try Self.opened("standard error") { () throws(SystemError) in
+                try LogFile.open(stderr, owner: owner.map { ($0.uid, $0.gid) })
+            }
+            let pid = try body(.descriptor(out.rawValue), .descriptor(err.rawValue))
+            _ = consume out
+            _ = consume err
+            return pid
+        case .journal(let identifier):
+            let stream = try Self.opened("journal") { () throws(SystemError) in
+                try Journal.stream(identifier: identifier)
+            }
+            let pid = try body(.descriptor(stream.rawValue), .likeStandardOutput)
+            _ = consume stream
+            return pid
+        }
+    }
+
+    private static func opened(
+        _ step: String, _ open: () throws(SystemError) -> Descriptor
+    ) throws(SpawnError) -> Descriptor {
+        do throws(SystemError) {
+            return try open()
+        } catch {
+            throw SpawnError(step: step, errno: error.errno)
+        }
+    }
+}
+
+extension ControlLimits {
+    func apply(to group: ControlGroup) throws(SystemError) {
+        if let memoryBytes {
+            try group.set("memory.max", String(memoryBytes))
+            // One process of the tree out of memory is the end of the whole.
+            try group.set("memory.oom.group", "1")
+        }
+        if let tasks { try group.set("pids.max", String(tasks)) }
+        if let cpuWeight { try group.set("cpu.weight", String(cpuWeight)) }
+        if let cpuMicrosecondsPerSecond { try group.set("cpu.max", "\(cpuMicrosecondsPerSecond / 10) 100000") }
+    }
+}

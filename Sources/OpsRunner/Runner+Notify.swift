@@ -1,0 +1,43 @@
+internal import OpsLinux
+
+/// What operations say of themselves.
+extension Runner {
+    /// Messages read in one go, so that a flood of them cannot hold up the rest.
+    private static let messagesPerTurn = 256
+
+    /// Hears the messages that wait; only processes of a living operation are heard.
+    func listen() {
+        noting { () throws(SystemError) in
+            for _ in 0..<Runner.messagesPerTurn {
+                guard let message = try notify.receive() else { return }
+                guard let attempt = try attempt(of: message.sender.pid), let record = table[attempt] else { continue }
+                let told = Told(message: message.text)
+                if told.isEmpty || !record.isAlive { continue }
+                record.told.merge(told)
+                record.untold.merge(told)
+                toldAttempts.insert(attempt)
+            }
+        }
+    }
+
+    /// Whose process this is. One that has ended and was waited for can no longer be asked; `systemd-notify` waits
+    /// until its message was read.
+    private func attempt(of pid: Int32) throws(SystemError) -> Attempt? {
+        guard pid > 0 else { return nil }
+        if let attempt = mains[pid] { return attempt }
+        if let groups { return try groups.member(pid).flatMap { Attempt(groupName: $0) } }
+        return try descent.owner(ofDescendant: pid, mains: mains)
+    }
+
+    /// Tells opsd what was said since the last time; kept while there is none.
+    func reportTold() {
+        guard let connection, connection.isGreeted, !toldAttempts.isEmpty else { return }
+        let attempts = toldAttempts.sorted()
+        toldAttempts = []
+        for attempt in attempts {
+            guard let record = table[attempt], !record.untold.isEmpty else { continue }
+            report(.told(attempt, record.untold))
+            record.untold = Told()
+        }
+    }
+}

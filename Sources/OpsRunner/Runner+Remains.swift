@@ -1,0 +1,89 @@
+internal import OpsLinux
+
+/// What an earlier runner left of an attempt, until it is proven gone.
+struct Remains {
+    /// The OPS_SOCKET its processes were given.
+    var socket: String
+    var lookAt: Int64
+    var pause: Int64 = 10_000_000
+    static let longestPause: Int64 = 1_000_000_000
+}
+
+/// Killing what an earlier runner left: it is no child of ours, so nobody tells us when it is gone.
+extension Runner {
+    func reap(_ attempt: Attempt, socket: String) {
+        // One of our own is ended as one of our own.
+        if let record = table[attempt] {
+            if record.isAlive { terminate(record, grace: 0) } else { report(.gone(attempt)) }
+            return
+        }
+        reaping[attempt] = Remains(socket: socket, lookAt: Clock.read().monotonic)
+    }
+
+    /// Looks once for all that are due: by control group, and by environment and session in one look at /proc.
+    func pursueRemains(now: Int64) {
+        if reaping.isEmpty { return }
+        let due = reaping.filter { $0.value.lookAt <= now }
+        if due.isEmpty { return }
+        noting { () throws(SystemError) in
+            let survivors = try Survivors(of: due.mapValues(\.socket), ours: Identity.pid)
+            for (attempt, remains) in due {
+                for pid in survivors.pids[attempt] ?? [] { try Signals.send(Signals.kill, to: pid) }
+                let isGroupGone = try killGroup(of: attempt)
+                if isGroupGone && survivors.pids[attempt] == nil {
+                    reaping[attempt] = nil
+                    report(.gone(attempt))
+                } else {
+                    var next = remains
+                    next.lookAt = now + remains.pause
+                    next.pause = min(remains.pause * 2, Remains.longestPause)
+                    reaping[attempt] = next
+                }
+            }
+        }
+        // After an error as well: later.
+        for (attempt, remains) in reaping where remains.lookAt <= now {
+            reaping[attempt]?.lookAt = now + Remains.longestPause
+        }
+    }
+
+    private func killGroup(of attempt: Attempt) throws(SystemError) -> Bool {
+        guard let group = groups?.group(attempt.groupName), Files.exists(group.path) else { return true }
+        if try group.remove() { return true }
+        try group.kill()
+        return false
+    }
+}
+
+/// Processes on this machine that belong to attempts of an earlier runner.
+struct Survivors {
+    private(set) var pids: [Attempt: [Int32]] = [:]
+
+    /// A process counts when its environment names attempt and socket, when it shares the session of one that does,
+    /// or descends from one that counts.
+    init(of attempts: [Attempt: String], ours: Int32) throws(SystemError) {
+        let all = try ProcessRecord.all().filter { !$0.hasEnded && $0.pid != ours }
+        var owners: [Int32: Attempt] = [:]
+        var sessions: [Int32: Attempt] = [:]
+        for record in all {
+            let environment = ProcessRecord.environment(of: record.pid)
+            guard let attempt = Attempt(environment: environment), let socket = attempts[attempt],
+                environment.contains("OPS_SOCKET=" + socket)
+            else { continue }
+            owners[record.pid] = attempt
+            sessions[record.session] = attempt
+        }
+        for record in all where owners[record.pid] == nil { owners[record.pid] = sessions[record.session] }
+        // Parents may stand after their children in the list: until nothing changes.
+        var hasChanged = true
+        while hasChanged {
+            hasChanged = false
+            for record in all where owners[record.pid] == nil {
+                guard let owner = owners[record.parent] else { continue }
+                owners[record.pid] = owner
+                hasChanged = true
+            }
+        }
+        for (pid, attempt) in owners { pids[attempt, default: []].append(pid) }
+    }
+}

@@ -1,0 +1,104 @@
+internal import OpsLinux
+
+/// How the runner itself is to end.
+struct Ending {
+    /// The latest: what is not acknowledged by then is lost.
+    var deadline: Int64
+    /// How long a daemon that is connected gets to store the last exits.
+    static let patience: Int64 = 5_000_000_000
+}
+
+/// Signals to whole trees.
+extension Runner {
+    /// SIGTERM to every process, thawed and continued so that each can act on it; SIGKILL after `grace`.
+    func terminate(_ record: AttemptRecord, grace: Int64) {
+        // Without grace nothing could come of a SIGTERM but a race with the SIGKILL.
+        if grace > 0 { noting { () throws(SystemError) in try ask(record) } }
+        let now = Clock.read().monotonic
+        let (deadline, overflow) = now.addingReportingOverflow(max(grace, 0))
+        // A second order may shorten the time that is left, never lengthen it.
+        record.killAt = min(record.killAt ?? .max, overflow ? .max : deadline)
+    }
+
+    private func ask(_ record: AttemptRecord) throws(SystemError) {
+        try signal(record, Signals.terminate)
+        // A stopped process gets its SIGTERM only when it goes on.
+        try signal(record, Signals.resume)
+        if record.isFrozen, case .group(let group) = record.tree { try group.setFrozen(false) }
+        record.isFrozen = false
+    }
+
+    /// Kills what has had its time, and again until it is gone.
+    func escalate(now: Int64) {
+        for record in table.values {
+            guard let killAt = record.killAt, killAt <= now else { continue }
+            guard record.isAlive else {
+                record.killAt = nil
+                continue
+            }
+            noting { () throws(SystemError) in try kill(record) }
+            // Its end comes as an event; looked at again for processes that no kill reached.
+            record.killAt = now + (record.tree == .descent ? 20_000_000 : 1_000_000_000)
+        }
+    }
+
+    private func kill(_ record: AttemptRecord) throws(SystemError) {
+        switch record.tree {
+        case .group(let group): try group.kill()
+        case .descent: try signal(record, Signals.kill)
+        case .none: break
+        }
+    }
+
+    /// Sends to every process, those included that are born meanwhile.
+    private func signal(_ record: AttemptRecord, _ number: Int32) throws(SystemError) {
+        switch record.tree {
+        case .none: return
+        case .group(let group): return try group.signal(number)
+        case .descent: break
+        }
+        try descent.adopt(mains: mains)
+        var told: Set<Int32> = []
+        // A storm of forks runs ahead of one look; each pass finds the children of those it has not stopped yet.
+        for _ in 0..<32 {
+            let fresh = try descent.members(of: record.attempt, main: record.process.pid).filter { !told.contains($0) }
+            if fresh.isEmpty { return }
+            for pid in fresh {
+                try Signals.send(number, to: pid)
+                told.insert(pid)
+            }
+            try descent.adopt(mains: mains)
+        }
+    }
+
+    func setFrozen(_ attempt: Attempt, _ frozen: Bool) {
+        // What is being ended must stay able to end.
+        guard let record = table[attempt], record.isAlive, record.isFrozen != frozen, record.killAt == nil else {
+            return
+        }
+        noting { () throws(SystemError) in
+            switch record.tree {
+            case .group(let group): try group.setFrozen(frozen)
+            case .descent: try signal(record, frozen ? Signals.stop : Signals.resume)
+            case .none: return
+            }
+            record.isFrozen = frozen
+        }
+    }
+
+    /// Ends all trees, then this process; `grace` nil: each has its own.
+    func endEverything(grace: Int64?) {
+        let living = table.values.filter(\.isAlive)
+        for record in living { terminate(record, grace: grace ?? record.grace) }
+        let longest = living.map { grace ?? $0.grace }.max() ?? 0
+        let (deadline, overflow) = Clock.read().monotonic.addingReportingOverflow(longest)
+        ending = Ending(deadline: overflow ? .max : deadline &+ 2 * Ending.patience)
+    }
+
+    /// All trees are gone, and their ends stored as far as somebody is there to store them.
+    func isDone(_ ending: Ending, now: Int64) -> Bool {
+        if now >= ending.deadline { return true }
+        if table.values.contains(where: \.isAlive) { return false }
+        return table.isEmpty || connection == nil
+    }
+}

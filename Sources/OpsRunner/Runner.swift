@@ -1,0 +1,162 @@
+public import OpsLinux
+
+/// The parent of every operation: it starts process trees, outlives the daemon, remembers how they ended until the
+/// daemon has stored it, and ends what it is told to end, also while no daemon is there.
+///
+/// One thread, one loop. A turn: orders come from the daemon's socket, ended children from SIGCHLD, messages of
+/// operations from the notify socket; at its end everything that is to be reported goes out in one write.
+///
+/// Every child ends through one `waitid` for all: this process is a subreaper and has to wait for adopted orphans
+/// anyway, and a child's pid cannot be reused before it was waited for, so a pidfd each would only cost descriptors.
+public final class Runner {
+    let options: RunnerOptions
+    let loop: EventLoop
+    let instance: String
+    let boot: String
+    let groups: ControlGroupHierarchy?
+    /// Everything not yet acknowledged.
+    var table: [Attempt: AttemptRecord] = [:]
+    /// Main processes not yet waited for.
+    var mains: [Int32: Attempt] = [:]
+    var descent = Descent()
+    var logs = LogKeeper()
+    /// Attempts of an earlier runner whose remains are being killed.
+    var reaping: [Attempt: Remains] = [:]
+    var connection: DaemonConnection?
+    /// What said something since the last report.
+    var toldAttempts: Set<Attempt> = []
+    var ending: Ending?
+    var wantsReexecution = false
+    /// Groups of operations that left processes behind with consent.
+    var leftGroups: [ControlGroup] = []
+    let defaults: LaunchDefaults
+    var groupLists = GroupLists()
+
+    let lock: FileLock
+    let listener: Descriptor
+    let notify: NotifySocket
+    private var sources: [EventSource] = []
+    private var timer: TimerSource?
+    /// Since when there is nothing to do and nobody to do it for.
+    private var idleSince: Int64?
+
+    /// Takes the state directory over, or `nil` when another runner has it.
+    public static func start(_ options: RunnerOptions) throws(SystemError) -> Runner? {
+        let inherited = try Inheritance.take(from: options.state)
+        try Signals.ignore(Signals.pipe)
+        try Signals.ignore(Signals.hangUp)
+        try Children.adoptOrphans()
+        let runner: Runner
+        if let inherited {
+            runner = try Runner(options, inherited)
+        } else {
+            guard let lock = try FileLock.take(options.state + "/" + RunnerProtocol.lockName) else { return nil }
+            runner = try Runner(options, lock)
+        }
+        try runner.watch()
+        return runner
+    }
+
+    /// Begins with empty hands.
+    private init(_ options: RunnerOptions, _ lock: consuming FileLock) throws(SystemError) {
+        self.options = options
+        self.lock = lock
+        loop = try EventLoop()
+        instance = try Randomness.identifier()
+        boot = try Boot.identifier()
+        defaults = try LaunchDefaults.take()
+        groups = try options.usesControlGroups ? ControlGroupHierarchy.open(name: try options.groupName()) : nil
+        if options.isDetached { try groups?.adopt(Identity.pid) }
+        listener = try options.listener()
+        notify = try NotifySocket(address: options.notifyAddress(instance: instance))
+    }
+
+    /// Goes on where the program before this one, in the same process, left off.
+    private init(_ options: RunnerOptions, _ inherited: Inheritance) throws(SystemError) {
+        self.options = options
+        loop = try EventLoop()
+        instance = inherited.instance
+        boot = try Boot.identifier()
+        defaults = inherited.defaults
+        groups = try options.usesControlGroups ? ControlGroupHierarchy.open(name: try options.groupName()) : nil
+        lock = FileLock(descriptor: Descriptor(owning: inherited.lock))
+        listener = Descriptor(owning: inherited.listener)
+        notify = NotifySocket(
+            address: inherited.notifyAddress, descriptor: Descriptor(owning: inherited.notify))
+        leftGroups = inherited.leftGroups
+        reaping = inherited.reaping
+        logs = inherited.logs
+        try lock.descriptor.setInherited(false)
+        try listener.setInherited(false)
+        try notify.descriptor.setInherited(false)
+        for record in inherited.records { restore(record) }
+    }
+
+    private func watch() throws(SystemError) {
+        loop.endTurn = { [unowned self] in endTurn() }
+        timer = try loop.timer(.monotonic) {}
+        sources.append(try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() })
+        sources.append(try loop.watch(notify.descriptor.rawValue, for: .readable) { [unowned self] _ in listen() })
+        sources.append(try loop.watchSignal(Signals.child) { [unowned self] in reapChildren() })
+        for number in [Signals.terminate, Signals.interrupt] {
+            sources.append(try loop.watchSignal(number) { [unowned self] in endEverything(grace: nil) })
+        }
+        // Children that ended before the signal was watched.
+        reapChildren()
+    }
+
+    /// Runs until it is told to end, or has been idle long enough; returns the exit status.
+    public func run() throws(SystemError) -> Int32 {
+        let status = try loop.run()
+        if status == 0 { removeTraces() }
+        return status
+    }
+
+    /// Everything that must happen once per turn, after all that was ready.
+    private func endTurn() {
+        let now = Clock.read().monotonic
+        escalate(now: now)
+        pursueRemains(now: now)
+        noting { () throws(SystemError) in try logs.look(now: now) }
+        reportTold()
+        connection?.flush()
+        if connection?.isClosed == true { connection = nil }
+        if wantsReexecution { reexecute() }
+        settle(now: now)
+    }
+
+    /// Decides whether there is an end, else when to wake next.
+    private func settle(now: Int64) {
+        if let ending, isDone(ending, now: now) { return loop.stop() }
+        let isIdle = options.isDetached && connection == nil && table.isEmpty && reaping.isEmpty
+        idleSince = isIdle ? idleSince ?? now : nil
+        if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
+        var wake: [Int64] = table.values.compactMap(\.killAt) + reaping.values.map(\.lookAt)
+        if let due = logs.dueAt { wake.append(due) }
+        if let idleSince { wake.append(idleSince + options.idleLimit) }
+        if let ending { wake.append(ending.deadline) }
+        noting { () throws(SystemError) in try timer?.arm(at: wake.min()) }
+    }
+
+    /// For what must not keep the runner from its other attempts: the error is written down.
+    func noting(_ body: () throws(SystemError) -> Void) {
+        do throws(SystemError) {
+            try body()
+        } catch {
+            Program.complain("opsd-runner: \(error)")
+        }
+    }
+
+    func report(_ report: RunnerReport) {
+        guard let connection, connection.isGreeted else { return }
+        connection.send(report)
+    }
+
+    private func removeTraces() {
+        noting { () throws(SystemError) in
+            try groups?.close()
+            if !options.isActivated { try Files.remove(options.socketPath) }
+            if !notify.address.hasPrefix("@") { try Files.remove(notify.address) }
+        }
+    }
+}

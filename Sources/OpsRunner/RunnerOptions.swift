@@ -1,0 +1,108 @@
+public import OpsLinux
+
+/// How a runner was started.
+public struct RunnerOptions: Sendable {
+    /// The state directory, which one runner has to itself.
+    public var state: String
+    /// Started by opsd, not by a service manager: it goes to the background, and ends when it is of no more use.
+    public var isDetached: Bool
+    /// Nanoseconds after which a detached runner without work and without daemon ends.
+    public var idleLimit: Int64 = 30_000_000_000
+    /// `false`: as on a machine without them.
+    public var usesControlGroups = true
+    /// It went there before it became this program.
+    var isInBackground = false
+    /// A listening socket handed over by the service manager.
+    var activated: Int32?
+
+    public init(state: String, isDetached: Bool = false) {
+        self.state = state
+        self.isDetached = isDetached
+    }
+
+    /// `opsd-runner --state DIR [--detach] [--no-cgroup]`
+    public init(arguments: [String]) throws(UsageError) {
+        var state: String?
+        var isDetached = false
+        var isInBackground = false
+        var usesControlGroups = true
+        var rest = arguments[...]
+        while let word = rest.popFirst() {
+            switch word {
+            case "--state":
+                guard let value = rest.popFirst() else { throw UsageError("--state needs a directory") }
+                state = value
+            case "--detach": isDetached = true
+            case "--detached":
+                isDetached = true
+                isInBackground = true
+            case "--no-cgroup": usesControlGroups = false
+            default: throw UsageError("unknown argument \(word)")
+            }
+        }
+        guard let state, state.hasPrefix("/") else {
+            throw UsageError("--state DIR is needed, with an absolute path")
+        }
+        self.init(state: state, isDetached: isDetached)
+        self.usesControlGroups = usesControlGroups
+        self.isInBackground = isInBackground
+    }
+
+    /// The same, for the program that this one becomes.
+    var arguments: [String] {
+        var words = ["--state", state]
+        if isDetached { words.append("--detached") }
+        if !usesControlGroups { words.append("--no-cgroup") }
+        return words
+    }
+
+    var socketPath: String { state + "/" + RunnerProtocol.socketName }
+    var isActivated: Bool { activated != nil }
+
+    func listener() throws(SystemError) -> Descriptor {
+        if let activated { return Descriptor(owning: activated) }
+        return try UnixSocket.listen(at: socketPath)
+    }
+
+    /// A name for our control groups that no other state directory has, made once.
+    func groupName() throws(SystemError) -> String {
+        let path = state + "/runner.id"
+        if let bytes = try Files.readIfPresent(path, limit: 64), bytes.count == 16 {
+            return "opsd-" + String(decoding: bytes, as: UTF8.self)
+        }
+        let fresh = String(try Randomness.identifier().prefix(16))
+        try Files.replace(path, with: Array(fresh.utf8), mode: 0o600)
+        return "opsd-" + fresh
+    }
+
+    /// A file in the state directory where every operation can reach it; else an abstract address, whose random part
+    /// nobody can take beforehand.
+    func notifyAddress(instance: String) -> String {
+        let path = state + "/notify.sock"
+        if path.utf8.count <= UnixSocket.pathLimit && (Identity.uid != 0 || Files.isReachableByAll(path)) {
+            return path
+        }
+        return "@opsd/\(instance)/notify"
+    }
+}
+
+/// The program was called in a way it does not know.
+public struct UsageError: Error, CustomStringConvertible {
+    public let description: String
+    init(_ description: String) { self.description = description }
+}
+
+extension RunnerOptions {
+    /// Leaves the terminal and the session of who started us.
+    public func goToBackground() throws(SystemError) {
+        guard isDetached, !isInBackground else { return }
+        try Program.detach()
+        // Whoever waits for the end of our output must not wait for us.
+        try Program.redirectStandardStreams(log: state + "/runner.log")
+    }
+
+    /// Takes the socket that the service manager listens on for us.
+    public mutating func takeActivatedSocket() throws(SystemError) {
+        activated = try Service.takeListeningDescriptors().first?.descriptor
+    }
+}

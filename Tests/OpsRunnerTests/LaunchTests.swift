@@ -1,0 +1,130 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+import Testing
+
+/// With control groups where this machine gives them to us, and always without.
+let treeKinds: [Bool] = [true, false]
+
+@Suite struct LaunchTests {
+    @Test(arguments: treeKinds)
+    func anExitComesWithStatusUsageAndOutput(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, "echo out; echo err >&2; exit 3")
+        let before = Clock.read()
+        try runner.send([.launch(request)])
+        let process = try runner.awaitLaunched(request.attempt)
+        let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
+        let after = Clock.read()
+        #expect(exit.status == .code(3))
+        #expect(treeIsGone)
+        #expect(!exit.outOfMemory)
+        #expect(exit.maxResidentBytes > 0)
+        #expect(process.pid > 0 && process.startTicks > 0)
+        #expect(before.monotonic <= process.at.monotonic && process.at.monotonic <= exit.at.monotonic)
+        #expect(exit.at.monotonic <= after.monotonic)
+        #expect(try runner.text("log.1.1") == "out\nerr\n")
+    }
+
+    @Test func startTicksAreThoseOfTheKernel() throws {
+        let runner = try RunnerProcess()
+        for operation in 1...20 as ClosedRange<Int64> {
+            let request = runner.request(operation, "sleep 1000")
+            try runner.send([.launch(request)])
+            let process = try runner.awaitLaunched(request.attempt)
+            #expect(try ProcessRecord.read(process.pid)?.startTicks == process.startTicks)
+        }
+        try runner.send([.stop(grace: 0)])
+    }
+
+    @Test func aBatchOfOrdersIsDoneInOneGo() throws {
+        let runner = try RunnerProcess()
+        let requests = (1...200 as ClosedRange<Int64>).map { runner.request($0, "exit \($0 % 100)") }
+        try runner.send(requests.map { .launch($0) })
+        for request in requests {
+            #expect(try runner.awaitExit(request.attempt).exit.status == .code(Int32(request.attempt.operation % 100)))
+        }
+        try runner.send(requests.map { .acknowledge($0.attempt) })
+        try runner.settle()
+        #expect(runner.greeting?.entries.isEmpty == true)
+    }
+
+    @Test(arguments: treeKinds)
+    func whatCannotStartSaysWhy(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var missing = runner.request(1, "")
+        missing.arguments = ["/no/such"]
+        var lost = runner.request(2, "true")
+        lost.directory = "/no/such"
+        var closed = runner.request(3, "true")
+        closed.output = .paths(stdout: "/no/such/out", stderr: "/dev/null")
+        try runner.send([.launch(missing), .launch(lost), .launch(closed)])
+        func failure(_ attempt: Attempt) throws -> String {
+            try runner.await {
+                if case .failed(attempt, let step, let errno) = $0 { "\(step) \(errno)" } else { nil }
+            }
+        }
+        #expect(try failure(missing.attempt) == "exec \(ENOENT)")
+        #expect(try failure(lost.attempt) == "directory \(ENOENT)")
+        #expect(try failure(closed.attempt) == "standard output \(ENOENT)")
+        try runner.settle()
+        #expect(runner.greeting?.entries.count == 3)
+        // Told again what became of it.
+        try runner.send([.launch(missing)])
+        #expect(try failure(missing.attempt) == "exec \(ENOENT)")
+    }
+
+    @Test func aRepeatedLaunchStartsNothing() throws {
+        let runner = try RunnerProcess()
+        let request = runner.request(1, "echo once >> $DIR/marks; read line < $DIR/fifo")
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request), .launch(request)])
+        let first = try runner.awaitLaunched(request.attempt)
+        #expect(try runner.awaitLaunched(request.attempt) == first)
+        _ = try runner.awaitFile("marks")
+        try runner.send([.terminate(request.attempt, grace: 10_000_000_000)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGTERM))
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitLaunched(request.attempt) == first)
+        #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGTERM))
+        #expect(try runner.text("marks") == "once\n")
+    }
+
+    @Test func splitOutputGoesIntoTwoFiles() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, "echo out; echo err >&2")
+        request.output = .split(stdout: runner.path("deep/er/out"), stderr: runner.path("deep/err"))
+        try runner.send([.launch(request)])
+        _ = try runner.awaitExit(request.attempt)
+        #expect(try runner.text("deep/er/out") == "out\n")
+        #expect(try runner.text("deep/err") == "err\n")
+    }
+
+    @Test func theOperationHasItsOwnLimitOfOpenFiles() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, "ulimit -Sn; ls /proc/$$/fd | tr '\\n' ' '")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitExit(request.attempt)
+        let soft = try OpenFiles.limit().soft
+        #expect(try runner.text("log.1.1").hasPrefix("\(soft)\n0 1 2"))
+        request = runner.request(2, "ulimit -Sn")
+        request.resourceLimits = [ResourceLimit(.openFiles, soft: 33, hard: 44)]
+        try runner.send([.launch(request)])
+        _ = try runner.awaitExit(request.attempt)
+        #expect(try runner.text("log.2.1") == "33\n")
+    }
+
+    @Test func aLogKeepsItsNewestPart() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, "yes 0123456789abcde | head -c 64M; echo end")
+        request.logCap = 1 << 20
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        let path = runner.path("log.1.1")
+        let size = try #require(try LogFile.size(path))
+        #expect(size.length == 64 << 20 + 4)
+        #expect(size.stored <= 2 << 20)
+        let dropped = try LogFile.dropped(path)
+        #expect(dropped >= 62 << 20 && dropped < 64 << 20)
+    }
+}

@@ -1,0 +1,204 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+import Testing
+
+/// A real opsd-runner with a state directory of its own, and what a daemon would see of it.
+final class RunnerProcess {
+    let state: String
+    private(set) var pid: Int32 = 0
+    private var socket: Int32 = -1
+    private var reader = FrameReader<RunnerReport>()
+    /// Received and not yet asked for.
+    private(set) var reports: [RunnerReport] = []
+    private(set) var greeting: RunnerGreeting?
+    var usesControlGroups: Bool
+
+    static let patience: Int64 = 20_000_000_000
+
+    /// `user`: who the runner and so its operations are, where this test is root.
+    init(usesControlGroups: Bool = true) throws {
+        self.usesControlGroups = usesControlGroups
+        state = "/tmp/ops-runner-\(try Randomness.identifier().prefix(10))"
+        try Files.makePrivateDirectory(state)
+        try start()
+    }
+
+    deinit {
+        disconnect()
+        // Whatever happened: nothing stays behind.
+        if pid > 0 {
+            kill(pid, SIGTERM)
+            let waited = try? Children.wait(for: pid)
+            _ = waited
+        }
+        removeTree(state)
+    }
+
+    /// Beside the program that runs the tests.
+    static func program() throws -> String {
+        let own = try Program.path()
+        for path in [own, CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own] {
+            guard let slash = path.lastIndex(of: "/") else { continue }
+            let candidate = path[..<slash] + "/opsd-runner"
+            if Files.exists(String(candidate)) { return String(candidate) }
+        }
+        throw Failure("opsd-runner is not built")
+    }
+
+    func start() throws {
+        var arguments = [try RunnerProcess.program(), "--state", state]
+        if !usesControlGroups { arguments.append("--no-cgroup") }
+        var spawn = Spawn(arguments: arguments, environment: ["PATH=/usr/bin:/bin"])
+        spawn.standardError = .writing(state + "/stderr")
+        pid = try spawn.start()
+        try connect()
+    }
+
+    func killRunner() throws {
+        kill(pid, SIGKILL)
+        _ = try Children.wait(for: pid)
+        pid = 0
+        disconnect()
+    }
+
+    /// Connects as a new daemon and takes the greeting.
+    func connect() throws {
+        disconnect()
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while socket < 0 {
+            do {
+                socket = try UnixSocket.connect(to: state + "/runner.sock").release()
+            } catch {
+                try #require(Clock.read().monotonic < end, "the runner does not listen: \(complaints)")
+                usleep(2000)
+            }
+        }
+        reader = FrameReader()
+        reports = []
+        greeting = nil
+        try send([.hello(version: RunnerProtocol.version)])
+        while greeting == nil { try receive(until: end) }
+    }
+
+    func disconnect() {
+        if socket >= 0 { close(socket) }
+        socket = -1
+    }
+
+    var complaints: String {
+        let bytes = (try? Files.read(state + "/stderr", limit: 1 << 20)) ?? []
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func send(_ orders: [RunnerOrder]) throws {
+        var bytes: [UInt8] = []
+        for order in orders { order.append(to: &bytes) }
+        let descriptor = Descriptor(owning: dup(socket))
+        let sent = try descriptor.writeAll(bytes)
+        #expect(sent)
+    }
+
+    private func receive(until end: Int64) throws {
+        let left = (end - Clock.read().monotonic) / 1_000_000
+        try #require(left > 0, "no answer; waiting: \(reports); runner says: \(complaints)")
+        let descriptor = Descriptor(owning: dup(socket))
+        guard try descriptor.waitUntil(.readable, milliseconds: Int32(left)) else { return }
+        var bytes: [UInt8] = []
+        let transfer = try descriptor.read(atMost: 65_536, onto: &bytes)
+        try #require(transfer != .ended, "the runner hung up: \(complaints)")
+        reader.append(bytes)
+        while let report = try reader.next() {
+            if case .hello(let greeting) = report { self.greeting = greeting } else { reports.append(report) }
+        }
+    }
+
+    /// The first report that fits, taken out; waits for it within bounds.
+    func await<Value>(_ pick: (RunnerReport) -> Value?) throws -> Value {
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while true {
+            for (index, report) in reports.enumerated() {
+                guard let value = pick(report) else { continue }
+                reports.remove(at: index)
+                return value
+            }
+            try receive(until: end)
+        }
+    }
+
+    func awaitLaunched(_ attempt: Attempt) throws -> LaunchedProcess {
+        try self.await { if case .launched(attempt, let process) = $0 { process } else { nil } }
+    }
+
+    func awaitExit(_ attempt: Attempt) throws -> (exit: ProcessExit, treeIsGone: Bool) {
+        try self.await { if case .exited(attempt, let exit, let isGone) = $0 { (exit, isGone) } else { nil } }
+    }
+
+    func awaitGone(_ attempt: Attempt) throws {
+        try self.await { $0 == .gone(attempt) ? () : nil }
+    }
+
+    /// Everything ordered so far has been done, and its reports are here.
+    func settle() throws {
+        greeting = nil
+        try send([.hello(version: RunnerProtocol.version)])
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while greeting == nil { try receive(until: end) }
+    }
+}
+
+extension RunnerProcess {
+    func path(_ name: String) -> String { state + "/" + name }
+
+    func text(_ name: String) throws -> String {
+        String(decoding: try Files.readIfPresent(path(name), limit: 1 << 26) ?? [], as: UTF8.self)
+    }
+
+    /// A shell script as attempt 1 of an operation, with what opsd would put into its environment.
+    func request(_ operation: Int64, _ script: String, number: Int32 = 1) -> LaunchRequest {
+        LaunchRequest(
+            attempt: Attempt(operation: operation, number: number), arguments: ["/bin/sh", "-c", script],
+            environment: [
+                "PATH=/usr/bin:/bin", "OPS_ID=\(operation)", "OPS_ATTEMPT=\(number)", "OPS_SOCKET=\(state)/s",
+                "DIR=\(state)",
+            ], directory: state, output: .log(path("log.\(operation).\(number)")))
+    }
+
+    /// Waits until an operation has made this file with something in it.
+    func awaitFile(_ name: String) throws -> String {
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while true {
+            let text = try text(name)
+            if text.hasSuffix("\n") { return text }
+            try #require(Clock.read().monotonic < end, "\(name) was never written")
+            usleep(1000)
+        }
+    }
+
+    /// The living processes of this machine that carry this runner's state in their environment.
+    func survivors() throws -> [Int32] {
+        try ProcessRecord.all().filter { record in
+            !record.hasEnded && ProcessRecord.environment(of: record.pid).contains("DIR=\(state)")
+        }.map(\.pid)
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// A process of ours is there.
+func isAlive(_ pid: Int32) throws -> Bool {
+    guard let record = try ProcessRecord.read(pid) else { return false }
+    return !record.hasEnded
+}
+
+func removeTree(_ path: String) {
+    // What cannot be removed has no meaning for any other test.
+    for name in (try? Files.list(path)) ?? [] {
+        let child = path + "/" + name
+        if Files.isDirectory(child) { removeTree(child) } else { unlink(child) }
+    }
+    rmdir(path)
+}

@@ -1,0 +1,175 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+import Testing
+
+/// Nothing of a tree stays alive, however it hides; each with and without control groups.
+@Suite struct TreeTests {
+    static let second: Int64 = 1_000_000_000
+
+    /// Starts, waits for the script to say that it is ready, terminates, and waits for the end of the tree.
+    func end(_ script: String, grace: Int64 = 0, usesControlGroups: Bool) throws -> ProcessExit {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, script)
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("ready")
+        #expect(try !runner.survivors().isEmpty)
+        try runner.send([.terminate(request.attempt, grace: grace)])
+        let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
+        if !treeIsGone { try runner.awaitGone(request.attempt) }
+        #expect(try runner.survivors() == [])
+        return exit
+    }
+
+    @Test(arguments: treeKinds)
+    func sessionsAndDoubleForksDoNotHide(usesControlGroups: Bool) throws {
+        let script = """
+            setsid sh -c 'setsid sh -c "echo ready > $DIR/ready; sleep 1000" & sleep 0.1; exit' &
+            sleep 1000 & sleep 1000
+            """
+        #expect(try end(script, usesControlGroups: usesControlGroups).status == .signal(SIGKILL))
+    }
+
+    @Test(arguments: treeKinds)
+    func anIgnoredSIGTERMIsFollowedBySIGKILL(usesControlGroups: Bool) throws {
+        let script = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 1000; done' & echo ready > $DIR/ready; wait"
+        let status = try end(script, grace: Self.second / 10, usesControlGroups: usesControlGroups).status
+        #expect(status == .signal(SIGKILL))
+    }
+
+    @Test(arguments: treeKinds)
+    func aProcessThatObeysGetsItsGrace(usesControlGroups: Bool) throws {
+        let script = "trap 'exit 5' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done"
+        #expect(try end(script, grace: 100 * Self.second, usesControlGroups: usesControlGroups).status == .code(5))
+    }
+
+    @Test(arguments: treeKinds)
+    func aForkStormIsEnded(usesControlGroups: Bool) throws {
+        // Each child lives on after its parent; the storm is bounded so that a failing test does not take the machine.
+        let script = """
+            cat > $DIR/storm <<'E'
+            i=0
+            while [ $i -lt 400 ]; do setsid sleep 1000 & i=$((i+1)); [ $i -eq 20 ] && echo ready > $DIR/ready; done
+            wait
+            E
+            sh $DIR/storm & sh $DIR/storm & sh $DIR/storm
+            """
+        _ = try end(script, usesControlGroups: usesControlGroups)
+    }
+
+    @Test(arguments: treeKinds)
+    func aStoppedTreeIsEnded(usesControlGroups: Bool) throws {
+        let script = """
+            trap 'echo termed > $DIR/termed; exit 6' TERM
+            sleep 1000 & echo ready > $DIR/ready; kill -STOP $! ; kill -STOP $$; wait
+            """
+        let exit = try end(script, grace: 100 * Self.second, usesControlGroups: usesControlGroups)
+        #expect(exit.status == .code(6))
+    }
+
+    @Test(arguments: treeKinds)
+    func leftoversAreKilledWithTheirGrace(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(
+            1, "setsid sh -c 'trap \"echo termed > $DIR/termed; exit\" TERM; echo ready > $DIR/ready; sleep 1000 & wait' &"
+                + "while ! [ -s $DIR/ready ]; do sleep 0.01; done; exit 4")
+        request.grace = 100 * Self.second
+        try runner.send([.launch(request)])
+        let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
+        #expect(exit.status == .code(4))
+        #expect(!treeIsGone)
+        try runner.awaitGone(request.attempt)
+        #expect(try runner.text("termed") == "termed\n")
+        #expect(try runner.survivors() == [])
+    }
+
+    @Test(arguments: treeKinds)
+    func leftoversAreWaitedFor(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        var request = runner.request(1, "setsid sh -c 'read line < $DIR/fifo; echo $line > $DIR/done' & exit 0")
+        request.leftovers = .wait
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).treeIsGone == false)
+        try runner.settle()
+        #expect(!runner.reports.contains(.gone(request.attempt)))
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        try runner.awaitGone(request.attempt)
+        #expect(try runner.text("done") == "go\n")
+    }
+
+    @Test(arguments: treeKinds)
+    func leftoversAreLeftAlone(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(1, "setsid sh -c 'echo $$ > $DIR/left; exec sleep 1000' & exit 0")
+        request.leftovers = .leave
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).treeIsGone)
+        let left = try #require(Int32(try runner.awaitFile("left").dropLast()))
+        #expect(try isAlive(left))
+        kill(left, SIGKILL)
+    }
+
+    @Test(arguments: treeKinds)
+    func aGrandchildThatHoldsTheOutputDelaysNothing(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(1, "sleep 1000 & echo said; exit 2")
+        request.leftovers = .leave
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(2))
+        #expect(try runner.text("log.1.1") == "said\n")
+        for pid in try runner.survivors() { kill(pid, SIGKILL) }
+    }
+
+    @Test(arguments: treeKinds)
+    func aFrozenTreeStandsStillAndThaws(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(
+            1, "setsid sh -c 'while :; do echo x >> $DIR/beat; sleep 0.01; done' & echo ready > $DIR/ready; wait")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("beat")
+        try runner.send([.freeze(request.attempt)])
+        try runner.settle()
+        try awaitStandstill(runner)
+        let before = try runner.text("beat")
+        #expect(try runner.text("beat") == before)
+        try runner.send([.thaw(request.attempt)])
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while try runner.text("beat") == before {
+            try #require(Clock.read().monotonic < end, "it did not go on")
+            usleep(1000)
+        }
+        // And a frozen one obeys SIGTERM.
+        try runner.send([.freeze(request.attempt), .terminate(request.attempt, grace: 100 * Self.second)])
+        let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
+        if !treeIsGone { try runner.awaitGone(request.attempt) }
+        #expect(exit.status == .signal(SIGTERM))
+        #expect(try runner.survivors() == [])
+    }
+
+    /// Until every process of the operation is stopped, or its group says that it is frozen.
+    private func awaitStandstill(_ runner: RunnerProcess) throws {
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while true {
+            let all = try runner.survivors().map { try ProcessRecord.read($0) }
+            let stopped = all.allSatisfy { $0.map { $0.state == UInt8(ascii: "T") } ?? true }
+            if try stopped || isGroupFrozen(runner) { return }
+            try #require(Clock.read().monotonic < end, "it does not stand still")
+            usleep(1000)
+        }
+    }
+
+    private func isGroupFrozen(_ runner: RunnerProcess) throws -> Bool {
+        guard runner.greeting?.abilities.hasControlGroups == true else { return false }
+        guard let pid = try runner.survivors().first else { return false }
+        let groups = String(decoding: try Files.readIfPresent("/proc/\(pid)/cgroup", limit: 65_536) ?? [], as: UTF8.self)
+        guard let line = groups.split(separator: "\n").first(where: { $0.hasPrefix("0::") }) else { return false }
+        for mount in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+            let group = ControlGroup(path: mount + line.dropFirst(3))
+            if try group.value("frozen", in: "cgroup.events") == 1 { return true }
+        }
+        return false
+    }
+}
