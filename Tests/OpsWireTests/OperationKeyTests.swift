@@ -271,7 +271,7 @@ import Testing
         let found = problems(
             "[{\"name\": \"g\", \"operations\": [], \"\(key)\": \(value)}]".replacing(
                 "\"name\": \"g\", ", with: key == "name" ? "" : "\"name\": \"g\", "))
-        let isOfProcess = OperationKeys().find(key)?.isOfProcess == true
+        let isOfProcess = OperationKey.find(key)?.isOfProcess == true
         #expect(found.isEmpty != isOfProcess, "\(key): \(found)")
         if isOfProcess { #expect(found.first?.key == key && found.first?.name == "g" && found.first?.index == 0) }
     }

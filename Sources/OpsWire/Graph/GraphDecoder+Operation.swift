@@ -71,8 +71,8 @@ extension GraphDecoder {
     }
 
     private func find(_ text: JSONScanner.Text, _ scanner: JSONScanner) -> OperationKey? {
-        guard text.hasEscapes else { return keys.find(scanner.slice(text.start..<text.end)) }
-        return scanner.unescaped(text).withUnsafeBufferPointer { keys.find($0) }
+        guard text.hasEscapes else { return OperationKey.find(scanner.slice(text.start..<text.end)) }
+        return scanner.unescaped(text).withUnsafeBufferPointer { OperationKey.find($0) }
     }
 
     func problem(_ draft: OperationDraft, key: String?, _ message: String, at offset: Int?) -> GraphProblem {

@@ -18,7 +18,6 @@ public struct GraphDecoder: Sendable {
     var operationOfName: [Int32] = []
     var hasKeys: Set<String> = []
     var cache = DecoderCache()
-    let keys = OperationKeys()
 
     private var waiting: [Part] = []
     private var nextPart = 0

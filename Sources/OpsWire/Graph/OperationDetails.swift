@@ -52,10 +52,9 @@ public struct OperationDetails: Equatable, Sendable {
     public init(json: some Collection<UInt8>) throws(JSONError) {
         var details = OperationDetails()
         try scan(json) { scanner throws(JSONError) in
-            let keys = OperationKeys()
             try scanner.beginObject()
             while let text = try scanner.nextMember() {
-                guard let key = keys.find(scanner.slice(text.start..<text.end)),
+                guard let key = OperationKey.find(scanner.slice(text.start..<text.end)),
                     try details.read(key, from: &scanner)
                 else { throw scanner.error(.refused("unknown key"), at: text.start - 1).inside(scanner.string(text)) }
             }

@@ -13,7 +13,7 @@ public struct OperationEdit: Equatable, Sendable {
         var draft = OperationDraft(index: -1, start: 0)
         var problems: [GraphProblem] = []
         for member in changes.members {
-            guard let key = decoder.keys.find(member.key), key.isEditable else {
+            guard let key = OperationKey.find(member.key), key.isEditable else {
                 problems.append(GraphProblem(key: member.key, message: Self.refusal(of: member.key)))
                 continue
             }

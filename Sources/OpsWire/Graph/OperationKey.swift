@@ -38,30 +38,27 @@ enum OperationKey: UInt8, CaseIterable {
     var bit: UInt64 { 1 << UInt64(rawValue) }
 }
 
-/// Finds keys by their bytes.
-struct OperationKeys: Sendable {
-    /// By length and first byte, which leave two keys together at most.
-    private var buckets: [[(key: OperationKey, text: [UInt8])]]
-
-    init() {
-        buckets = Array(repeating: [], count: 256)
-        for key in OperationKey.allCases {
+extension OperationKey {
+    /// All keys by length and first byte, which leave two together at most.
+    private static let buckets: [[(key: OperationKey, text: [UInt8])]] = {
+        var buckets: [[(key: OperationKey, text: [UInt8])]] = Array(repeating: [], count: 256)
+        for key in allCases {
             let text = Array(key.text.utf8)
-            buckets[Self.bucket(text.count, text[0])].append((key, text))
+            buckets[bucket(text.count, text[0])].append((key, text))
         }
-    }
+        return buckets
+    }()
 
     private static func bucket(_ count: Int, _ first: UInt8) -> Int { (count &* 31 ^ Int(first)) & 255 }
 
-    func find(_ text: UnsafeBufferPointer<UInt8>) -> OperationKey? {
+    /// The key that is written so.
+    static func find(_ text: UnsafeBufferPointer<UInt8>) -> OperationKey? {
         guard let first = text.first else { return nil }
-        for entry in buckets[Self.bucket(text.count, first)] where entry.text.count == text.count {
+        for entry in buckets[bucket(text.count, first)] where entry.text.count == text.count {
             if entry.text.elementsEqual(text) { return entry.key }
         }
         return nil
     }
-}
 
-extension OperationKeys {
-    func find(_ text: String) -> OperationKey? { Array(text.utf8).withUnsafeBufferPointer { find($0) } }
+    static func find(_ text: String) -> OperationKey? { Array(text.utf8).withUnsafeBufferPointer { find($0) } }
 }
