@@ -17,7 +17,10 @@ extension Requests {
             case .queue(let name): .queue(name)
             case .daemon, .operations, nil: .operations
             }
-        let selected = try selections.operations(request.selection, unfinished: extent != .operations)
+        // How a graph has ended does not depend on when one asks; what a queue finished long ago is over.
+        var isQueue = false
+        if case .queue = extent { isQueue = true }
+        let selected = try selections.operations(request.selection, unfinished: isQueue)
         var known: [OperationID: Outcome] = [:]
         for node in try daemon.history.nodes(of: selected.ids) { known[node.id] = node.outcome }
         let unfinished = selected.ids.filter { known[$0] == nil }

@@ -95,8 +95,8 @@ struct Parser {
         let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         guard let option = verb.option(long: name) else {
-            let near = Nearest.name(to: "--" + name, among: verb.optionNames)
-            throw .usage(path, "unknown option --\(name)", near.map { "did you mean \($0)?" } ?? Self.seeHelp(path))
+            let near = Nearest.name(to: name, among: verb.optionNames)
+            throw .usage(path, "unknown option --\(name)", near.map { "did you mean --\($0)?" } ?? Self.seeHelp(path))
         }
         if option.kind == nil {
             guard parts.count == 1 else {

@@ -89,7 +89,7 @@ struct Verb: Sendable {
     }
 
     var optionNames: [String] {
-        (groups + [.init("", Option.everywhere.options)]).flatMap { $0.options.map { "--" + $0.name } }
+        (groups + [.init("", Option.everywhere.options)]).flatMap { $0.options.map(\.name) }
     }
 
     func verb(named word: String) -> Verb? {

@@ -40,7 +40,9 @@ enum StatsVerb {
         for (key, value) in stats.members where value.isObject {
             try session.output.line(session.style(.bold, words(key)))
             var fields = Fields()
-            for (inner, value) in value.members { fields.add("  " + words(inner), text(value, inner)) }
+            for (inner, value) in value.members {
+                fields.add("  " + words(inner), text(value, key.hasSuffix("Seconds") ? key : inner))
+            }
             try fields.write(session)
         }
     }
