@@ -23,7 +23,15 @@ extension Requests {
     func backup(_ request: BackupRequest, _ exchange: Exchange) throws {
         try daemon.authorization.requirePrivilege(exchange.caller, to: "copy the database")
         guard request.path.hasPrefix("/") else { throw invalid("path", "must be absolute, not \"\(request.path)\"") }
-        let backup = try daemon.store.backUp(to: request.path)
+        let backup: RunningBackup
+        do {
+            backup = try daemon.store.backUp(to: request.path)
+        } catch {
+            // The database is well; it is the place for the copy that is not.
+            throw ControlError.wrongState(
+                id: nil,
+                message: "\(request.path) cannot be written by the daemon; name a file in a directory of its user")
+        }
         exchange.goOn(
             with: SteppedWork(exchange, daemon) {
                 if try backup.step(pages: 256) { return false }

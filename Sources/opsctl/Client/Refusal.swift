@@ -23,9 +23,11 @@ enum Refusal {
         case "WrongState": return Failure(.refused, "", message ?? "its state does not allow it", nil)
         case "PermissionDenied": return Failure(.refused, "", message ?? "permission denied", nil)
         case "StorageUnavailable":
-            return Failure(
-                .storage, "", message ?? "the daemon cannot write its database",
-                "make room on its disk; it recovers by itself")
+            // The daemon's own words say what to do.
+            return message.map { Failure(.storage, "", $0) }
+                ?? Failure(
+                    .storage, "", "the daemon cannot write its database",
+                    "make room on its disk; it recovers by itself")
         case "TooLarge":
             let limit = parameters["limit"]?.integer.map { " (limit \($0))" } ?? ""
             return Failure(

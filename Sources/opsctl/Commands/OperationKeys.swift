@@ -87,13 +87,7 @@ struct OperationKeys {
                 }
             }
         }
-        let categories = arguments.texts(.category)
-        if !categories.isEmpty {
-            text.key("categories")
-            text.array { array in
-                for category in categories { Self.writeCategory(category, to: &array) }
-            }
-        }
+        if arguments.has(.category) { Self.writeCategories(arguments.texts(.category), to: &text) }
         text.member("barrier", arguments.has(.barrier))
         try writeConditions(to: &text)
         text.member("held", arguments.has(.hold))
@@ -120,6 +114,13 @@ struct OperationKeys {
             $0.key("op")
             if let id = Int(ref) ?? ids[ref] { $0.integer(id) } else { $0.string(ref) }
             $0.member("when", when)
+        }
+    }
+
+    static func writeCategories(_ uses: [String], to text: inout JSONWriter) {
+        text.key("categories")
+        text.array { array in
+            for use in uses { writeCategory(use, to: &array) }
         }
     }
 
@@ -202,7 +203,7 @@ struct OperationKeys {
         }
     }
 
-    private func codes(_ option: Option) throws(Failure) -> [UInt8]? {
+    func codes(_ option: Option) throws(Failure) -> [UInt8]? {
         guard arguments.has(option) else { return nil }
         let words = Self.list(arguments.texts(option))
         if let wrong = words.first(where: { Int($0) == nil }) {

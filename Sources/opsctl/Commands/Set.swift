@@ -6,17 +6,22 @@ enum SetVerb {
     private static let deadline = Option.value("deadline", "TIME|none", .text, "finished by then, or timed out")
     private static let notBefore = Option.value("not-before", "TIME|none", .text, "a duration from now, or an instant")
 
+    private static let categories = Option.value(
+        "category", "c", "NAME[:HOW]|none", .category, repeats: true, "its categories, all of them")
+    private static let children = Option.value(
+        "limit", "N", .integer, "of a group: how many of its children may execute at once")
+
     static let verb = Verb(
         "set", .steering, "edit operations that wait",
         forms: ["OPERATION... [--priority P] [--queue Q] [--timeout D] ..."],
-        about: ["What executes keeps its command and queue; its priority, timeout and deadline may still change."],
+        about: ["What is not named stays as it is; none takes a bound away."],
         operands: .some(.operation, "OPERATION"),
         options: [
             OptionGroup(
                 "Setting",
                 [
-                    .priority, .toQueue, timeout, .grace, deadline, notBefore, .labels, .retry, .retryBackoff,
-                    .retryFactor, .retryMax, .retryJitter, .retryOn, .retryExitCodes,
+                    .priority, .toQueue, categories, timeout, .grace, deadline, notBefore, .successCodes, .leftovers,
+                    children, .retry, .retryBackoff, .retryFactor, .retryMax, .retryJitter, .retryOn, .retryExitCodes,
                 ])
         ],
         examples: [
@@ -60,9 +65,14 @@ enum SetVerb {
                 text.string(Span.parse(value) == nil ? Instant.parse(value, now: .now)?.rfc3339 ?? value : value)
             }
         }
-        let labels = arguments.pairs(.labels)
-        if !labels.isEmpty { text.member("labels", labels) }
-        try OperationKeys(arguments: arguments).writeRetry(to: &text)
+        let keys = OperationKeys(arguments: arguments)
+        try keys.writeRetry(to: &text)
+        if let codes = try keys.codes(.successCodes) { text.member("successCodes", raw: codes) }
+        text.member("leftovers", arguments.text(.leftovers))
+        if let names = arguments.has(categories) ? OperationKeys.list(arguments.texts(categories)) : nil {
+            OperationKeys.writeCategories(names == ["none"] ? [] : names, to: &text)
+        }
+        text.member("limit", arguments.integer(children))
         text.endObject()
         guard text.bytes.count > 2 else { throw session.refuse("there is nothing to set", "see opsctl help set") }
         return text.bytes

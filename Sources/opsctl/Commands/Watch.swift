@@ -39,7 +39,9 @@ enum WatchVerb {
         let outcome = event["outcome"]?.text
         let standing = Standing(state: event["new"]?.text ?? "", outcome: outcome)
         var words = [style(.dim, DisplayWidth.pad("\(event["seq"]?.integer ?? 0)", 6, toLeft: true)), style(.dim, at)]
-        if let id = event["id"]?.integer { words.append(style(.bold, "\(id)")) }
+        if let id = event["id"]?.integer {
+            words.append(style(.bold, "\(id)") + (event["graph"]?.text.map { style(.dim, "@\($0)") } ?? ""))
+        }
         words.append(style(standing.colour, outcome.map { type == "finished" ? $0 : "\(type) \($0)" } ?? type))
         if let old = event["old"]?.text, let new = event["new"]?.text, old != new {
             words.append(style(.dim, "\(old)→\(new)"))
