@@ -18,7 +18,7 @@ struct GraphLayout {
     private static let sweeps = 6
 
     init(_ picture: GraphPicture) {
-        let widths = picture.nodes.map { max(72, min(260, DisplayWidth.of($0.title) * 8 + 28)) }
+        let widths = picture.nodes.map { max(124, min(260, DisplayWidth.of($0.title) * 8 + 28)) }
         let layerOf = picture.layers()
         var layers = [[Int]](repeating: [], count: (layerOf.max() ?? -1) + 1)
         for node in picture.nodes.indices { layers[layerOf[node]].append(node) }

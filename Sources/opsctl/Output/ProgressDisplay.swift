@@ -164,28 +164,38 @@ final class ProgressDisplay {
     private func lines(_ now: Instant) -> [String] {
         let style = session.style
         let width = session.screen.columns ?? 80
-        let plain = rows.values.filter { !$0.isGroup }
-        let done = plain.count { $0.outcome != nil }
-        let bad = plain.count { $0.outcome != nil && $0.outcome != "succeeded" }
-        let executing = plain.filter { $0.outcome == nil && $0.state == "executing" }.sorted { $0.id < $1.id }
-        var head = ProgressBar.text(done: done, total: plain.count, cells: max(8, min(30, width / 4)))
-        head += "  \(done)/\(plain.count) done"
-        if bad > 0 { head += ", " + style(.red, "\(bad) without success") }
-        head += ", \(executing.count) executing, \((now - begun).text)"
-        if let left = estimate(plain.count - done, done, now) { head += ", about \(left.text) left" }
-        var lines = [head]
+        let executing = rows.values.filter { !$0.isGroup && $0.outcome == nil && $0.state == "executing" }
+            .sorted { $0.id < $1.id }
+        var lines = [style.line(heading(executing.count, width, now), cells: width)]
         let room = max(1, min(session.screen.rows - 3, 10))
-        for row in executing.prefix(room) {
-            let time = row.age(now: now)?.text ?? ""
-            let progress = row.progress.map { "  " + ProgressBar.text(done: $0.done, total: $0.total, cells: 10) } ?? ""
-            let tail = "  \(time)\(progress)" + (row.statusText.map { "  " + $0.printable } ?? "")
-            let title = DisplayWidth.fit("\(row.id) \(row.title)", max(8, width - 4 - min(40, DisplayWidth.of(tail))))
-            lines.append(
-                " " + style(.cyan, "●") + " " + title
-                    + style(.dim, DisplayWidth.fit(tail, max(0, width - 4 - DisplayWidth.of(title)))))
-        }
+        for row in executing.prefix(room) { lines.append(line(row, width, now)) }
         if executing.count > room { lines.append(style(.dim, "   and \(executing.count - room) more")) }
         return lines
+    }
+
+    private func heading(_ executing: Int, _ width: Int, _ now: Instant) -> [(text: String, colour: Style.Colour?)] {
+        let plain = rows.values.filter { !$0.isGroup }
+        let done = plain.count { $0.outcome != nil }
+        var parts: [(text: String, colour: Style.Colour?)] = [
+            (ProgressBar.text(done: done, total: plain.count, cells: max(8, min(30, width / 4))), nil),
+            ("  \(done)/\(plain.count) done", nil),
+        ]
+        for outcome in ["failed", "timedOut", "cancelled", "skipped", "interrupted"] {
+            let count = plain.count { $0.outcome == outcome }
+            let standing = Standing(state: "finished", outcome: outcome)
+            if count > 0 { parts += [(", ", nil), ("\(count) \(outcome)", standing.colour)] }
+        }
+        parts.append((", \(executing) executing, \((now - begun).text)", nil))
+        if let left = estimate(plain.count - done, done, now) { parts.append((", about \(left.text) left", .dim)) }
+        return parts
+    }
+
+    private func line(_ row: OperationRow, _ width: Int, _ now: Instant) -> String {
+        let time = row.age(now: now)?.text ?? ""
+        let progress = row.progress.map { "  " + ProgressBar.text(done: $0.done, total: $0.total, cells: 10) } ?? ""
+        let tail = "  \(time)\(progress)" + (row.statusText.map { "  " + $0.printable } ?? "")
+        let title = DisplayWidth.fit("\(row.id) \(row.title)", max(8, width - 4 - min(40, DisplayWidth.of(tail))))
+        return session.style.line([(" ● ", .cyan), (title, nil), (tail, .dim)], cells: width)
     }
 
     /// As long again for each one left as it took for each one done.

@@ -19,4 +19,16 @@ struct Style: Sendable {
         guard isColoured, let colour, !text.isEmpty else { return text }
         return "\u{1b}[\(colour.rawValue)m\(text)\u{1b}[0m"
     }
+
+    /// Parts of one line, as many as fit into so many cells.
+    func line(_ parts: [(text: String, colour: Colour?)], cells: Int) -> String {
+        var line = ""
+        var room = cells
+        for part in parts where room > 0 {
+            let text = DisplayWidth.fit(part.text, room)
+            line += self(part.colour, text)
+            room -= DisplayWidth.of(text)
+        }
+        return line
+    }
 }
