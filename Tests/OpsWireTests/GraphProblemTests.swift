@@ -32,7 +32,6 @@ import Testing
                 #"- - defaults.name: belongs to one operation alone"#,
                 #"0 first comand: unknown key; did you mean "command"?"#,
                 #"0 first timeout: not a duration such as "90s", "1h30m", "250ms" or a number of seconds"#,
-                #"0 first -: has no "command", "shell" or "operations""#,
                 #"1 second shell: there is a "command" too; one of them is possible"#,
                 #"1 second after: no operation of this graph is named "frist"; did you mean "first"?"#,
                 #"1 second after: waits for itself"#,

@@ -42,6 +42,7 @@ extension GraphDecoder {
             guard let key = find(text, scanner) else {
                 let name = scanner.string(text)
                 let message = "unknown key\(Nearest.suggestion(for: name, among: OperationKey.texts))"
+                draft.hasUnknownKey = true
                 report(draft, key: name, message, at: text.start - 1)
                 try scanner.skip()
                 continue
@@ -211,7 +212,10 @@ extension GraphDecoder {
             report(draft, key: "shell", "there is a \"command\" too; one of them is possible")
         } else if !draft.has(.command), !draft.has(.shell) {
             draft.operation.command = defaults.command
-            if defaults.command < 0 { report(draft, key: nil, "has no \"command\", \"shell\" or \"operations\"") }
+            // An unknown key may well be a mistyped one of these, and has been told.
+            if defaults.command < 0, !draft.hasUnknownKey {
+                report(draft, key: nil, "has no \"command\", \"shell\" or \"operations\"")
+            }
         }
     }
 

@@ -26,6 +26,7 @@ struct OperationDraft {
     var policy: PolicyInput?
     var details: OperationDetails?
     var labels: StringMap?
+    var hasUnknownKey = false
     var start: Int
 
     func has(_ key: OperationKey) -> Bool { seen & key.bit != 0 }
