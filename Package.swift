@@ -48,7 +48,11 @@ let package = Package(
         .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
         tests("SimulationTests", ["OpsCore", "OpsTesting"]),
-        tests("OpsStoreTests", ["OpsStore", "OpsCore", "OpsTesting", "CSQLite"]),
+        tests("OpsStoreTests", ["OpsStore", "OpsCore", "OpsTesting", "CSQLite", "FaultVFS", "store-writer"]),
+        .target(name: "FaultVFS", path: "Tests/FaultVFS", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+        .executableTarget(
+            name: "store-writer", dependencies: ["OpsStore", "OpsCore"], path: "Tests/StoreWriter",
+            swiftSettings: strict),
         tests("OpsWireTests", ["OpsWire"]),
         tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
         tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner"]),

@@ -21,5 +21,9 @@ struct StateLock: ~Copyable {
         descriptor = opened
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Said outright: a child between fork and exec still holds the descriptor, and with it the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }

@@ -18,7 +18,8 @@ extension Store {
         try? checkpoint()
     }
 
-    private func checkpoint() throws(StoreError) {
+    /// Moves what it can of the write-ahead log into the database, without waiting for readers.
+    public func checkpoint() throws(StoreError) {
         log.frames = 0
         try database.execute("PRAGMA wal_checkpoint(PASSIVE)")
     }

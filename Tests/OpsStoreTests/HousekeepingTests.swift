@@ -130,26 +130,3 @@ import Testing
         #expect(try Raw(world.store.path).integer("PRAGMA page_count") < before / 2)
     }
 }
-
-/// The database as anybody may open it, beside the store.
-final class Raw {
-    private var handle: OpaquePointer?
-
-    init(_ path: String) throws {
-        try #require(sqlite3_open(path, &handle) == SQLITE_OK)
-    }
-
-    deinit { sqlite3_close(handle) }
-
-    func integer(_ sql: String) throws -> Int64 {
-        var statement: OpaquePointer?
-        try #require(sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK)
-        defer { sqlite3_finalize(statement) }
-        try #require(sqlite3_step(statement) == SQLITE_ROW)
-        return sqlite3_column_int64(statement, 0)
-    }
-
-    func run(_ sql: String) throws {
-        try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
-    }
-}

@@ -1,27 +1,16 @@
 import OpsCore
 import OpsStore
 
-/// A store with the numbers that the core would give out: builds turns by hand, one statement a test step.
-final class World {
-    let directory = TemporaryDirectory()
-    private var opened: Store?
+/// Builds turns by hand, one statement a test step, with the numbers that the core would give out.
+class TurnBuilder {
     var turn = Transition()
-    private(set) var submissions: [SubmissionTexts] = []
+    var submissions: [SubmissionTexts] = []
     var nextOperation: Int64 = 1
     var nextGraph: Int64 = 1
     var sequence: Int64 = 0
     var now: Int64 = 1_700_000_000_000_000_000
 
-    init() throws { opened = try Store.open(directory: directory.path, boot: "boot-1") }
-
-    var store: Store {
-        guard let opened else { fatalError("the store is closed") }
-        return opened
-    }
-
     var moment: Moment { Moment(monotonic: now - 1_699_000_000_000_000_000, wall: now) }
-
-    func history() throws -> History { try History.open(path: store.path) }
 
     /// Adds a submission to the turn; the operations are ready unless an edge or a group says otherwise.
     @discardableResult
@@ -59,15 +48,6 @@ final class World {
             Report(sequence: sequence, kind: kind, operation: operation, graph: graph, new: new, at: now))
     }
 
-    func commit() throws {
-        defer {
-            turn = Transition()
-            submissions = []
-        }
-        try store.commit(turn, submissions: submissions)
-        now += 1_000_000_000
-    }
-
     func start(_ id: OperationID, attempt: Int32 = 1, run: Int32 = 1, slot: Int32 = 0) {
         change(.started(id, attempt: attempt, run: run, slot: slot, runner: "runner-1", at: moment))
     }
@@ -78,6 +58,33 @@ final class World {
             .exited(AttemptID(id, attempt), Exit(status: .code(code), at: moment)),
             .attemptEnded(AttemptID(id, attempt), outcome, .exitStatus(code), at: now),
             .finished(id, outcome, code == 0 ? nil : .exitStatus(code), at: now))
+    }
+}
+
+/// A store in a directory of its own, and the turns for it.
+final class World: TurnBuilder {
+    let directory = TemporaryDirectory()
+    private var opened: Store?
+
+    init(boot: String = "boot-1") throws {
+        super.init()
+        try reopen(boot: boot)
+    }
+
+    var store: Store {
+        guard let opened else { fatalError("the store is closed") }
+        return opened
+    }
+
+    func history() throws -> History { try History.open(path: store.path) }
+
+    func commit() throws {
+        defer {
+            turn = Transition()
+            submissions = []
+        }
+        try store.commit(turn, submissions: submissions)
+        now += 1_000_000_000
     }
 
     /// Ends the daemon and starts it again.

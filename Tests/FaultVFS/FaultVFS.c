@@ -1,0 +1,197 @@
+#include "FaultVFS.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fault_file {
+    sqlite3_file base;
+    /* Null for files without a name and those elsewhere. */
+    const char *path;
+    /* The system's file follows in the same allocation. */
+};
+
+/* One scenario at a time, on one thread; files elsewhere only read `directory`. */
+static struct {
+    char directory[512], shadow[512];
+    int fail_at, code, operations, lose_at, syncs, failed, dark;
+} armed;
+
+static sqlite3_vfs *system_vfs;
+static sqlite3_vfs fault_vfs;
+static sqlite3_io_methods methods;
+
+static sqlite3_file *inner(sqlite3_file *file) { return (sqlite3_file *)((struct fault_file *)file + 1); }
+
+static int is_armed(const char *path)
+{
+    size_t length = strlen(armed.directory);
+    return length > 0 && path && strncmp(path, armed.directory, length) == 0 && path[length] == '/';
+}
+
+static int is_armed_file(sqlite3_file *file) { return is_armed(((struct fault_file *)file)->path); }
+
+/* What the next counted operation is to answer instead of being done; SQLITE_OK to do it. */
+static int next_fault(int otherwise)
+{
+    armed.operations++;
+    if (armed.dark) return otherwise;
+    if (armed.operations != armed.fail_at) return SQLITE_OK;
+    armed.failed = 1;
+    return armed.code == SQLITE_IOERR ? otherwise : armed.code;
+}
+
+static void shadow_path(const char *path, char *out, size_t size)
+{
+    const char *name = strrchr(path, '/');
+    snprintf(out, size, "%s%s", armed.shadow, name ? name : "/");
+}
+
+static void keep_shadow(const char *path)
+{
+    char copy[1024], block[65536];
+    shadow_path(path, copy, sizeof copy);
+    int from = open(path, O_RDONLY | O_CLOEXEC), to = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t count = 0;
+    while (from >= 0 && to >= 0 && (count = read(from, block, sizeof block)) > 0)
+        if (write(to, block, (size_t)count) != count) break;
+    if (from >= 0) close(from);
+    if (to >= 0) close(to);
+}
+
+static int fault_close(sqlite3_file *file) { return inner(file)->pMethods->xClose(inner(file)); }
+
+static int fault_read(sqlite3_file *file, void *buffer, int count, sqlite3_int64 offset)
+{
+    return inner(file)->pMethods->xRead(inner(file), buffer, count, offset);
+}
+
+static int fault_write(sqlite3_file *file, const void *buffer, int count, sqlite3_int64 offset)
+{
+    int fault = is_armed_file(file) ? next_fault(SQLITE_IOERR_WRITE) : SQLITE_OK;
+    /* A disk that is full has often taken a part. */
+    if (fault == SQLITE_FULL) inner(file)->pMethods->xWrite(inner(file), buffer, count / 2, offset);
+    return fault ? fault : inner(file)->pMethods->xWrite(inner(file), buffer, count, offset);
+}
+
+static int fault_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+    int fault = is_armed_file(file) ? next_fault(SQLITE_IOERR_TRUNCATE) : SQLITE_OK;
+    return fault ? fault : inner(file)->pMethods->xTruncate(inner(file), size);
+}
+
+static int fault_sync(sqlite3_file *file, int flags)
+{
+    if (!is_armed_file(file)) return inner(file)->pMethods->xSync(inner(file), flags);
+    armed.syncs++;
+    if (armed.lose_at > 0 && armed.syncs >= armed.lose_at) armed.dark = 1;
+    int fault = next_fault(SQLITE_IOERR_FSYNC);
+    if (fault) return fault;
+    int result = inner(file)->pMethods->xSync(inner(file), flags);
+    if (result == SQLITE_OK && armed.shadow[0]) keep_shadow(((struct fault_file *)file)->path);
+    return result;
+}
+
+static int fault_size(sqlite3_file *file, sqlite3_int64 *size)
+{
+    return inner(file)->pMethods->xFileSize(inner(file), size);
+}
+static int fault_lock(sqlite3_file *file, int level) { return inner(file)->pMethods->xLock(inner(file), level); }
+static int fault_unlock(sqlite3_file *file, int level) { return inner(file)->pMethods->xUnlock(inner(file), level); }
+static int fault_reserved(sqlite3_file *file, int *is)
+{
+    return inner(file)->pMethods->xCheckReservedLock(inner(file), is);
+}
+static int fault_control(sqlite3_file *file, int operation, void *argument)
+{
+    return inner(file)->pMethods->xFileControl(inner(file), operation, argument);
+}
+static int fault_sector(sqlite3_file *file) { return inner(file)->pMethods->xSectorSize(inner(file)); }
+static int fault_device(sqlite3_file *file)
+{
+    /* The system's promises about its own disk do not hold for this one. */
+    (void)file;
+    return 0;
+}
+static int fault_map(sqlite3_file *file, int page, int size, int extend, void volatile **at)
+{
+    return inner(file)->pMethods->xShmMap(inner(file), page, size, extend, at);
+}
+static int fault_shm_lock(sqlite3_file *file, int offset, int count, int flags)
+{
+    return inner(file)->pMethods->xShmLock(inner(file), offset, count, flags);
+}
+static void fault_barrier(sqlite3_file *file) { inner(file)->pMethods->xShmBarrier(inner(file)); }
+static int fault_unmap(sqlite3_file *file, int remove)
+{
+    return inner(file)->pMethods->xShmUnmap(inner(file), remove);
+}
+
+static int fault_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags, int *out)
+{
+    (void)vfs;
+    struct fault_file *opened = (struct fault_file *)file;
+    opened->path = name;
+    /* SQLite closes what has methods, whatever open said. */
+    opened->base.pMethods = 0;
+    if (is_armed(name)) {
+        int fault = next_fault(SQLITE_CANTOPEN);
+        if (fault) return fault;
+    }
+    int result = system_vfs->xOpen(system_vfs, name, inner(file), flags, out);
+    if (inner(file)->pMethods) opened->base.pMethods = &methods;
+    return result;
+}
+
+static int fault_delete(sqlite3_vfs *vfs, const char *name, int sync)
+{
+    (void)vfs;
+    if (is_armed(name)) {
+        if (armed.dark) return SQLITE_IOERR_DELETE;
+        char copy[1024];
+        shadow_path(name, copy, sizeof copy);
+        if (armed.shadow[0]) unlink(copy);
+    }
+    return system_vfs->xDelete(system_vfs, name, sync);
+}
+
+int fault_vfs_register(void)
+{
+    if (system_vfs) return SQLITE_OK;
+    sqlite3_vfs *found = sqlite3_vfs_find(0);
+    if (!found) return SQLITE_ERROR;
+    methods = (sqlite3_io_methods){
+        2, fault_close, fault_read, fault_write, fault_truncate, fault_sync, fault_size, fault_lock, fault_unlock,
+        fault_reserved, fault_control, fault_sector, fault_device, fault_map, fault_shm_lock, fault_barrier,
+        fault_unmap, 0, 0,
+    };
+    fault_vfs = *found;
+    fault_vfs.zName = "fault";
+    fault_vfs.szOsFile = (int)sizeof(struct fault_file) + found->szOsFile;
+    fault_vfs.xOpen = fault_open;
+    fault_vfs.xDelete = fault_delete;
+    system_vfs = found;
+    return sqlite3_vfs_register(&fault_vfs, 1);
+}
+
+void fault_vfs_arm(const char *directory, int fail_at, int code)
+{
+    memset(&armed, 0, sizeof armed);
+    armed.fail_at = fail_at;
+    armed.code = code;
+    snprintf(armed.directory, sizeof armed.directory, "%s", directory);
+}
+
+void fault_vfs_lose_power(const char *shadow, int lose_at)
+{
+    snprintf(armed.shadow, sizeof armed.shadow, "%s", shadow);
+    armed.lose_at = lose_at;
+}
+
+void fault_vfs_disarm(void) { memset(&armed, 0, sizeof armed); }
+
+int fault_vfs_operations(void) { return armed.operations; }
+int fault_vfs_syncs(void) { return armed.syncs; }
+int fault_vfs_has_failed(void) { return armed.failed || armed.dark; }

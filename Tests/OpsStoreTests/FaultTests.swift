@@ -1,0 +1,129 @@
+import CSQLite
+import FaultVFS
+import Glibc
+import OpsCore
+import OpsStore
+import Testing
+
+/// The disk fails at every place where it can, and the power goes at every place where it matters.
+@Suite(.serialized) struct FaultTests {
+    private let script = Script()
+
+    init() { #expect(fault_vfs_register() == SQLITE_OK) }
+
+    /// What is stored after each number of turns, without faults.
+    private func expected() throws -> [[String]] {
+        let directory = TemporaryDirectory()
+        let store = try Store.open(directory: directory.path, boot: "boot")
+        var states = [try contents(store.path)]
+        for turn in script.turns {
+            try store.commit(turn.transition, submissions: turn.submissions)
+            if turn.checkpointsAfter { try store.checkpoint() }
+            states.append(try contents(store.path))
+        }
+        return states
+    }
+
+    /// Runs the script through as the daemon would: what fails is done again.
+    private func persist(in directory: TemporaryDirectory, _ states: [[String]]) throws {
+        var store = try? Store.open(directory: directory.path, boot: "boot")
+        // The fault comes once, so the second time succeeds.
+        let opened = try store ?? Store.open(directory: directory.path, boot: "boot")
+        store = nil
+        for (number, turn) in script.turns.enumerated() {
+            do {
+                try opened.commit(turn.transition, submissions: turn.submissions)
+            } catch {
+                #expect(error.kind == .full || error.kind == .ioError, "\(error)")
+                #expect(error.file == opened.path && !error.advice.isEmpty)
+                #expect(try contents(opened.path) == states[number], "a failed commit has left something")
+                #expect(try History.open(path: opened.path).select(Selection(), limit: 1).count <= 1)
+                try opened.probe()
+                _ = try opened.load()
+                try opened.commit(turn.transition, submissions: turn.submissions)
+            }
+            // One that fails is made up for by the next.
+            if turn.checkpointsAfter { try? opened.checkpoint() }
+        }
+        #expect(try contents(opened.path) == states[script.turns.count])
+    }
+
+    @Test(arguments: [SQLITE_IOERR, SQLITE_FULL])
+    func everyOperationOnTheDiskFailsOnce(_ code: Int32) throws {
+        let states = try expected()
+        var place = 1
+        var hasFailed = true
+        // Ends with the first place that the script no longer reaches.
+        while hasFailed && place < 2000 {
+            let directory = TemporaryDirectory()
+            fault_vfs_arm(directory.path, Int32(place), code)
+            do {
+                defer { fault_vfs_disarm() }
+                try persist(in: directory, states)
+                hasFailed = fault_vfs_has_failed() != 0
+            }
+            let store = try Store.open(directory: directory.path, boot: "boot")
+            #expect(try contents(store.path) == states[script.turns.count], "after a fault at \(place)")
+            #expect(try History.open(path: store.path).check() == [], "after a fault at \(place)")
+            place += 1
+        }
+        #expect(place > 50 && !hasFailed, "the scenario writes often, and ends")
+    }
+
+    /// How much of what was never synced is on the disk when the power comes back.
+    enum Survival: CaseIterable { case nothing, everything, someSectors, otherSectors }
+
+    @Test(arguments: Survival.allCases)
+    func powerGoesAtEverySync(_ survival: Survival) throws {
+        let states = try expected()
+        var place: Int32 = 1
+        var hasFailed = true
+        while hasFailed && place < 1000 {
+            let directory = TemporaryDirectory()
+            let shadow = TemporaryDirectory()
+            let image = TemporaryDirectory()
+            fault_vfs_arm(directory.path, 0, 0)
+            fault_vfs_lose_power(shadow.path, place)
+            var acknowledged = 0
+            do {
+                defer { fault_vfs_disarm() }
+                acknowledged = runUntilDark(directory)
+                hasFailed = fault_vfs_has_failed() != 0
+                if hasFailed {
+                    let disk = Disk(written: directory, synced: shadow, survival, seed: UInt64(place))
+                    try disk.write(to: image)
+                }
+            }
+            if hasFailed { try expectPrefix(image, acknowledged, states, place) }
+            place += 1
+        }
+        #expect(place > 15 && !hasFailed, "the scenario syncs often, and ends")
+    }
+
+    /// How many turns were acknowledged before the power went.
+    private func runUntilDark(_ directory: TemporaryDirectory) -> Int {
+        var acknowledged = 0
+        do {
+            let store = try Store.open(directory: directory.path, boot: "boot")
+            for turn in script.turns {
+                try store.commit(turn.transition, submissions: turn.submissions)
+                acknowledged += 1
+                if turn.checkpointsAfter { try store.checkpoint() }
+            }
+        } catch {
+            #expect(fault_vfs_has_failed() != 0, "\(error)")
+        }
+        return acknowledged
+    }
+
+    private func expectPrefix(
+        _ image: TemporaryDirectory, _ acknowledged: Int, _ states: [[String]], _ place: Int32
+    ) throws {
+        let store = try Store.open(directory: image.path, boot: "boot")
+        let found = try contents(store.path)
+        let turns = try #require(states.firstIndex(of: found), "no prefix of the turns, power lost at sync \(place)")
+        #expect(turns >= acknowledged && turns <= acknowledged + 1, "power lost at sync \(place)")
+        #expect(try History.open(path: store.path).check() == [])
+        _ = try store.load()
+    }
+}

@@ -1,0 +1,37 @@
+import CSQLite
+import Testing
+
+/// The database as anybody may open it, beside the store.
+final class Raw {
+    private(set) var handle: OpaquePointer?
+
+    init(_ path: String) throws {
+        // Past the faults that a test may have put before the disk.
+        try #require(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, "unix") == SQLITE_OK)
+    }
+
+    deinit { sqlite3_close(handle) }
+
+    func integer(_ sql: String) throws -> Int64 {
+        var statement: OpaquePointer?
+        try #require(sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK)
+        defer { sqlite3_finalize(statement) }
+        try #require(sqlite3_step(statement) == SQLITE_ROW)
+        return sqlite3_column_int64(statement, 0)
+    }
+
+    func run(_ sql: String) throws {
+        try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+    }
+
+    func texts(_ sql: String) throws -> [String] {
+        var statement: OpaquePointer?
+        try #require(sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, "\(sql)")
+        defer { sqlite3_finalize(statement) }
+        var texts: [String] = []
+        while sqlite3_step(statement) == SQLITE_ROW {
+            texts.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
+        }
+        return texts
+    }
+}

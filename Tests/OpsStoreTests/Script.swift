@@ -1,0 +1,72 @@
+import CSQLite
+import OpsCore
+import OpsStore
+import Testing
+
+/// The same few turns for every fault: all kinds of changes, small and large, with a checkpoint among them.
+struct Script {
+    struct Turn {
+        var transition: Transition
+        var submissions: [SubmissionTexts]
+        var checkpointsAfter = false
+    }
+    private(set) var turns: [Turn] = []
+    private let builder = TurnBuilder()
+
+    init() {
+        let first = builder.submit(CommitTests.graph())
+        end()
+        builder.start(first)
+        end()
+        builder.change(.launched(AttemptID(first, 1), Process(pid: 7, startTicks: 8, at: builder.moment)))
+        builder.change(.told(AttemptID(first, 1), Notice(status: "half", result: String(repeating: "r", count: 4000))))
+        end(checkpointsAfter: true)
+        settings()
+        builder.end(first, code: 2)
+        end()
+        var large = Submission()
+        large.operations = (0..<40).map { _ in Draft() }
+        large.edges = (1..<40).map { DraftEdge(from: $0, on: .local($0 - 1)) }
+        let texts = SubmissionTexts(
+            large, graphName: "large", environments: [String(repeating: "e", count: 9000)],
+            particulars: large.operations.indices.map { .init(name: "task-\($0)", command: "[\"run\",\"\($0)\"]") })
+        let start = builder.submit(texts)
+        end()
+        builder.change(.edgeAdded(start, on: OperationID(3), .finished), .held(start, true))
+        builder.change(.finished(OperationID(2), .skipped, .dependency(root: first, .failed), at: builder.now))
+        end(checkpointsAfter: true)
+        builder.change(.reopened(first, run: 2, .ready), .reopened(OperationID(2), run: 2, .pending))
+        end()
+    }
+
+    private mutating func end(checkpointsAfter: Bool = false) {
+        builder.report(.progress)
+        turns.append(
+            Turn(
+                transition: builder.turn, submissions: builder.submissions, checkpointsAfter: checkpointsAfter))
+        builder.turn = Transition()
+        builder.submissions = []
+        builder.now += 1_000_000_000
+    }
+
+    private func settings() {
+        builder.change(
+            .queueSet("wide", limit: 9, aging: nil, suspended: true), .categorySet("gpu", capacity: 3),
+            .graphSuspended(GraphID(1), true), .daemonSuspended(true),
+            .observerOwed(OperationID(1), run: 1),
+            .edited(OperationID(3), Edit(priority: 5, queue: "wide", categories: [CategoryUse(name: "x")])))
+    }
+}
+
+/// All rows of all tables, as text: two stores that went through the same turns have the same.
+func contents(_ path: String) throws -> [String] {
+    let raw = try Raw(path)
+    let tables = try raw.texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    var lines: [String] = []
+    for table in tables.sorted() {
+        let columns = try raw.texts("SELECT name FROM pragma_table_info('\(table)')").filter { $0 != "probes" }
+        let list = columns.map { "\"\($0)\"" }.joined(separator: ", ")
+        lines += try raw.texts("SELECT json_array('\(table)', \(list)) FROM \(table)")
+    }
+    return lines
+}

@@ -1,0 +1,51 @@
+import Glibc
+import OpsCore
+import OpsStore
+
+/// Commits turn after turn to the state directory in its argument until somebody kills it. After each commit it
+/// writes the number of graphs that are stored to its standard output.
+@main
+struct StoreWriter {
+    static func main() throws(StoreError) {
+        guard CommandLine.arguments.count == 2 else { exit(2) }
+        let store = try Store.open(directory: CommandLine.arguments[1], boot: "boot")
+        let snapshot = try store.load()
+        var operation = snapshot.nextOperation
+        var sequence = snapshot.lastSequence
+        for graph in snapshot.nextGraph... {
+            let (turn, texts) = turn(graph: graph, first: operation, after: sequence)
+            try store.commit(turn, submissions: [texts])
+            operation += 3
+            sequence += 3
+            // Checkpoints are when most files change.
+            if graph % 7 == 0 { try store.checkpoint() }
+            var number = graph
+            guard write(1, &number, MemoryLayout<Int64>.size) == MemoryLayout<Int64>.size else { exit(1) }
+        }
+    }
+
+    /// Three operations in a row, the first of which has run.
+    private static func turn(graph: Int64, first: Int64, after sequence: Int64) -> (Transition, SubmissionTexts) {
+        let id = OperationID(first)
+        let at = Moment(monotonic: graph, wall: 1_700_000_000_000_000_000 + graph)
+        var submission = Submission()
+        submission.operations = [Draft(), Draft(), Draft()]
+        submission.edges = [DraftEdge(from: 1, on: .local(0)), DraftEdge(from: 2, on: .local(1))]
+        let texts = SubmissionTexts(
+            submission, environments: [String(repeating: "e", count: Int(graph % 3000))],
+            particulars: ((0 as Int64)..<3).map { .init(name: "n\(first + $0)", command: "[\"c\(graph)\"]") })
+        var turn = Transition()
+        turn.changes = [
+            .submitted(
+                submission: 0, graph: GraphID(graph), isNewGraph: true, firstOperation: id,
+                states: [.ready, .pending, .pending], parent: nil, producer: nil),
+            .started(id, attempt: 1, run: 1, slot: 0, runner: "r", at: at),
+            .attemptEnded(AttemptID(id, 1), .failed, .exitStatus(1), at: at.wall),
+            .finished(id, .failed, .exitStatus(1), at: at.wall),
+        ]
+        turn.reports = ((1 as Int64)...3).map {
+            Report(sequence: sequence + $0, kind: .submitted, operation: id, graph: GraphID(graph), at: at.wall)
+        }
+        return (turn, texts)
+    }
+}
