@@ -59,5 +59,7 @@ let package = Package(
         tests("OpsDaemonTests", ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"]),
         tests("EndToEndTests", []),
         tests("TidyTests", []),
+        .executableTarget(name: "torture", path: "Tests/Torture", swiftSettings: strict),
+        .executableTarget(name: "torture-mark", path: "Tests/TortureMark"),
     ]
 )

@@ -1,0 +1,87 @@
+extension Checker {
+    mutating func outcomes() -> Int {
+        for row in evidence.rows.values {
+            guard row.state == "finished", let outcome = row.outcome else {
+                find("operation \(row.id) has not settled: it is \(row.state)")
+                continue
+            }
+            if row.cause.isEmpty, outcome != "succeeded" { find("operation \(row.id) is \(outcome) without a cause") }
+            let plan = evidence.planned[row.name]
+            switch outcome {
+            case "cancelled" where !mayBeCancelled(row):
+                find("operation \(row.id) is cancelled and nobody asked for it: \(row.cause)")
+            case "timedOut" where plan?.hasTimeout != true:
+                find("operation \(row.id) is timedOut without a timeout: \(row.cause)")
+            case "skipped" where row.unsatisfied.isEmpty && plan?.hasCondition != true && row.group == nil:
+                find("operation \(row.id) is skipped and nothing was in its way: \(row.cause)")
+            case "succeeded" where !row.unsatisfied.isEmpty && row.run == 1:
+                find("operation \(row.id) succeeded with unsatisfied dependencies \(row.unsatisfied)")
+            case "succeeded", "failed", "cancelled", "timedOut", "skipped", "interrupted": break
+            default: find("operation \(row.id) has the outcome \(outcome), which does not exist")
+            }
+        }
+        return evidence.rows.count
+    }
+
+    private func mayBeCancelled(_ row: Evidence.Row) -> Bool {
+        if evidence.ledger.mayBeCancelled.contains(row.id) { return true }
+        if evidence.ledger.graphsThatMayBeCancelled.contains(row.graph) { return true }
+        return row.group.flatMap { evidence.rows[$0] }.map(mayBeCancelled) ?? false
+    }
+
+    /// Every attempt's recorded end is the one its process says it took.
+    mutating func exits() -> Int {
+        var checked = 0
+        for row in evidence.rows.values where !row.isGroup {
+            guard let plan = evidence.planned[row.name] else { continue }
+            for attempt in row.attempts {
+                checked += 1
+                check(attempt, of: row, plan)
+            }
+            if let last = row.attempts.last, row.outcome == "succeeded", last.outcome != "succeeded" {
+                find("operation \(row.id) succeeded although its last attempt is \(last.outcome ?? "open")")
+            }
+        }
+        return checked
+    }
+
+    private mutating func check(_ attempt: Evidence.Attempt, of row: Evidence.Row, _ plan: Planned) {
+        let name = "attempt \(attempt.number) of operation \(row.id)"
+        let end = evidence.marks.ends[.init(id: row.id, number: attempt.number)]
+        let wanted = plan.ending(attempt: attempt.number)
+        switch attempt.outcome {
+        case "succeeded":
+            if attempt.exitCode != 0 { find("\(name) succeeded with exit code \(String(describing: attempt.exitCode))") }
+            if end == nil { find("\(name) succeeded and its process never came to its end") }
+            if wanted.code != 0 { find("\(name) succeeded and had to fail") }
+        case "failed":
+            if attempt.exitCode != wanted.code || attempt.signal != wanted.signal || wanted.code == 0 {
+                find(
+                    "\(name) failed with code \(String(describing: attempt.exitCode)), signal \(String(describing: attempt.signal)); "
+                        + "wanted \(wanted); its mark: \(String(describing: end?.code)); \(row.cause)")
+            }
+            if end == nil { find("\(name) failed and its process never came to its end: \(row.cause)") }
+        case "interrupted":
+            let begin = (attempt.startedAt ?? 0) - 1
+            let over = (attempt.finishedAt ?? .infinity) + 1
+            let isExplained = evidence.faults.contains { $0.kind.contains("runner") && $0.begin < over && $0.end > begin }
+            if !isExplained { find("\(name) is interrupted and no runner died under it") }
+        case "cancelled": if !mayBeCancelled(row) { find("\(name) is cancelled and nobody asked for it") }
+        case "timedOut": if !plan.hasTimeout { find("\(name) is timedOut without a timeout") }
+        case "skipped": find("\(name) is skipped although it started")
+        default: find("\(name) has the outcome \(attempt.outcome ?? "none") at the end")
+        }
+    }
+
+    mutating func groups() -> Int {
+        var checked = 0
+        for row in evidence.rows.values where row.isGroup {
+            checked += 1
+            let children = processes(of: row.id).compactMap { evidence.rows[$0] }
+            let allSucceeded = children.allSatisfy { $0.outcome == "succeeded" }
+            if row.outcome == "succeeded", !allSucceeded { find("group \(row.id) succeeded and not all its children did") }
+            if row.outcome == "failed", allSucceeded { find("group \(row.id) failed and all its children succeeded: \(row.cause)") }
+        }
+        return checked
+    }
+}

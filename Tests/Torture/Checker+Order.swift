@@ -1,0 +1,71 @@
+extension Checker {
+    /// Dependencies of operations that a user's retry has touched are judged by what was true at some time before.
+    mutating func order() -> Int {
+        var checked = 0
+        let firsts = firstSequences()
+        for (name, plan) in evidence.planned {
+            guard let id = evidence.idOf[name] else { continue }
+            for edge in plan.after {
+                guard let on = evidence.idOf[edge.on], !isInDoubt(id, on) else { continue }
+                checked += 1
+                check(id, after: on, edge.when, firsts)
+            }
+        }
+        for edge in evidence.ledger.edgesAdded where !isInDoubt(edge.id, edge.on) {
+            checked += 1
+            check(edge.id, after: edge.on, edge.when, firsts)
+        }
+        return checked
+    }
+
+    private func isInDoubt(_ id: Int, _ on: Int) -> Bool {
+        evidence.ledger.edgesInDoubt.contains { $0.id == id && $0.on == on }
+    }
+
+    private struct Firsts { var started: [Int: Int] = [:], finished: [Int: Int] = [:] }
+
+    private func firstSequences() -> Firsts {
+        var firsts = Firsts()
+        for event in evidence.events {
+            guard let id = event.id else { continue }
+            if event.type == "started", firsts.started[id] == nil { firsts.started[id] = event.sequence }
+            if event.type == "finished", firsts.finished[id] == nil { firsts.finished[id] = event.sequence }
+        }
+        return firsts
+    }
+
+    private mutating func check(_ id: Int, after on: Int, _ when: String, _ firsts: Firsts) {
+        guard let row = evidence.rows[id], let other = evidence.rows[on] else { return }
+        if let started = firsts.started[id], row.run == 1 || other.run == 1 {
+            let bound = when == "started" ? firsts.started[on] : firsts.finished[on]
+            if bound ?? .max > started, row.run == 1 {
+                find("event \(started): operation \(id) starts before \(on) has \(when)")
+            }
+        }
+        guard other.run == 1, when != "started" else { return }
+        // The processes' own word: no mark of what is waited for comes after a start of what waits.
+        for process in processes(of: id) {
+            for start in evidence.marks.startsOf[process] ?? [] {
+                for before in processes(of: on) where (evidence.marks.lastPlaceOf[before] ?? -1) > start.place {
+                    find("operation \(process) started while \(before), which it waits for, was not over (mark \(start.place))")
+                }
+            }
+        }
+        let hasStarted = row.attempt > 0
+        let isRight =
+            switch when {
+            case "succeeded": other.outcome == "succeeded"
+            case "failed": other.outcome != "succeeded"
+            default: true
+            }
+        if hasStarted, row.run == 1, !isRight {
+            find("operation \(id) executed although \(on), which had to have \(when), is \(other.outcome ?? "unfinished")")
+        }
+    }
+
+    /// Itself, or of a group its children.
+    func processes(of id: Int) -> [Int] {
+        guard let row = evidence.rows[id], row.isGroup else { return [id] }
+        return (evidence.planned[row.name]?.children ?? []).compactMap { evidence.idOf[$0] }
+    }
+}

@@ -1,0 +1,117 @@
+/// Compares what was promised with what happened. It knows SPEC and nothing of the scheduler.
+struct Checker {
+    let evidence: Evidence
+    private(set) var findings: [String] = []
+    private(set) var report: [(promise: String, checked: Int)] = []
+
+    init(_ evidence: Evidence) { self.evidence = evidence }
+
+    /// Every promise, one after the other.
+    mutating func run() {
+        prove("while it ran: no forgotten call, no hang, no wrong refusal") { $0.seenWhileRunning() }
+        prove("acknowledged submissions are there, whole, once") { $0.submissions() }
+        prove("submissions without an acknowledgement are there whole or not at all") { $0.vanished() }
+        prove("acknowledged cancels, retries and edges are remembered") { $0.requests() }
+        prove("no attempt starts twice, none without being on disk") { $0.starts() }
+        prove("slots, categories, queue and group limits hold, by the kernel's locks") { $0.exclusion() }
+        prove("nothing starts before what it depends on") { $0.order() }
+        prove("every operation has settled, with an outcome that can be") { $0.outcomes() }
+        prove("exit statuses are those of the processes") { $0.exits() }
+        prove("groups end as their children did") { $0.groups() }
+        prove("events: no gap, none untold, none untrue") { $0.stream() }
+        prove("states change only as they may") { $0.transitions() }
+    }
+
+    private mutating func prove(_ promise: String, _ check: (inout Checker) -> Int) {
+        let before = findings.count
+        let checked = check(&self)
+        report.append((promise, checked))
+        for place in before..<findings.count { findings[place] = "\(promise): \(findings[place])" }
+    }
+
+    mutating func find(_ text: String) { findings.append(text) }
+
+    // MARK: Requests
+
+    private mutating func seenWhileRunning() -> Int {
+        for finding in evidence.ledger.findings { find(finding) }
+        return evidence.ledger.calls.values.reduce(0, +)
+    }
+
+    private mutating func submissions() -> Int {
+        var checked = 0
+        for submission in evidence.ledger.submissions.values {
+            guard let ids = submission.ids else { continue }
+            for (name, id) in ids {
+                checked += 1
+                guard let row = evidence.rows[id] else {
+                    find("operation \(id) (\(name)) was acknowledged and is not there")
+                    continue
+                }
+                if row.name != name { find("operation \(id) was acknowledged as \(name) and is \(row.name)") }
+                if row.graph != submission.graph { find("operation \(id) is in \(row.graph), not in \(submission.graph ?? "")") }
+            }
+        }
+        let names = evidence.rows.values.map(\.name)
+        if Set(names).count != names.count { find("\(names.count - Set(names).count) operations are there twice") }
+        return checked
+    }
+
+    private mutating func vanished() -> Int {
+        var checked = 0
+        for submission in evidence.ledger.submissions.values where submission.ids == nil {
+            checked += 1
+            let there = submission.operations.filter { evidence.idOf[$0.name] != nil }.count
+            if there != 0, there != submission.operations.count {
+                find("of submission \(submission.key) \(there) of \(submission.operations.count) operations are there")
+            }
+        }
+        for row in evidence.rows.values where evidence.planned[row.name] == nil {
+            find("operation \(row.id) (\(row.name)) was never submitted")
+        }
+        return checked
+    }
+
+    private mutating func requests() -> Int {
+        var told: [Int: Set<String>] = [:]
+        for event in evidence.events {
+            guard let id = event.id else { continue }
+            told[id, default: []].insert(event.type == "finished" ? "finished \(event.outcome ?? "")" : event.type)
+        }
+        for id in evidence.ledger.cancelled where told[id]?.isDisjoint(with: ["cancelling", "finished cancelled"]) ?? true {
+            find("the cancel of operation \(id) was acknowledged and left no trace")
+        }
+        for id in evidence.ledger.retried where (evidence.rows[id]?.run ?? 0) < 2 {
+            find("the retry of operation \(id) was acknowledged, and it is in run \(evidence.rows[id]?.run ?? 0)")
+        }
+        return evidence.ledger.cancelled.count + evidence.ledger.retried.count
+    }
+
+    // MARK: Execution
+
+    private mutating func starts() -> Int {
+        var seen: Set<Marks.Attempt> = []
+        for start in evidence.marks.starts {
+            let attempt = start.attempt
+            if !seen.insert(attempt).inserted { find("attempt \(attempt.number) of operation \(attempt.id) started twice") }
+            guard let row = evidence.rows[attempt.id] else {
+                find("operation \(attempt.id) (\(start.name)) executed and is not there")
+                continue
+            }
+            if row.name != start.name { find("operation \(attempt.id) is \(row.name) and executed \(start.name)") }
+            if !row.attempts.contains(where: { $0.number == attempt.number }) {
+                find("attempt \(attempt.number) of operation \(attempt.id) executed and is not on record")
+            }
+        }
+        for row in evidence.rows.values where row.attempts.map(\.number) != Array(1..<(row.attempt + 1)) {
+            find("operation \(row.id) is at attempt \(row.attempt) and has attempts \(row.attempts.map(\.number))")
+        }
+        for line in evidence.marks.malformed { find("a mark that nobody can have written: \(line)") }
+        return evidence.marks.starts.count
+    }
+
+    private mutating func exclusion() -> Int {
+        for text in evidence.marks.brokenLocks { find(text) }
+        return evidence.marks.starts.count
+    }
+}

@@ -1,0 +1,283 @@
+import Foundation
+import Synchronization
+
+/// A client that does at random what clients do, and writes down what it was told.
+struct Client {
+    var dice: Dice
+    var planner: Planner
+    let victims: Victims
+    let ledger: Ledger
+    let watcher: Watcher
+    let name: String
+    private var submissions = 0
+    /// Unfinished operations above which nothing is added.
+    static let backlog = 250
+
+    init(_ number: Int, seed: UInt64, victims: Victims, ledger: Ledger, watcher: Watcher) {
+        dice = Dice(seed: seed &* 1000 &+ UInt64(number))
+        name = "s\(number)"
+        planner = Planner(
+            dice: Dice(seed: seed &* 1000 &+ 500 &+ UInt64(number)), prefix: name,
+            mark: [victims.programs + "/torture-mark", victims.marks, victims.locks])
+        self.victims = victims
+        self.ledger = ledger
+        self.watcher = watcher
+    }
+
+    mutating func run(until end: Date) {
+        while Date() < end {
+            let seen = watcher.copy
+            let isFull = seen.submitted - seen.finished > Self.backlog
+            do throws(CallError) {
+                try act(isFull ? dice.roll(40...99) : dice.roll(0...99))
+            } catch {
+                tell(error)
+            }
+            usleep(UInt32(dice.roll(0...(isFull ? 60_000 : 25_000))))
+        }
+    }
+
+    private mutating func act(_ choice: Int) throws(CallError) {
+        switch choice {
+        case 0..<36: try submit()
+        case 36..<40: try submitAndVanish()
+        case 40..<48: try cancel()
+        case 48..<54: try retry()
+        case 54..<60: try suspendOrResumeOperation()
+        case 60..<64: try suspendOrResumeLevel()
+        case 64..<68: try freeze()
+        case 68..<73: try prioritise()
+        case 73..<79: try depend()
+        case 79..<83: try changeLimit()
+        case 83..<86: try cutInMidMessage()
+        case 86..<97: try ask()
+        default: try runProgram()
+        }
+    }
+
+    /// Refusals are part of the game; an unavailable disk, a forgotten call are not.
+    private func tell(_ error: CallError) {
+        switch error {
+        case .unreachable: ledger.count("unreachable")
+        case .lost: ledger.count("lost replies")
+        case .silent: ledger.find("a call got no answer for 60 s")
+        case .refused(let refusal):
+            ledger.count("refused")
+            if refusal.name == "WrongState" || refusal.name == "Cycle" { return }
+            // An edge may be gone; an acknowledged operation never is.
+            if refusal.name == "NotFound", refusal.kind != "operation" { return }
+            ledger.find("\(refusal)")
+        }
+    }
+
+    private mutating func call(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
+        ledger.count(method)
+        return try Wire.call(victims.socket, method, parameters)
+    }
+
+    // MARK: Submitting
+
+    private mutating func prepare() -> (key: String, parameters: [String: Any], names: [String]) {
+        submissions += 1
+        let key = "\(name)/\(submissions)"
+        let (operations, planned) = planner.graph(dice.happens(90) ? dice.roll(1...12) : dice.roll(30...60))
+        ledger.write { $0.submissions[key] = .init(key: key, operations: planned) }
+        let capture: [String: Any] = [
+            "environment": ["PATH": "/usr/bin:/bin", "TORTURE": victims.work + "/"], "directory": "/", "umask": 0o22,
+        ]
+        return (key, ["operations": operations, "key": key, "capture": capture, "list": true], planned.map(\.name))
+    }
+
+    /// Submits until it knows: the key makes that safe.
+    private mutating func submit() throws(CallError) {
+        let (key, parameters, names) = prepare()
+        while true {
+            do throws(CallError) {
+                let reply = try call("Submit", parameters)
+                return acknowledge(key, reply, names)
+            } catch {
+                if case .silent = error { throw error }
+                if let refusal = error.refusal {
+                    ledger.write { $0.submissions[key] = nil }
+                    // Its capacity is changed live: asking for more than there is now is rightly refused.
+                    if !refusal.text.contains("gpu") { ledger.find("submission \(key) was refused: \(refusal)") }
+                    return
+                }
+                ledger.count("repeated submissions")
+                usleep(20_000)
+            }
+        }
+    }
+
+    /// Sends a submission and does not wait for the answer: it must be there whole, or not at all.
+    private mutating func submitAndVanish() throws(CallError) {
+        let (_, parameters, _) = prepare()
+        ledger.count("vanished submissions")
+        let wire = try Wire(victims.socket)
+        try wire.send("Submit", parameters)
+        usleep(UInt32(dice.roll(0...3000)))
+    }
+
+    private func acknowledge(_ key: String, _ reply: [String: Any], _ names: [String]) {
+        let rows = reply["operations"] as? [[String: Any]] ?? []
+        var ids: [String: Int] = [:]
+        for row in rows { if let name = row["name"] as? String, let id = row["id"] as? Int { ids[name] = id } }
+        guard let graph = reply["graph"] as? String, ids.count == names.count else {
+            return ledger.find("submission \(key): \(names.count) operations were sent, \(ids.count) acknowledged: \(reply)")
+        }
+        ledger.acknowledge(key, graph: graph, ids: ids)
+    }
+
+    // MARK: Changing
+
+    /// Mostly one of the newest.
+    private mutating func target() -> Int? {
+        let ids = ledger.read { page in Array(page.ids.suffix(300)) }
+        return dice.happens(90) ? dice.pick(ids) : dice.pick(Array(ids.suffix(20)))
+    }
+
+    private func of(_ id: Int) -> [String: Any] { ["selection": ["refs": ["\(id)"]]] }
+
+    private mutating func cancel() throws(CallError) {
+        if dice.happens(25), let graph = dice.pick(ledger.read { page in Array(page.graphs.suffix(30)) }) {
+            ledger.write { _ = $0.graphsThatMayBeCancelled.insert(graph) }
+            return noteCancelled(try call("Cancel", ["selection": ["graph": graph], "reason": "torture"]))
+        }
+        guard let id = target() else { return }
+        ledger.write { _ = $0.mayBeCancelled.insert(id) }
+        noteCancelled(try call("Cancel", of(id)))
+    }
+
+    private func noteCancelled(_ reply: [String: Any]) {
+        let ids = reply["ids"] as? [Int] ?? []
+        ledger.write { $0.cancelled.formUnion(ids) }
+    }
+
+    private mutating func retry() throws(CallError) {
+        guard let id = target() else { return }
+        ledger.write { _ = $0.mayBeRetried.insert(id) }
+        var parameters = of(id)
+        if dice.happens(25) { parameters["downstream"] = true }
+        let ids = try call("Retry", parameters)["ids"] as? [Int] ?? []
+        ledger.write { $0.retried.formUnion(ids) }
+    }
+
+    private mutating func suspendOrResumeOperation() throws(CallError) {
+        guard let id = target() else { return }
+        _ = try call(dice.happens(40) ? "Suspend" : "Resume", of(id))
+    }
+
+    private mutating func suspendOrResumeLevel() throws(CallError) {
+        var parameters: [String: Any] = [:]
+        switch dice.roll(0...2) {
+        case 0: if let graph = dice.pick(ledger.read { page in Array(page.graphs.suffix(30)) }) { parameters = ["selection": ["graph": graph]] }
+        case 1: parameters = ["selection": ["queue": dice.pick(Planner.queues) ?? "default"]]
+        default: break
+        }
+        _ = try call("Suspend", parameters)
+        usleep(UInt32(dice.roll(0...200_000)))
+        for _ in 0..<200 {
+            // The next one may find it suspended for ever otherwise; `settle` resumes what a crash has left so.
+            do throws(CallError) {
+                _ = try call("Resume", parameters)
+                return
+            } catch {
+                if error.refusal != nil { throw error }
+                usleep(20_000)
+            }
+        }
+    }
+
+    private mutating func freeze() throws(CallError) {
+        guard let id = target() else { return }
+        var parameters = of(id)
+        parameters["freeze"] = true
+        _ = try call("Suspend", parameters)
+        usleep(UInt32(dice.roll(0...300_000)))
+        _ = try call("Resume", of(id))
+    }
+
+    private mutating func prioritise() throws(CallError) {
+        guard let id = target() else { return }
+        var parameters = of(id)
+        parameters["changes"] = ["priority": dice.roll(-100...100)]
+        _ = try call("Set", parameters)
+    }
+
+    private mutating func depend() throws(CallError) {
+        guard let id = target(), let on = target() else { return }
+        let when = dice.pick(["succeeded", "finished", "finished"]) ?? "finished"
+        let edge = Ledger.Edge(id: id, on: on, when: when)
+        let parameters = ["ref": "\(id)", "on": "\(on)"]
+        if dice.happens(70) {
+            _ = try call("AddDependency", parameters.merging(["when": when]) { $1 })
+            ledger.write { _ = $0.edgesAdded.insert(edge) }
+        } else {
+            let all = ["succeeded", "finished", "failed", "started"].map { Ledger.Edge(id: id, on: on, when: $0) }
+            ledger.write { $0.edgesInDoubt.formUnion(all) }
+            _ = try call("RemoveDependency", parameters)
+        }
+    }
+
+    private mutating func changeLimit() throws(CallError) {
+        switch dice.roll(0...2) {
+        case 0: _ = try call("SetQueue", ["name": "live", "limit": dice.roll(0...4)])
+        case 1: _ = try call("SetCategory", ["name": "gpu", "capacity": dice.roll(0...Planner.unitCapacity)])
+        default: _ = try call("SetWorkers", ["workers": dice.roll(1...victims.workers)])
+        }
+    }
+
+    private mutating func cutInMidMessage() throws(CallError) {
+        ledger.count("connections cut")
+        let wire = try Wire(victims.socket)
+        try wire.sendHalf("Submit", ["operations": [["command": ["false"]]], "key": "never"], dice: &dice)
+    }
+
+    // MARK: Asking
+
+    private mutating func ask() throws(CallError) {
+        guard let id = target() else { return }
+        switch dice.roll(0...5) {
+        case 0: _ = try call("Show", ["ref": "\(id)"])
+        case 1: try why(id)
+        case 2: _ = try call("Status", [:])
+        case 3: _ = try call("List", ["selection": ["state": "executing"], "limit": 1000])
+        case 4: _ = try call("ListQueues", [:])
+        default:
+            do throws(CallError) {
+                _ = try call("Wait", of(id).merging(["timeout": "300ms"]) { $1 })
+            } catch {
+                // A time-out is what was asked for.
+                if !error.isRefusal("TimedOut") { throw error }
+            }
+        }
+    }
+
+    /// Whatever is unfinished can say what it waits for.
+    private mutating func why(_ id: Int) throws(CallError) {
+        let answer = try call("Why", ["ref": "\(id)"])
+        let reasons = answer["waitingFor"] as? [[String: Any]] ?? []
+        if let state = answer["state"] as? String, state == "pending" || state == "ready", reasons.isEmpty {
+            ledger.find("operation \(id) is \(state) and cannot say what it waits for: \(answer)")
+        }
+    }
+
+    /// The real opsctl must never hang, whatever happens to the daemon.
+    private mutating func runProgram() throws(CallError) {
+        guard let id = target() else { return }
+        let verbs = [["show", "\(id)"], ["ls", "--state", "executing"], ["status"], ["log", "\(id)"], ["why", "\(id)"], ["ls", "--json", "\(id)"]]
+        ledger.count("opsctl")
+        var environment = Victims.environment
+        environment["OPS_SOCKET"] = victims.socket
+        guard let words = dice.pick(verbs),
+            let program = try? Program(  // not to be started: told below
+                [victims.programs + "/opsctl"] + words, environment: environment, output: "/dev/null")
+        else { return ledger.find("opsctl cannot be started") }
+        guard let status = program.wait(seconds: 60) else {
+            program.signal(9)
+            _ = program.wait(seconds: 5)
+            return ledger.find("opsctl \(words.joined(separator: " ")) hung")
+        }
+        if ![0, 1, 3, 4, 5].contains(status) { ledger.find("opsctl \(words.joined(separator: " ")) ended with \(status)") }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+
+/// Everything the checker looks at, gathered when all has settled.
+struct Evidence {
+    /// An operation as the daemon tells of it at the end.
+    struct Row {
+        var id: Int
+        var name: String
+        var graph: String
+        var state: String
+        var outcome: String?
+        var cause: String
+        var attempt: Int
+        var run: Int
+        var isGroup: Bool
+        var group: Int?
+        var exitCode: Int?
+        var signal: Int?
+        var unsatisfied: [Int]
+        var attempts: [Attempt] = []
+    }
+    struct Attempt {
+        var number: Int
+        var outcome: String?
+        var exitCode: Int?
+        var signal: Int?
+        var startedAt: Double?
+        var finishedAt: Double?
+    }
+    struct Event {
+        var sequence: Int
+        var type: String
+        var id: Int?
+        var old: String?
+        var new: String?
+        var outcome: String?
+    }
+
+    var rows: [Int: Row] = [:]
+    var idOf: [String: Int] = [:]
+    var events: [Event] = []
+    var eventTexts: [String] = []
+    var marks: Marks
+    var ledger: Ledger.Page
+    var watched: Watcher.Seen
+    var faults: [Faults.Fault]
+    var planned: [String: Planned] = [:]
+
+    init(victims: Victims, ledger: Ledger, watched: Watcher.Seen, faults: [Faults.Fault]) throws {
+        marks = try Marks(path: victims.marks)
+        self.ledger = ledger.copy
+        self.watched = watched
+        self.faults = faults
+        for submission in self.ledger.submissions.values {
+            for operation in submission.operations { planned[operation.name] = operation }
+        }
+        try readRows(victims.socket)
+        try readEvents(victims.socket)
+    }
+
+    private mutating func readRows(_ socket: String) throws {
+        let wire = try Wire(socket)
+        try wire.send("List", [:], more: true)
+        var ids: [Int] = []
+        let last = try Wire.call(socket, "List", ["newest": true, "limit": 1])
+        let newest = (last["operations"] as? [[String: Any]])?.first?["id"] as? Int ?? 0
+        while ids.last ?? 0 < newest {
+            for fields in try wire.receive()["operations"] as? [[String: Any]] ?? [] {
+                guard let row = Self.row(fields) else { throw Trouble("a row without what it must have: \(fields)") }
+                rows[row.id] = row
+                idOf[row.name] = row.id
+                ids.append(row.id)
+            }
+        }
+        for id in ids {
+            let reply = try Wire.call(socket, "Show", ["ref": "\(id)"])
+            rows[id]?.attempts = (reply["attempts"] as? [[String: Any]] ?? []).map {
+                Attempt(
+                    number: $0["attempt"] as? Int ?? 0, outcome: $0["outcome"] as? String,
+                    exitCode: $0["exitCode"] as? Int, signal: $0["signal"] as? Int,
+                    startedAt: Self.seconds($0["startedAt"]), finishedAt: Self.seconds($0["finishedAt"]))
+            }
+        }
+    }
+
+    private static func row(_ fields: [String: Any]) -> Row? {
+        guard let id = fields["id"] as? Int, let graph = fields["graph"] as? String, let state = fields["state"] as? String
+        else { return nil }
+        let dependencies = fields["dependencies"] as? [[String: Any]] ?? []
+        return Row(
+            id: id, name: fields["name"] as? String ?? "", graph: graph, state: state,
+            outcome: fields["outcome"] as? String, cause: fields["cause"] as? String ?? "",
+            attempt: fields["attempt"] as? Int ?? 0, run: fields["run"] as? Int ?? 0,
+            isGroup: fields["isGroup"] as? Bool ?? false, group: fields["group"] as? Int,
+            exitCode: fields["exitCode"] as? Int, signal: fields["signal"] as? Int,
+            unsatisfied: dependencies.filter { $0["satisfied"] as? Bool == false }.compactMap { $0["id"] as? Int })
+    }
+
+    private static func seconds(_ instant: Any?) -> Double? {
+        guard let text = instant as? String else { return nil }
+        // An instant that cannot be read is found by the check of instants.
+        return try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text).timeIntervalSince1970
+    }
+
+    private mutating func readEvents(_ socket: String) throws {
+        guard let last = try Wire.call(socket, "Status")["lastSeq"] as? Int else { throw Trouble("no lastSeq in Status") }
+        let wire = try Wire(socket)
+        try wire.send("Watch", ["since": 0], more: true)
+        while events.last?.sequence ?? 0 < last {
+            guard let event = try wire.receive()["event"] as? [String: Any], let sequence = event["seq"] as? Int else {
+                throw Trouble("Watch brought something else than an event")
+            }
+            events.append(
+                Event(
+                    sequence: sequence, type: event["type"] as? String ?? "", id: event["id"] as? Int,
+                    old: event["old"] as? String, new: event["new"] as? String, outcome: event["outcome"] as? String))
+            eventTexts.append(canonical(event))
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Synchronization
+
+/// What clients asked for and what they were told; the only thing they share.
+final class Ledger: Sendable {
+    /// One submission, known by its key.
+    struct Submission: Sendable {
+        var key: String
+        var operations: [Planned]
+        /// Ids by name, once it was acknowledged.
+        var ids: [String: Int]?
+        var graph: String?
+    }
+    struct Edge: Sendable, Hashable { var id: Int, on: Int, when: String }
+
+    struct Page: Sendable {
+        var submissions: [String: Submission] = [:]
+        /// Acknowledged ids, oldest first, and their graphs.
+        var ids: [Int] = []
+        var graphs: [String] = []
+        /// Somebody asked to cancel these; whether it came to that or not.
+        var mayBeCancelled: Set<Int> = []
+        var graphsThatMayBeCancelled: Set<String> = []
+        /// The daemon said that it has stored a cancel for these.
+        var cancelled: Set<Int> = []
+        var mayBeRetried: Set<Int> = []
+        var retried: Set<Int> = []
+        var edgesAdded: Set<Edge> = []
+        /// Somebody may have taken these away.
+        var edgesInDoubt: Set<Edge> = []
+        var prioritised: [Int: Set<Int>] = [:]
+        var calls: [String: Int] = [:]
+        var findings: [String] = []
+    }
+
+    private let page = Mutex(Page())
+
+    func write<T: Sendable>(_ change: (inout sending Page) -> sending T) -> T { page.withLock { change(&$0) } }
+    func read<T: Sendable>(_ look: (borrowing Page) -> T) -> T { page.withLock { look($0) } }
+
+    var copy: Page { page.withLock { $0 } }
+
+    /// Something that must not be, seen while it ran.
+    func find(_ text: String) { page.withLock { $0.findings.append(text) } }
+
+    func count(_ what: String) { page.withLock { $0.calls[what, default: 0] += 1 } }
+
+    /// Acknowledged: from here on it must never be missing.
+    func acknowledge(_ key: String, graph: String, ids: [String: Int]) {
+        page.withLock { page in
+            page.submissions[key]?.ids = ids
+            page.submissions[key]?.graph = graph
+            page.ids += ids.values.sorted()
+            page.graphs.append(graph)
+        }
+    }
+}

@@ -1,0 +1,196 @@
+/// What the torture asks for in one operation, kept to be compared with what came of it.
+struct Planned: Sendable {
+    struct Edge: Sendable { var on: String, when: String }
+
+    var name: String
+    /// The group it is in.
+    var parent: String?
+    var children: [String] = []
+    var isGroup = false
+    var after: [Edge] = []
+    /// Words for the marking program.
+    var words: [String] = []
+    var code = 0
+    var signal = 0
+    /// The first attempt that succeeds.
+    var until = Int.max
+    var lines = 0
+    var hasTimeout = false
+    var hasCondition = false
+    var retryLimit = 0
+
+    /// The exit code (nil: it ends by `signal`) of one attempt that nobody disturbs.
+    func ending(attempt: Int) -> (code: Int?, signal: Int?) {
+        if attempt >= until { return (0, nil) }
+        return signal > 0 ? (nil, signal) : (code, nil)
+    }
+}
+
+/// Draws random graphs: the JSON to submit and what it should lead to.
+struct Planner {
+    var dice: Dice
+    let prefix: String
+    let mark: [String]
+    private var count = 0
+    private var planned: [Planned] = []
+
+    static let queues = ["default", "default", "default", "main", "one", "two", "three", "live"]
+    /// How many the torture allows in a queue; `live` is changed while it runs, never above this.
+    static let queueLimits = ["main": 1, "one": 1, "two": 2, "three": 3, "live": 4]
+    static let unitCapacity = 3
+
+    init(dice: Dice, prefix: String, mark: [String]) {
+        self.dice = dice
+        self.prefix = prefix
+        self.mark = mark
+    }
+
+    /// A graph of so many top-level operations, some of them groups.
+    mutating func graph(_ size: Int) -> (operations: [[String: Any]], planned: [Planned]) {
+        planned = []
+        var operations: [[String: Any]] = []
+        var names: [String] = []
+        for _ in 0..<size {
+            var operation: [String: Any]
+            let name = newName()
+            if dice.happens(8) { operation = group(name) } else { operation = plain(name, in: nil, queue: nil) }
+            let edges = edges(to: names)
+            if !edges.isEmpty {
+                operation["after"] = edges.map { $0.when == "succeeded" ? $0.on as Any : ["op": $0.on, "when": $0.when] }
+                if let place = planned.firstIndex(where: { $0.name == name }) { planned[place].after = edges }
+            }
+            names.append(name)
+            operations.append(operation)
+        }
+        return (operations, planned)
+    }
+
+    private mutating func newName() -> String {
+        count += 1
+        return "\(prefix)-\(count)"
+    }
+
+    private mutating func edges(to names: [String]) -> [Planned.Edge] {
+        guard !names.isEmpty, dice.happens(60) else { return [] }
+        var edges: [Planned.Edge] = []
+        for _ in 0..<dice.roll(1...3) {
+            guard let on = dice.pick(Array(names.suffix(8))), !edges.contains(where: { $0.on == on }) else { continue }
+            edges.append(.init(on: on, when: dice.pick(["succeeded", "succeeded", "finished", "finished", "failed", "started"]) ?? "finished"))
+        }
+        return edges
+    }
+
+    private mutating func group(_ name: String) -> [String: Any] {
+        var group = Planned(name: name)
+        group.isGroup = true
+        var operation: [String: Any] = ["name": name]
+        var locks: [String] = []
+        if dice.happens(40) {
+            let category = "c\(dice.roll(0...3))"
+            operation["categories"] = [category]
+            locks.append("s:\(category)")
+        }
+        if dice.happens(60) {
+            let limit = dice.roll(1...2)
+            operation["limit"] = limit
+            locks.append("n:group-\(name):\(limit):1")
+        }
+        let queue = dice.pick(Self.queues) ?? "default"
+        operation["queue"] = queue
+        var children: [[String: Any]] = []
+        for _ in 0..<dice.roll(1...4) {
+            let child = newName()
+            children.append(plain(child, in: (name, locks), queue: queue))
+            group.children.append(child)
+        }
+        operation["operations"] = children
+        planned.append(group)
+        return operation
+    }
+
+    private mutating func plain(_ name: String, in group: (name: String, locks: [String])?, queue: String?) -> [String: Any] {
+        var plan = Planned(name: name)
+        plan.parent = group?.name
+        let queueName = queue ?? dice.pick(Self.queues) ?? "default"
+        var operation: [String: Any] = ["name": name]
+        var words = ["name=\(name)"] + (group?.locks ?? [])
+        if let limit = Self.queueLimits[queueName] { words.append("n:queue-\(queueName):\(limit):1") }
+        if queue == nil { operation["queue"] = queueName }
+        if group == nil { addCategories(&operation, &words) }
+        addEnding(&operation, &words, &plan)
+        addScheduling(&operation, &plan)
+        operation["command"] = mark + words
+        operation["grace"] = "\(dice.roll(1...4) * 100)ms"
+        plan.words = words
+        planned.append(plan)
+        return operation
+    }
+
+    private mutating func addCategories(_ operation: inout [String: Any], _ words: inout [String]) {
+        guard dice.happens(35) else { return }
+        switch dice.roll(0...5) {
+        case 0...2:
+            let first = dice.roll(0...3)
+            let second = dice.roll(0...3)
+            let names = first == second ? ["c\(first)"] : ["c\(first)", "c\(second)"]
+            operation["categories"] = names
+            words += names.map { "x:\($0)" }
+        case 3...4:
+            let isShared = dice.happens(70)
+            operation["categories"] = [["name": "disk", "mode": isShared ? "shared" : "exclusive"]]
+            words.append(isShared ? "s:disk" : "x:disk")
+        default:
+            let units = dice.roll(1...Self.unitCapacity)
+            operation["categories"] = [["name": "gpu", "units": units] as [String: Any]]
+            words.append("n:gpu:\(Self.unitCapacity):\(units)")
+        }
+    }
+
+    private mutating func addEnding(_ operation: inout [String: Any], _ words: inout [String], _ plan: inout Planned) {
+        let sleep = dice.happens(80) ? dice.roll(0...40) : dice.happens(80) ? dice.roll(40...500) : dice.roll(500...2500)
+        words.append("sleep=\(sleep)")
+        if dice.happens(18) {
+            if dice.happens(20) {
+                plan.signal = dice.pick([9, 10]) ?? 9
+                words.append("signal=\(plan.signal)")
+            } else {
+                plan.code = dice.roll(1...60)
+                words.append("code=\(plan.code)")
+            }
+            if dice.happens(60) {
+                plan.until = dice.roll(2...4)
+                words.append("until=\(plan.until)")
+            }
+        }
+        if dice.happens(50) {
+            plan.lines = dice.happens(90) ? dice.roll(0...20) : dice.roll(1000...3000)
+            words.append("lines=\(plan.lines)")
+        }
+        if dice.happens(4) { words.append("child=\(dice.roll(1...20) * 1000)") }
+        if dice.happens(4) { words.append("ignore=1") }
+        if dice.happens(4) {
+            plan.hasTimeout = true
+            operation["timeout"] = "\(dice.roll(20...400))ms"
+        }
+    }
+
+    private mutating func addScheduling(_ operation: inout [String: Any], _ plan: inout Planned) {
+        operation["priority"] = dice.roll(-8...8)
+        if dice.happens(25) {
+            plan.retryLimit = dice.roll(1...3)
+            operation["retry"] =
+                [
+                    "limit": plan.retryLimit, "backoff": "\(dice.roll(5...100))ms", "factor": 2,
+                    "on": dice.happens(50) ? ["failed", "timedOut", "interrupted"] : ["failed", "timedOut"],
+                ] as [String: Any]
+        }
+        if dice.happens(5) { operation["notBefore"] = "\(dice.roll(1...800))ms" }
+        if dice.happens(3) { operation["held"] = true }
+        if dice.happens(3) {
+            plan.hasCondition = true
+            operation["conditions"] = [["exec": [dice.pick(["true", "false"]) ?? "true"], "otherwise": "skip"] as [String: Any]]
+        }
+        if dice.happens(2) { operation["qos"] = "background" }
+        if dice.happens(20) { operation["labels"] = ["shift": dice.pick(["early", "late"]) ?? "early"] }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The real programs under torture, in a directory of their own.
+final class Victims: Sendable {
+    let programs: String
+    let work: String
+    let workers: Int
+    var state: String { work + "/state" }
+    var socket: String { work + "/state/control.sock" }
+    var marks: String { work + "/marks" }
+    var locks: String { work + "/locks" }
+    private let running = Mutex<Running>(Running())
+
+    struct Running: Sendable {
+        var daemon: Program?
+        var runners: Set<pid_t> = []
+        var starts = 0
+    }
+
+    init(programs: String, work: String, workers: Int) throws {
+        self.programs = programs
+        self.work = work
+        self.workers = workers
+        for directory in [work, work + "/state", work + "/locks"] where !FileManager.default.fileExists(atPath: directory) {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+    }
+
+    static var environment: [String: String] {
+        var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OPS_") }
+        environment["NOTIFY_SOCKET"] = nil
+        return environment
+    }
+
+    var daemonPid: pid_t? { running.withLock { $0.daemon?.pid } }
+    /// The runner as opsd knows it now.
+    var runnerPid: pid_t? {
+        guard let status = try? Wire.call(socket, "Status", seconds: 10),  // not there right now: no pid
+            let pid = status["runnerPid"] as? Int, pid > 1
+        else { return nil }
+        running.withLock { _ = $0.runners.insert(pid_t(pid)) }
+        return pid_t(pid)
+    }
+    var starts: Int { running.withLock { $0.starts } }
+
+    /// Starts opsd and waits until it answers.
+    func start(seconds: Double = 60) throws {
+        let program = try Program(
+            [programs + "/opsd", "--state", state, "--socket", socket, "--workers", "\(workers)"],
+            environment: Self.environment, output: work + "/opsd.log")
+        running.withLock {
+            $0.daemon = program
+            $0.starts += 1
+        }
+        let end = Date().addingTimeInterval(seconds)
+        while Date() < end {
+            if let status = program.wait(seconds: 0) { throw Trouble("opsd ended with \(status) at its start: \(logTail)") }
+            if (try? Wire.call(socket, "Status", seconds: 5)) != nil { return }  // not yet: tried again until `end`
+            usleep(5000)
+        }
+        throw Trouble("opsd did not answer within \(seconds) s of its start: \(logTail)")
+    }
+
+    /// Sends a signal that ends opsd, and waits for that.
+    func stop(_ signal: Int32, seconds: Double = 60) throws {
+        guard let daemon = running.withLock({ $0.daemon }) else { return }
+        daemon.signal(signal)
+        guard daemon.wait(seconds: seconds) != nil else {
+            daemon.signal(SIGKILL)
+            throw Trouble("opsd did not end within \(seconds) s of signal \(signal)")
+        }
+        running.withLock { $0.daemon = nil }
+    }
+
+    var logTail: String {
+        let text = (try? String(contentsOfFile: work + "/opsd.log", encoding: .utf8)) ?? ""  // no log: nothing to show
+        return text.split(separator: "\n").suffix(8).joined(separator: " | ")
+    }
+
+    /// Processes that stand in our directory's name or carry its socket in their environment.
+    var processes: [(pid: pid_t, words: String)] {
+        let own = getpid()
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []  // no /proc: no Linux
+        return names.compactMap(pid_t.init).filter { $0 != own }.compactMap { pid in
+            let words = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
+            let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ") ?? Data()
+            let text = String(decoding: words, as: UTF8.self)
+            guard text.contains(work + "/") || String(decoding: environment, as: UTF8.self).contains(work + "/")
+            else { return nil }
+            return (pid, text.replacingOccurrences(of: "\0", with: " "))
+        }
+    }
+
+    /// Ends everything, for good; what is still there 20 s after SIGTERM is returned, and killed.
+    func endAll() -> [String] {
+        do { try stop(SIGTERM) } catch { return ["\(error)"] }
+        for pid in running.withLock({ $0.runners }) where processes.contains(where: { $0.pid == pid }) { kill(pid, SIGTERM) }
+        let end = Date().addingTimeInterval(20)
+        while Date() < end {
+            if processes.isEmpty { return [] }
+            usleep(20_000)
+        }
+        let left = processes
+        for process in left { kill(process.pid, SIGKILL) }
+        return left.map { "process \($0.pid) is left over: \($0.words)" }
+    }
+
+    /// Descriptors and resident KiB of a process.
+    static func weight(_ pid: pid_t?) -> (descriptors: Int, resident: Int) {
+        guard let pid else { return (0, 0) }
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0  // it is gone
+        let statm = FileManager.default.contents(atPath: "/proc/\(pid)/statm") ?? Data()
+        let fields = String(decoding: statm, as: UTF8.self).split(separator: " ")
+        return (descriptors, fields.count > 1 ? (Int(fields[1]) ?? 0) * 4 : 0)
+    }
+}

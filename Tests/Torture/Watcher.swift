@@ -1,0 +1,89 @@
+import Foundation
+import Synchronization
+
+/// Follows the event stream for the whole run, across every crash: what it was told must never have been untrue.
+final class Watcher: Sendable {
+    struct Seen: Sendable {
+        /// Canonical text of event 1, 2, ...
+        var events: [String] = []
+        var finished = 0
+        var submitted = 0
+        var reconnections = 0
+    }
+
+    private let seen = Mutex(Seen())
+    private let isStopping = Atomic(false)
+    private let hasStopped = Atomic(false)
+    private let ledger: Ledger
+    private let socket: String
+
+    init(socket: String, ledger: Ledger) {
+        self.socket = socket
+        self.ledger = ledger
+    }
+
+    var copy: Seen { seen.withLock { $0 } }
+
+    func begin() {
+        Thread.detachNewThread {
+            while !self.isStopping.load(ordering: .acquiring) { self.follow() }
+            self.hasStopped.store(true, ordering: .releasing)
+        }
+    }
+
+    /// Goes on until event `last` has come, at most that long.
+    func end(after last: Int, seconds: Double) -> Bool {
+        let end = Date().addingTimeInterval(seconds)
+        while Date() < end, seen.withLock({ $0.events.count }) < last { usleep(10_000) }
+        isStopping.store(true, ordering: .releasing)
+        while Date() < end.addingTimeInterval(5), !hasStopped.load(ordering: .acquiring) { usleep(10_000) }
+        return seen.withLock { $0.events.count } >= last
+    }
+
+    private func follow() {
+        do throws(CallError) {
+            let wire = try Wire(socket)
+            seen.withLock { $0.reconnections += 1 }
+            try wire.send("Watch", ["since": seen.withLock { $0.events.count }], more: true)
+            while !isStopping.load(ordering: .acquiring) {
+                do throws(CallError) {
+                    take(try wire.receive(seconds: 0.5))
+                } catch {
+                    // Silence: nothing happens, which is what Watch is for.
+                    guard case .silent = error else { throw error }
+                }
+            }
+        } catch {
+            // A crash, or nobody there yet; too slow a reader begins again where it was.
+            if let refusal = error.refusal, refusal.name != "Lagged" { ledger.find("Watch was refused: \(refusal)") }
+            usleep(20_000)
+        }
+    }
+
+    private func take(_ reply: [String: Any]) {
+        guard let event = reply["event"] as? [String: Any], let sequence = event["seq"] as? Int else {
+            return ledger.find("an event without a sequence number: \(reply)")
+        }
+        let type = event["type"] as? String
+        let text = canonical(event)
+        let expected = seen.withLock { seen in
+            let expected = seen.events.count + 1
+            if sequence == expected {
+                seen.events.append(text)
+                if type == "finished" { seen.finished += 1 }
+                if type == "submitted" { seen.submitted += 1 }
+            }
+            return expected
+        }
+        if sequence != expected { ledger.find("event \(sequence) came where \(expected) was due") }
+    }
+}
+
+/// The same text for the same JSON, whatever the order of its keys.
+func canonical(_ object: [String: Any]) -> String {
+    // It was parsed from JSON a moment ago.
+    guard let data = try? JSONSerialization.data(
+        withJSONObject: object.filter { !($0.value is NSNull) }, options: [.sortedKeys])
+    else { preconditionFailure("not JSON") }
+    return String(decoding: data, as: UTF8.self)
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+
+/// How a call ended that brought no reply.
+enum CallError: Error {
+    /// Nobody was there: nothing was sent.
+    case unreachable
+    /// It was sent, and no answer came: nobody knows.
+    case lost
+    /// The daemon said no.
+    case refused(Refusal)
+    /// No answer for so long that somebody must have forgotten us.
+    case silent
+
+    /// What the daemon said, where it said something.
+    var refusal: Refusal? {
+        if case .refused(let refusal) = self { refusal } else { nil }
+    }
+    func isRefusal(_ name: String) -> Bool { refusal?.name == name }
+}
+
+/// A Varlink error: its name without the interface, and what came with it.
+struct Refusal: Sendable, CustomStringConvertible {
+    var name: String
+    var kind: String?
+    var text: String
+    var description: String { "\(name) \(text)" }
+
+    init(_ error: String, _ parameters: [String: Any]) {
+        name = error.split(separator: ".").last.map(String.init) ?? error
+        kind = parameters["kind"] as? String
+        text = canonical(parameters)
+    }
+}
+
+/// One connection to the control socket: a frame is JSON and a NUL. Written from the Varlink description alone.
+final class Wire {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+
+    init(_ path: String) throws(CallError) {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            close(descriptor)
+            throw .unreachable
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ method: String, _ parameters: [String: Any] = [:], more: Bool = false) throws(CallError) {
+        var call: [String: Any] = ["method": "org.opsd.Control.\(method)", "parameters": parameters]
+        if more { call["more"] = true }
+        try write(frame(call))
+    }
+
+    /// Sends only the beginning of a message.
+    func sendHalf(_ method: String, _ parameters: [String: Any], dice: inout Dice) throws(CallError) {
+        let bytes = frame(["method": "org.opsd.Control.\(method)", "parameters": parameters])
+        try write(Array(bytes.prefix(dice.roll(1...(bytes.count - 1)))))
+    }
+
+    private func frame(_ call: [String: Any]) -> [UInt8] {
+        // Only what this program itself has put together is written: it can be.
+        guard let data = try? JSONSerialization.data(withJSONObject: call) else { preconditionFailure("not JSON") }
+        return Array(data) + [0]
+    }
+
+    private func write(_ bytes: [UInt8]) throws(CallError) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw .lost
+            }
+            sent += count
+        }
+    }
+
+    /// The next reply's parameters; throws when it is an error.
+    func receive(seconds: Double = 60) throws(CallError) -> [String: Any] {
+        while true {
+            if let end = received.firstIndex(of: 0) {
+                let message = Data(received[..<end])
+                received.removeSubrange(...end)
+                guard let reply = try? JSONSerialization.jsonObject(with: message) as? [String: Any] else {
+                    throw .refused(Refusal("not JSON", ["text": String(decoding: message, as: UTF8.self)]))
+                }
+                let parameters = reply["parameters"] as? [String: Any] ?? [:]
+                if let error = reply["error"] as? String { throw .refused(Refusal(error, parameters)) }
+                return parameters
+            }
+            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&wanted, 1, Int32(seconds * 1000)) > 0 else { throw .silent }
+            let size = 1 << 16
+            let chunk = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+                count = max(0, recv(descriptor, buffer.baseAddress, size, 0))
+            }
+            if chunk.isEmpty { throw .lost }
+            received += chunk
+        }
+    }
+
+    /// A call of its own connection.
+    static func call(
+        _ socket: String, _ method: String, _ parameters: [String: Any] = [:], seconds: Double = 60
+    ) throws(CallError) -> [String: Any] {
+        let wire = try Wire(socket)
+        try wire.send(method, parameters)
+        return try wire.receive(seconds: seconds)
+    }
+}

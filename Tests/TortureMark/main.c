@@ -1,0 +1,137 @@
+// torture-mark MARKS LOCKS [KEY=VALUE | LOCK]...: what an operation of the torture executes.
+//
+// It writes down its own start and end, each with one append that is on disk before it goes on, so that no scheduler's
+// word is needed for when it ran. While it runs it holds kernel locks for everything that the scheduler promised it:
+// a lock it cannot get at once is a broken promise. The kernel lets go of them when the last process of its tree is
+// gone, so they also tell whether something was given on too early.
+//
+//   name=N sleep=MS lines=N       its name; how long it lasts; how many lines it prints
+//   code=N until=K signal=N       how it ends: with that code (or by that signal) in attempts before K, else with 0
+//   ignore=1                      SIGTERM is ignored
+//   child=MS                      a grandchild in a session of its own holds everything for that long
+//   x:F s:F                       lock F exclusively, shared
+//   n:F:K:U                       U of the K units of F
+//
+// Marks: "S name id attempt slot pid", "E name id attempt code logged", "V name id attempt lock".
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { broken = 70 };
+
+static int marks, locks;
+static const char *name = "?", *id, *attempt;
+
+static void die(const char *what) {
+    dprintf(2, "torture-mark: %s: %s\n", what, strerror(errno));
+    _exit(broken);
+}
+
+static void mark(const char *format, ...) {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (size >= (int)sizeof line || write(marks, line, size) != size || fdatasync(marks) < 0) die("mark");
+}
+
+static int take(const char *file, int how) {
+    int fd = openat(locks, file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) die(file);
+    if (flock(fd, how | LOCK_NB) == 0) return 1;
+    if (errno != EWOULDBLOCK) die(file);
+    close(fd);
+    return 0;
+}
+
+static void hold(const char *file, int how) {
+    if (!take(file, how)) mark("V %s %s %s %s\n", name, id, attempt, file);
+}
+
+// While we look at one unit after the other, others come and go: only what stays taken over many rounds is too much.
+static void hold_units(char *specification) {
+    char *file = strtok(specification, ":");
+    int capacity = atoi(strtok(NULL, ":")), wanted = atoi(strtok(NULL, ":"));
+    char taken[64] = {0};
+    for (int round = 0; round < 50 && wanted > 0; round++)
+        for (int unit = 0; unit < capacity && wanted > 0; unit++) {
+            char path[256];
+            snprintf(path, sizeof path, "%s.%d", file, unit);
+            if (!taken[unit] && take(path, LOCK_EX)) taken[unit] = 1, wanted--;
+        }
+    if (wanted > 0) mark("V %s %s %s %s\n", name, id, attempt, file);
+}
+
+static void rest(long milliseconds) {
+    struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    while (nanosleep(&time, &time) < 0 && errno == EINTR) {}
+}
+
+static void grandchild(long milliseconds) {
+    pid_t child = fork();
+    if (child < 0) die("fork");
+    if (child > 0) return;
+    setsid();
+    if (fork() > 0) _exit(0);
+    signal(SIGTERM, SIG_IGN);
+    rest(milliseconds);
+    _exit(0);
+}
+
+static int print(long lines) {
+    int whole = 1;
+    for (long i = 0; i < lines; i++) {
+        char line[128];
+        int size = snprintf(line, sizeof line, "%s attempt %s line %ld\n", name, attempt, i);
+        if (write(1, line, size) != size) whole = 0;
+    }
+    return whole;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return 2;
+    marks = open(argv[1], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    locks = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    id = getenv("OPS_ID"), attempt = getenv("OPS_ATTEMPT");
+    const char *slot = getenv("OPS_SLOT");
+    if (marks < 0 || locks < 0 || !id || !attempt || !slot) die("start");
+    long sleep = 0, lines = 0, code = 0, until = 1 << 30, by = 0, child = 0;
+    for (int i = 3; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        if (!value) continue;
+        value++;
+        if (strncmp(argv[i], "name=", 5) == 0) name = value;
+        else if (strncmp(argv[i], "sleep=", 6) == 0) sleep = atol(value);
+        else if (strncmp(argv[i], "lines=", 6) == 0) lines = atol(value);
+        else if (strncmp(argv[i], "code=", 5) == 0) code = atol(value);
+        else if (strncmp(argv[i], "until=", 6) == 0) until = atol(value);
+        else if (strncmp(argv[i], "signal=", 7) == 0) by = atol(value);
+        else if (strncmp(argv[i], "child=", 6) == 0) child = atol(value);
+        else if (strncmp(argv[i], "ignore=", 7) == 0) signal(SIGTERM, SIG_IGN);
+    }
+    mark("S %s %s %s %s %d\n", name, id, attempt, slot, getpid());
+    char file[64];
+    snprintf(file, sizeof file, "slot-%s", slot);
+    hold(file, LOCK_EX);
+    for (int i = 3; i < argc; i++) {
+        if (strncmp(argv[i], "x:", 2) == 0) hold(argv[i] + 2, LOCK_EX);
+        else if (strncmp(argv[i], "s:", 2) == 0) hold(argv[i] + 2, LOCK_SH);
+        else if (strncmp(argv[i], "n:", 2) == 0) hold_units(argv[i] + 2);
+    }
+    if (child > 0) grandchild(child);
+    int logged = print(lines);
+    rest(sleep);
+    if (atol(attempt) >= until) code = by = 0;
+    mark("E %s %s %s %ld %d\n", name, id, attempt, by > 0 ? 128 + by : code, logged);
+    if (by > 0) raise(by);
+    return code;
+}
