@@ -16,6 +16,7 @@ extension Scheduler {
         leaveLane(place)
         setState(place, .pending)
         tell(.becamePending(table[place].operationID))
+        report(.edited, place, old: .ready, new: .pending)
     }
 
     private mutating func becomeReady(_ place: Int32) {
@@ -55,6 +56,8 @@ extension Scheduler {
         stopAsking(place)
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {
+            // The lane may be kept: a stale entry left in front would be taken for its next first member.
+            lanes[lane].members.removeAll()
             lanes[lane].top = .max
             topChanged(lane)
             dropLane(lane)

@@ -25,7 +25,7 @@ extension Scheduler {
             if state == .ready { table[place].readyAt = now.wall }
             tell(.reopened(row.id, run: row.run, state))
             report(.retrying, place, old: .finished, new: state)
-            if state == .ready { report(.ready, place, old: .finished, new: .ready) }
+            if state == .ready { report(.ready, place, new: .ready) }
         }
         raiseAll(places)
         for place in places where table[place].state == .ready {

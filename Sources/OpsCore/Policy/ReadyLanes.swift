@@ -93,6 +93,12 @@ struct ReadyMembers {
         sink(0)
     }
 
+    mutating func removeAll() {
+        line.removeAll(keepingCapacity: line.count < 4096)
+        head = 0
+        heap.removeAll(keepingCapacity: heap.count < 4096)
+    }
+
     /// Forgets stale entries once they are the most part.
     mutating func sweep(keeping isLive: (Entry) -> Bool) {
         var all = line[head...].filter(isLive) + heap.filter(isLive)
