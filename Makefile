@@ -12,7 +12,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test build install format lint bench simulate clean
+.PHONY: help setup run test build install format lint bench simulate torture clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,11 @@ lint: ## check the formatting and the shell scripts
 
 simulate: setup ## run SEEDS=n random worlds through the scheduler
 	swift run -c release simulate $(SEEDS)
+
+torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s, then prove that every promise held
+	swift build $(RELEASE) --product torture-mark
+	swift build $(RELEASE) --product torture
+	scripts/torture $(MINUTES) $(SEED)
 
 bench: setup ## measure, side by side in one run
 	swift run -c release core-bench

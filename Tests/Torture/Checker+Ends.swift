@@ -14,7 +14,7 @@ extension Checker {
                 find("operation \(row.id) is timedOut without a timeout: \(row.cause)")
             case "skipped" where row.unsatisfied.isEmpty && plan?.hasCondition != true && row.group == nil:
                 find("operation \(row.id) is skipped and nothing was in its way: \(row.cause)")
-            case "succeeded" where !row.unsatisfied.isEmpty && row.run == 1:
+            case "succeeded" where row.run == 1 && row.unsatisfied.contains { evidence.rows[$0]?.run == 1 }:
                 find("operation \(row.id) succeeded with unsatisfied dependencies \(row.unsatisfied)")
             case "succeeded", "failed", "cancelled", "timedOut", "skipped", "interrupted": break
             default: find("operation \(row.id) has the outcome \(outcome), which does not exist")
@@ -51,7 +51,9 @@ extension Checker {
         let wanted = plan.ending(attempt: attempt.number)
         switch attempt.outcome {
         case "succeeded":
-            if attempt.exitCode != 0 { find("\(name) succeeded with exit code \(String(describing: attempt.exitCode))") }
+            if attempt.exitCode != 0 {
+                find("\(name) succeeded with exit code \(String(describing: attempt.exitCode))")
+            }
             if end == nil { find("\(name) succeeded and its process never came to its end") }
             if wanted.code != 0 { find("\(name) succeeded and had to fail") }
         case "failed":
@@ -64,7 +66,9 @@ extension Checker {
         case "interrupted":
             let begin = (attempt.startedAt ?? 0) - 1
             let over = (attempt.finishedAt ?? .infinity) + 1
-            let isExplained = evidence.faults.contains { $0.kind.contains("runner") && $0.begin < over && $0.end > begin }
+            let isExplained = evidence.faults.contains {
+                $0.kind.contains("runner") && $0.begin < over && $0.end > begin
+            }
             if !isExplained { find("\(name) is interrupted and no runner died under it") }
         case "cancelled": if !mayBeCancelled(row) { find("\(name) is cancelled and nobody asked for it") }
         case "timedOut": if !plan.hasTimeout { find("\(name) is timedOut without a timeout") }
@@ -79,8 +83,12 @@ extension Checker {
             checked += 1
             let children = processes(of: row.id).compactMap { evidence.rows[$0] }
             let allSucceeded = children.allSatisfy { $0.outcome == "succeeded" }
-            if row.outcome == "succeeded", !allSucceeded { find("group \(row.id) succeeded and not all its children did") }
-            if row.outcome == "failed", allSucceeded { find("group \(row.id) failed and all its children succeeded: \(row.cause)") }
+            if row.outcome == "succeeded", !allSucceeded {
+                find("group \(row.id) succeeded and not all its children did")
+            }
+            if row.outcome == "failed", allSucceeded {
+                find("group \(row.id) failed and all its children succeeded: \(row.cause)")
+            }
         }
         return checked
     }

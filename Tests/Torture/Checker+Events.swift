@@ -44,11 +44,15 @@ extension Checker {
             state[id] = new
         }
         for row in evidence.rows.values {
-            if state[row.id] != row.state { find("operation \(row.id) is \(row.state) and was last told to be \(state[row.id] ?? "nothing")") }
+            if state[row.id] != row.state {
+                find("operation \(row.id) is \(row.state) and was last told to be \(state[row.id] ?? "nothing")")
+            }
             if !row.isGroup, starts[row.id] ?? 0 != row.attempt {
                 find("operation \(row.id) has \(row.attempt) attempts and \(starts[row.id] ?? 0) starts were told")
             }
-            if ends[row.id] ?? 0 != row.run { find("operation \(row.id) is in run \(row.run) and has finished \(ends[row.id] ?? 0) times") }
+            if ends[row.id] ?? 0 != row.run {
+                find("operation \(row.id) is in run \(row.run) and has finished \(ends[row.id] ?? 0) times")
+            }
         }
         return evidence.events.count
     }

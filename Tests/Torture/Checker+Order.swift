@@ -47,7 +47,9 @@ extension Checker {
         for process in processes(of: id) {
             for start in evidence.marks.startsOf[process] ?? [] {
                 for before in processes(of: on) where (evidence.marks.lastPlaceOf[before] ?? -1) > start.place {
-                    find("operation \(process) started while \(before), which it waits for, was not over (mark \(start.place))")
+                    find(
+                        "operation \(process) started while \(before), which it waits for, was not over (mark \(start.place))"
+                    )
                 }
             }
         }
@@ -59,7 +61,9 @@ extension Checker {
             default: true
             }
         if hasStarted, row.run == 1, !isRight {
-            find("operation \(id) executed although \(on), which had to have \(when), is \(other.outcome ?? "unfinished")")
+            find(
+                "operation \(id) executed although \(on), which had to have \(when), is \(other.outcome ?? "unfinished")"
+            )
         }
     }
 

@@ -49,7 +49,9 @@ struct Checker {
                     continue
                 }
                 if row.name != name { find("operation \(id) was acknowledged as \(name) and is \(row.name)") }
-                if row.graph != submission.graph { find("operation \(id) is in \(row.graph), not in \(submission.graph ?? "")") }
+                if row.graph != submission.graph {
+                    find("operation \(id) is in \(row.graph), not in \(submission.graph ?? "")")
+                }
             }
         }
         let names = evidence.rows.values.map(\.name)
@@ -78,7 +80,8 @@ struct Checker {
             guard let id = event.id else { continue }
             told[id, default: []].insert(event.type == "finished" ? "finished \(event.outcome ?? "")" : event.type)
         }
-        for id in evidence.ledger.cancelled where told[id]?.isDisjoint(with: ["cancelling", "finished cancelled"]) ?? true {
+        for id in evidence.ledger.cancelled
+        where told[id]?.isDisjoint(with: ["cancelling", "finished cancelled"]) ?? true {
             find("the cancel of operation \(id) was acknowledged and left no trace")
         }
         for id in evidence.ledger.retried where (evidence.rows[id]?.run ?? 0) < 2 {
@@ -93,7 +96,9 @@ struct Checker {
         var seen: Set<Marks.Attempt> = []
         for start in evidence.marks.starts {
             let attempt = start.attempt
-            if !seen.insert(attempt).inserted { find("attempt \(attempt.number) of operation \(attempt.id) started twice") }
+            if !seen.insert(attempt).inserted {
+                find("attempt \(attempt.number) of operation \(attempt.id) started twice")
+            }
             guard let row = evidence.rows[attempt.id] else {
                 find("operation \(attempt.id) (\(start.name)) executed and is not there")
                 continue

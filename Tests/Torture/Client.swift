@@ -123,7 +123,8 @@ struct Client {
         var ids: [String: Int] = [:]
         for row in rows { if let name = row["name"] as? String, let id = row["id"] as? Int { ids[name] = id } }
         guard let graph = reply["graph"] as? String, ids.count == names.count else {
-            return ledger.find("submission \(key): \(names.count) operations were sent, \(ids.count) acknowledged: \(reply)")
+            return ledger.find(
+                "submission \(key): \(names.count) operations were sent, \(ids.count) acknowledged: \(reply)")
         }
         ledger.acknowledge(key, graph: graph, ids: ids)
     }
@@ -170,7 +171,10 @@ struct Client {
     private mutating func suspendOrResumeLevel() throws(CallError) {
         var parameters: [String: Any] = [:]
         switch dice.roll(0...2) {
-        case 0: if let graph = dice.pick(ledger.read { page in Array(page.graphs.suffix(30)) }) { parameters = ["selection": ["graph": graph]] }
+        case 0:
+            if let graph = dice.pick(ledger.read { page in Array(page.graphs.suffix(30)) }) {
+                parameters = ["selection": ["graph": graph]]
+            }
         case 1: parameters = ["selection": ["queue": dice.pick(Planner.queues) ?? "default"]]
         default: break
         }
@@ -265,7 +269,10 @@ struct Client {
     /// The real opsctl must never hang, whatever happens to the daemon.
     private mutating func runProgram() throws(CallError) {
         guard let id = target() else { return }
-        let verbs = [["show", "\(id)"], ["ls", "--state", "executing"], ["status"], ["log", "\(id)"], ["why", "\(id)"], ["ls", "--json", "\(id)"]]
+        let verbs = [
+            ["show", "\(id)"], ["ls", "--state", "executing"], ["status"], ["log", "\(id)"], ["why", "\(id)"],
+            ["ls", "--json", "\(id)"],
+        ]
         ledger.count("opsctl")
         var environment = Victims.environment
         environment["OPS_SOCKET"] = victims.socket
@@ -278,6 +285,8 @@ struct Client {
             _ = program.wait(seconds: 5)
             return ledger.find("opsctl \(words.joined(separator: " ")) hung")
         }
-        if ![0, 1, 3, 4, 5].contains(status) { ledger.find("opsctl \(words.joined(separator: " ")) ended with \(status)") }
+        if ![0, 1, 3, 4, 5].contains(status) {
+            ledger.find("opsctl \(words.joined(separator: " ")) ended with \(status)")
+        }
     }
 }

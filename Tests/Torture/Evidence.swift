@@ -84,7 +84,8 @@ struct Evidence {
     }
 
     private static func row(_ fields: [String: Any]) -> Row? {
-        guard let id = fields["id"] as? Int, let graph = fields["graph"] as? String, let state = fields["state"] as? String
+        guard let id = fields["id"] as? Int, let graph = fields["graph"] as? String,
+            let state = fields["state"] as? String
         else { return nil }
         let dependencies = fields["dependencies"] as? [[String: Any]] ?? []
         return Row(
@@ -103,7 +104,9 @@ struct Evidence {
     }
 
     private mutating func readEvents(_ socket: String) throws {
-        guard let last = try Wire.call(socket, "Status")["lastSeq"] as? Int else { throw Trouble("no lastSeq in Status") }
+        guard let last = try Wire.call(socket, "Status")["lastSeq"] as? Int else {
+            throw Trouble("no lastSeq in Status")
+        }
         let wire = try Wire(socket)
         try wire.send("Watch", ["since": 0], more: true)
         while events.last?.sequence ?? 0 < last {

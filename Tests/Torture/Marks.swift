@@ -30,7 +30,8 @@ struct Marks {
                 starts.append(start)
                 startsOf[id, default: []].append(start)
             case "E" where words.count == 6:
-                ends[attempt] = End(place: place, attempt: attempt, code: Int(words[4]) ?? -1, isLogWhole: words[5] == "1")
+                ends[attempt] = End(
+                    place: place, attempt: attempt, code: Int(words[4]) ?? -1, isLogWhole: words[5] == "1")
             case "V": brokenLocks.append("operation \(id) (\(words[1])), attempt \(number), did not get \(words[4])")
             default: malformed.append(String(line))
             }

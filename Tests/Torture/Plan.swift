@@ -56,7 +56,9 @@ struct Planner {
             if dice.happens(8) { operation = group(name) } else { operation = plain(name, in: nil, queue: nil) }
             let edges = edges(to: names)
             if !edges.isEmpty {
-                operation["after"] = edges.map { $0.when == "succeeded" ? $0.on as Any : ["op": $0.on, "when": $0.when] }
+                operation["after"] = edges.map {
+                    $0.when == "succeeded" ? $0.on as Any : ["op": $0.on, "when": $0.when]
+                }
                 if let place = planned.firstIndex(where: { $0.name == name }) { planned[place].after = edges }
             }
             names.append(name)
@@ -75,7 +77,11 @@ struct Planner {
         var edges: [Planned.Edge] = []
         for _ in 0..<dice.roll(1...3) {
             guard let on = dice.pick(Array(names.suffix(8))), !edges.contains(where: { $0.on == on }) else { continue }
-            edges.append(.init(on: on, when: dice.pick(["succeeded", "succeeded", "finished", "finished", "failed", "started"]) ?? "finished"))
+            edges.append(
+                .init(
+                    on: on,
+                    when: dice.pick(["succeeded", "succeeded", "finished", "finished", "failed", "started"])
+                        ?? "finished"))
         }
         return edges
     }
@@ -108,7 +114,9 @@ struct Planner {
         return operation
     }
 
-    private mutating func plain(_ name: String, in group: (name: String, locks: [String])?, queue: String?) -> [String: Any] {
+    private mutating func plain(_ name: String, in group: (name: String, locks: [String])?, queue: String?) -> [String:
+        Any]
+    {
         var plan = Planned(name: name)
         plan.parent = group?.name
         let queueName = queue ?? dice.pick(Self.queues) ?? "default"
@@ -147,7 +155,8 @@ struct Planner {
     }
 
     private mutating func addEnding(_ operation: inout [String: Any], _ words: inout [String], _ plan: inout Planned) {
-        let sleep = dice.happens(80) ? dice.roll(0...40) : dice.happens(80) ? dice.roll(40...500) : dice.roll(500...2500)
+        let sleep =
+            dice.happens(80) ? dice.roll(0...40) : dice.happens(80) ? dice.roll(40...500) : dice.roll(500...2500)
         words.append("sleep=\(sleep)")
         if dice.happens(18) {
             if dice.happens(20) {
@@ -188,7 +197,9 @@ struct Planner {
         if dice.happens(3) { operation["held"] = true }
         if dice.happens(3) {
             plan.hasCondition = true
-            operation["conditions"] = [["exec": [dice.pick(["true", "false"]) ?? "true"], "otherwise": "skip"] as [String: Any]]
+            operation["conditions"] = [
+                ["exec": [dice.pick(["true", "false"]) ?? "true"], "otherwise": "skip"] as [String: Any]
+            ]
         }
         if dice.happens(2) { operation["qos"] = "background" }
         if dice.happens(20) { operation["labels"] = ["shift": dice.pick(["early", "late"]) ?? "early"] }

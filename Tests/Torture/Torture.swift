@@ -49,7 +49,9 @@ struct Torture {
         for finding in logs.findings { checker.find("logs are whole: \(finding)") }
         for left in livingOperations() + victims.endAll() { checker.find("nothing is left alive: \(left)") }
         report(checker, evidence, logs: logs.checked)
-        print("opsd: \(weights.opsd.descriptors) descriptors, \(weights.opsd.resident) KiB; runner: \(weights.runner.descriptors) descriptors, \(weights.runner.resident) KiB")
+        print(
+            "opsd: \(weights.opsd.descriptors) descriptors, \(weights.opsd.resident) KiB; runner: \(weights.runner.descriptors) descriptors, \(weights.runner.resident) KiB"
+        )
         if !arguments.keeps, checker.findings.isEmpty { try FileManager.default.removeItem(atPath: arguments.work) }
         return checker.findings.isEmpty
     }
@@ -88,20 +90,26 @@ struct Torture {
             for row in rows["operations"] as? [[String: Any]] ?? [] {
                 guard let id = row["id"] as? Int else { continue }
                 let why = try Wire.call(victims.socket, "Why", ["ref": "\(id)"])
-                ledger.find("operation \(id) (\(row["name"] ?? "")) is \(state): \(canonical(why)); cancelling \(row["cancelling"] ?? "")")
+                ledger.find(
+                    "operation \(id) (\(row["name"] ?? "")) is \(state): \(canonical(why)); cancelling \(row["cancelling"] ?? "")"
+                )
             }
         }
     }
 
     private func gather(_ faults: [Faults.Fault]) throws -> Evidence {
         guard let last = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int else { throw Trouble("no lastSeq") }
-        if !watcher.end(after: last, seconds: 60) { ledger.find("the watcher was not told all \(last) events within 60 s") }
+        if !watcher.end(after: last, seconds: 60) {
+            ledger.find("the watcher was not told all \(last) events within 60 s")
+        }
         return try Evidence(victims: victims, ledger: ledger, watched: watcher.copy, faults: faults)
     }
 
     /// With everything finished no process of an operation may live.
     private func livingOperations() -> [String] {
-        victims.processes.filter { $0.words.contains("/torture-mark ") }.map { "operation process \($0.pid) lives: \($0.words)" }
+        victims.processes.filter { $0.words.contains("/torture-mark ") }.map {
+            "operation process \($0.pid) lives: \($0.words)"
+        }
     }
 
     /// The output of attempts that nobody disturbed, as opsctl shows it.
@@ -127,7 +135,9 @@ struct Torture {
                     continue
                 }
                 if text != wanted {
-                    findings.append("operation \(row.id), attempt \(attempt.number): \(text.utf8.count) bytes, wanted \(wanted.utf8.count): \(path)")
+                    findings.append(
+                        "operation \(row.id), attempt \(attempt.number): \(text.utf8.count) bytes, wanted \(wanted.utf8.count): \(path)"
+                    )
                 }
             }
         }
@@ -139,9 +149,13 @@ struct Torture {
         for fault in evidence.faults { kinds[fault.kind, default: 0] += 1 }
         var outcomes: [String: Int] = [:]
         for row in evidence.rows.values { outcomes[row.outcome ?? row.state, default: 0] += 1 }
-        let list = { (counts: [String: Int]) in counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ") }
+        let list = { (counts: [String: Int]) in
+            counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        }
         print("operations: \(evidence.rows.count): \(list(outcomes))")
-        print("attempts: \(evidence.marks.starts.count) executed; events: \(evidence.events.count), reconnections of the watcher: \(evidence.watched.reconnections)")
+        print(
+            "attempts: \(evidence.marks.starts.count) executed; events: \(evidence.events.count), reconnections of the watcher: \(evidence.watched.reconnections)"
+        )
         print("calls: \(list(evidence.ledger.calls))")
         print("faults: \(evidence.faults.count): \(list(kinds)); starts of opsd: \(victims.starts)")
         for (promise, checked) in checker.report { print("  checked \(checked): \(promise)") }

@@ -23,7 +23,8 @@ final class Victims: Sendable {
         self.programs = programs
         self.work = work
         self.workers = workers
-        for directory in [work, work + "/state", work + "/locks"] where !FileManager.default.fileExists(atPath: directory) {
+        for directory in [work, work + "/state", work + "/locks"]
+        where !FileManager.default.fileExists(atPath: directory) {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
@@ -57,7 +58,9 @@ final class Victims: Sendable {
         }
         let end = Date().addingTimeInterval(seconds)
         while Date() < end {
-            if let status = program.wait(seconds: 0) { throw Trouble("opsd ended with \(status) at its start: \(logTail)") }
+            if let status = program.wait(seconds: 0) {
+                throw Trouble("opsd ended with \(status) at its start: \(logTail)")
+            }
             if (try? Wire.call(socket, "Status", seconds: 5)) != nil { return }  // not yet: tried again until `end`
             usleep(5000)
         }
@@ -97,7 +100,9 @@ final class Victims: Sendable {
     /// Ends everything, for good; what is still there 20 s after SIGTERM is returned, and killed.
     func endAll() -> [String] {
         do { try stop(SIGTERM) } catch { return ["\(error)"] }
-        for pid in running.withLock({ $0.runners }) where processes.contains(where: { $0.pid == pid }) { kill(pid, SIGTERM) }
+        for pid in running.withLock({ $0.runners }) where processes.contains(where: { $0.pid == pid }) {
+            kill(pid, SIGTERM)
+        }
         let end = Date().addingTimeInterval(20)
         while Date() < end {
             if processes.isEmpty { return [] }
@@ -111,9 +116,9 @@ final class Victims: Sendable {
     /// Descriptors and resident KiB of a process.
     static func weight(_ pid: pid_t?) -> (descriptors: Int, resident: Int) {
         guard let pid else { return (0, 0) }
-        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0  // it is gone
+        let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")  // none once it is gone
         let statm = FileManager.default.contents(atPath: "/proc/\(pid)/statm") ?? Data()
         let fields = String(decoding: statm, as: UTF8.self).split(separator: " ")
-        return (descriptors, fields.count > 1 ? (Int(fields[1]) ?? 0) * 4 : 0)
+        return (files?.count ?? 0, fields.count > 1 ? (Int(fields[1]) ?? 0) * 4 : 0)
     }
 }

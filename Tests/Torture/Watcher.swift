@@ -82,8 +82,9 @@ final class Watcher: Sendable {
 /// The same text for the same JSON, whatever the order of its keys.
 func canonical(_ object: [String: Any]) -> String {
     // It was parsed from JSON a moment ago.
-    guard let data = try? JSONSerialization.data(
-        withJSONObject: object.filter { !($0.value is NSNull) }, options: [.sortedKeys])
+    guard
+        let data = try? JSONSerialization.data(
+            withJSONObject: object.filter { !($0.value is NSNull) }, options: [.sortedKeys])
     else { preconditionFailure("not JSON") }
     return String(decoding: data, as: UTF8.self)
 }
