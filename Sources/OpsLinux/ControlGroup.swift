@@ -35,11 +35,23 @@ public struct ControlGroup: Hashable, Sendable {
         try value("populated", in: "cgroup.events") == 1
     }
 
-    /// A descriptor that is `changed` whenever `isPopulated` may have become another; read it through `isPopulated`.
+    /// A descriptor that is `changed` whenever `isPopulated` may have become another, until `acknowledge`.
     public func openEvents() throws(SystemError) -> Descriptor {
         let file = path + "/cgroup.events"
         let number = try retrying("open \(file)") { unsafe Glibc.open(file, O_RDONLY | O_CLOEXEC) }
         return Descriptor(owning: number)
+    }
+
+    /// The kernel reports a change until the file was read through the descriptor that watches it.
+    public static func acknowledge(_ events: borrowing Descriptor) throws(SystemError) {
+        let number = events.rawValue
+        var buffer = [UInt8](repeating: 0, count: 256)
+        do throws(SystemError) {
+            try retrying("read cgroup.events") { unsafe pread(number, &buffer, buffer.count, 0) }
+        } catch {
+            // The group has been removed.
+            guard error.errno == ENODEV else { throw error }
+        }
     }
 
     /// The processes of the group and all below.

@@ -83,14 +83,24 @@ final class AttemptRecord {
 /// Wakes the loop when a control group may have become empty.
 final class GroupWatch {
     private let events: Descriptor
-    private let source: ReadinessSource
+    private var source: ReadinessSource?
 
-    init(_ group: ControlGroup, in loop: EventLoop, _ changed: @escaping () -> Void) throws(SystemError) {
-        let events = try group.openEvents()
-        source = try loop.watch(events.rawValue, for: .changed) { _ in changed() }
-        self.events = events
+    init(
+        _ group: ControlGroup, in loop: EventLoop, _ changed: @escaping () throws(SystemError) -> Void
+    ) throws(SystemError) {
+        events = try group.openEvents()
+        source = try loop.watch(events.rawValue, for: .changed) { [unowned self] _ in
+            do throws(SystemError) {
+                try ControlGroup.acknowledge(events)
+                try changed()
+            } catch {
+                // A watch that cannot be read would be reported for ever.
+                Program.complain("opsd-runner: \(error)")
+                source?.cancel()
+            }
+        }
     }
 
     /// Takes the descriptor out of the loop while it is open.
-    deinit { source.cancel() }
+    deinit { source?.cancel() }
 }

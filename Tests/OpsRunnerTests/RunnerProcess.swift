@@ -25,9 +25,15 @@ final class RunnerProcess {
     }
 
     deinit {
-        disconnect()
         // Whatever happened: nothing stays behind.
         if pid > 0 {
+            // A test that has failed may leave no connection: SIGTERM ends it too, only later.
+            if let last = try? UnixSocket.connect(to: state + "/runner.sock") {
+                var bytes: [UInt8] = []
+                RunnerOrder.stop(grace: 0).append(to: &bytes)
+                _ = try? last.writeAll(bytes)
+            }
+            disconnect()
             kill(pid, SIGTERM)
             let waited = try? Children.wait(for: pid)
             _ = waited
@@ -111,6 +117,16 @@ final class RunnerProcess {
         while let report = try reader.next() {
             if case .hello(let greeting) = report { self.greeting = greeting } else { reports.append(report) }
         }
+    }
+
+    /// Until the runner closes the connection.
+    func awaitHangUp() throws {
+        let descriptor = Descriptor(owning: dup(socket))
+        var bytes: [UInt8] = []
+        repeat {
+            let isReady = try descriptor.waitUntil(.readable, milliseconds: Int32(RunnerProcess.patience / 1_000_000))
+            try #require(isReady, "the runner does not hang up")
+        } while try descriptor.read(atMost: 65_536, onto: &bytes) != .ended
     }
 
     /// The first report that fits, taken out; waits for it within bounds.

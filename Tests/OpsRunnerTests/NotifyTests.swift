@@ -1,0 +1,81 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+import Testing
+
+/// What operations say through $NOTIFY_SOCKET.
+@Suite struct NotifyTests {
+    static let sender = "/usr/bin/systemd-notify"
+    static let hasSender = Files.exists(sender)
+
+    func awaitTold(_ runner: RunnerProcess, _ attempt: Attempt, until isDone: (Told) -> Bool) throws -> Told {
+        var all = Told()
+        while !isDone(all) {
+            let told: Told = try runner.await { if case .told(attempt, let told) = $0 { told } else { nil } }
+            all.status = told.status ?? all.status
+            all.progressDone = told.progressDone ?? all.progressDone
+            all.progressTotal = told.progressTotal ?? all.progressTotal
+            all.result = told.result ?? all.result
+            all.finished = told.finished ?? all.finished
+            all.extendTimeout = told.extendTimeout ?? all.extendTimeout
+        }
+        return all
+    }
+
+    @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
+    func systemdNotifyWorksInAScript(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(
+            1,
+            """
+            systemd-notify --status='half way' || exit 11
+            setsid sh -c 'systemd-notify X_OPS_PROGRESS=42/100 X_OPS_RESULT=ok; true' || exit 12
+            systemd-notify EXTEND_TIMEOUT_USEC=5 X_OPS_FINISHED=3 || exit 13
+            """)
+        try runner.send([.launch(request)])
+        let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
+        #expect(
+            told
+                == Told(
+                    status: "half way", progressDone: 42, progressTotal: 100, result: "ok", finished: 3,
+                    extendTimeout: 5000))
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+    }
+
+    @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
+    func strangersAreNotHeard(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, "echo $NOTIFY_SOCKET > $DIR/address; read line < $DIR/fifo; systemd-notify READY=1 STATUS=own")
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        let address = try runner.awaitFile("address").dropLast()
+        let stranger = Spawn(
+            arguments: [Self.sender, "STATUS=strange", "X_OPS_FINISHED=0"],
+            environment: ["NOTIFY_SOCKET=\(address)", "OPS_ID=1", "OPS_ATTEMPT=2"])
+        #expect(try Children.wait(for: try stranger.start())?.status == .code(0))
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "own"))
+    }
+
+    @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"))
+    func whatWasSaidWithoutADaemonIsTold() throws {
+        let runner = try RunnerProcess()
+        let request = runner.request(
+            1, "read line < $DIR/fifo; systemd-notify X_OPS_RESULT=kept; echo said > $DIR/said; sleep 1000")
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        _ = try runner.awaitLaunched(request.attempt)
+        runner.disconnect()
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        _ = try runner.awaitFile("said")
+        // Each new daemon hears it: the one before may have died with it.
+        for _ in 0..<2 {
+            try runner.connect()
+            #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == Told(result: "kept"))
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+import Testing
+
+/// Daemons come and go; runners are killed and replaced.
+@Suite struct SurvivalTests {
+    @Test(arguments: treeKinds)
+    func exitsAreKeptUntilAcknowledged(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let instance = runner.greeting?.instance
+        let ends = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 9")
+        let runs = runner.request(2, "sleep 1000")
+        try runner.send([.launch(ends), .launch(runs)])
+        let process = try runner.awaitLaunched(runs.attempt)
+        _ = try runner.awaitLaunched(ends.attempt)
+        runner.disconnect()
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        // A daemon looks in from time to time, until the exit is in the inventory; each finds the same runner.
+        var exit: ProcessExit?
+        while exit == nil {
+            try #require(Clock.read().monotonic < end, "the exit was lost")
+            try runner.connect()
+            for entry in runner.greeting?.entries ?? [] where entry.attempt == ends.attempt {
+                if case .gone(let found) = entry.state { exit = found }
+            }
+        }
+        #expect(exit?.status == .code(9))
+        #expect(runner.greeting?.instance == instance)
+        #expect(runner.greeting?.entries.contains(.init(runs.attempt, .running(process))) == true)
+        try runner.send([.acknowledge(ends.attempt)])
+        try runner.connect()
+        #expect(runner.greeting?.entries.map(\.attempt) == [runs.attempt])
+    }
+
+    @Test func aNewerDaemonReplacesTheOlder() throws {
+        let runner = try RunnerProcess()
+        let older = try UnixSocket.connect(to: runner.path("runner.sock"))
+        try runner.connect()
+        let request = runner.request(1, "true")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitExit(request.attempt)
+        var bytes: [UInt8] = []
+        #expect(try older.waitUntil(.readable, milliseconds: 20_000))
+        #expect(try older.read(atMost: 100, onto: &bytes) == .ended)
+    }
+
+    @Test func nonsenseEndsTheConnectionAndNothingElse() throws {
+        let runner = try RunnerProcess()
+        let request = runner.request(1, "sleep 1000")
+        try runner.send([.launch(request)])
+        let process = try runner.awaitLaunched(request.attempt)
+        for nonsense: [UInt8] in [[1, 0, 0, 0, 99], [255, 255, 255, 255], [0, 0, 0, 0]] {
+            let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
+            #expect(try socket.writeAll(nonsense))
+            var bytes: [UInt8] = []
+            #expect(try socket.waitUntil(.readable, milliseconds: 20_000))
+            #expect(try socket.read(atMost: 100, onto: &bytes) == .ended)
+        }
+        try runner.connect()
+        #expect(runner.greeting?.entries == [.init(request.attempt, .running(process))])
+    }
+
+    @Test func aVersionTooFarAwayHearsOnlyOurs() throws {
+        let runner = try RunnerProcess()
+        let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
+        var hello: [UInt8] = []
+        RunnerOrder.hello(version: RunnerProtocol.version + 2).append(to: &hello)
+        #expect(try socket.writeAll(hello))
+        var bytes: [UInt8] = []
+        while try socket.read(atMost: 1000, onto: &bytes) != .ended {}
+        var reader = FrameReader<RunnerReport>()
+        reader.append(bytes)
+        guard case .hello(let greeting) = try reader.next() else { throw Failure("no greeting") }
+        #expect(greeting.version == RunnerProtocol.version)
+    }
+
+    @Test(arguments: treeKinds)
+    func escalationGoesOnWithoutADaemon(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("ready")
+        try runner.send([.terminate(request.attempt, grace: 50_000_000)])
+        try runner.settle()
+        runner.disconnect()
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while try !runner.survivors().isEmpty {
+            try #require(Clock.read().monotonic < end, "it was never killed")
+            usleep(1000)
+        }
+    }
+
+    @Test(arguments: treeKinds)
+    func whatAKilledRunnerLeftIsReaped(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let instance = try #require(runner.greeting?.instance)
+        let hiding = runner.request(
+            1, "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo ready > $DIR/ready; sleep 1000; sleep 1000' & wait")
+        let other = runner.request(2, "exec sleep 1000")
+        try runner.send([.launch(hiding), .launch(other)])
+        let kept = try runner.awaitLaunched(other.attempt)
+        _ = try runner.awaitFile("ready")
+        try runner.killRunner()
+        #expect(try !runner.survivors().isEmpty)
+        try runner.start()
+        #expect(runner.greeting?.instance != instance)
+        #expect(runner.greeting?.entries == [])
+        try runner.send([.reap(hiding.attempt, socket: runner.path("s"))])
+        try runner.awaitGone(hiding.attempt)
+        #expect(try runner.survivors() == [kept.pid])
+        // Not with another daemon's socket; what nobody can find is gone.
+        try runner.send([.reap(Attempt(operation: 77, number: 1), socket: "/elsewhere")])
+        try runner.awaitGone(Attempt(operation: 77, number: 1))
+        try runner.send([.reap(other.attempt, socket: runner.path("s"))])
+        try runner.awaitGone(other.attempt)
+        #expect(try runner.survivors() == [])
+    }
+
+    @Test(arguments: treeKinds)
+    func anUpgradeInPlaceLosesNothing(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let instance = try #require(runner.greeting?.instance)
+        let runs = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 7")
+        let stubborn = runner.request(2, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
+        let ended = runner.request(3, "exit 8")
+        var failed = runner.request(4, "")
+        failed.arguments = ["/no/such"]
+        var waits = runner.request(5, "setsid sh -c 'while ! [ -e $DIR/go ]; do sleep 0.01; done' & exit 1")
+        waits.leftovers = .wait
+        try runner.send([runs, stubborn, ended, failed, waits].map { .launch($0) })
+        let process = try runner.awaitLaunched(runs.attempt)
+        let exit = try runner.awaitExit(ended.attempt).exit
+        let halfExit = try runner.awaitExit(waits.attempt).exit
+        _ = try runner.awaitFile("ready")
+        // The deadline for the stubborn one must go with it.
+        try runner.send([.terminate(stubborn.attempt, grace: 300_000_000), .reexecute])
+        try runner.awaitHangUp()
+        try runner.connect()
+        #expect(runner.greeting?.instance == instance)
+        #expect(runner.greeting?.pid == runner.pid)
+        let entries = runner.greeting?.entries ?? []
+        #expect(entries.contains(.init(runs.attempt, .running(process))))
+        #expect(entries.contains(.init(ended.attempt, .gone(exit))))
+        #expect(entries.contains(.init(failed.attempt, .failed(step: "exec", errno: ENOENT))))
+        #expect(entries.contains(.init(waits.attempt, .exited(halfExit))))
+        #expect(entries.count == 5)
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try runner.awaitExit(runs.attempt).exit.status == .code(7))
+        try runner.awaitGone(waits.attempt)
+        if entries.contains(where: { $0.attempt == stubborn.attempt && $0.state.isRunning }) {
+            #expect(try runner.awaitExit(stubborn.attempt).exit.status == .signal(SIGKILL))
+        }
+        // And it starts new ones as before.
+        let next = runner.request(6, "ulimit -Sn")
+        try runner.send([.launch(next)])
+        #expect(try runner.awaitExit(next.attempt).exit.status == .code(0))
+        #expect(try runner.text("log.6.1") == "\(try OpenFiles.limit().soft)\n")
+    }
+
+    @Test func oneRunnerForAStateDirectory() throws {
+        let runner = try RunnerProcess()
+        let second = Spawn(
+            arguments: [try RunnerProcess.program(), "--state", runner.state], environment: ["PATH=/usr/bin:/bin"])
+        #expect(try Children.wait(for: try second.start())?.status == .code(1))
+        var detached = second
+        detached.arguments.append("--detach")
+        #expect(try Children.wait(for: try detached.start())?.status == .code(0))
+        try runner.connect()
+    }
+
+    @Test func aDetachedRunnerListensOnceItsStarterReturns() throws {
+        let runner = try RunnerProcess()
+        let instance = runner.greeting?.instance
+        try runner.killRunner()
+        let detached = Spawn(
+            arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach"],
+            environment: ["PATH=/usr/bin:/bin"])
+        #expect(try Children.wait(for: try detached.start())?.status == .code(0))
+        // No wait between the two.
+        let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
+        _ = consume socket
+        try runner.connect()
+        let pid = try #require(runner.greeting?.pid)
+        #expect(runner.greeting?.instance != instance)
+        #expect(try ProcessRecord.read(pid)?.session != getsid(0))
+        let request = runner.request(1, "sleep 1000")
+        try runner.send([.launch(request), .stop(grace: 1_000_000_000)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGTERM))
+        try runner.send([.acknowledge(request.attempt)])
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while try isAlive(pid) {
+            try #require(Clock.read().monotonic < end, "it did not stop")
+            usleep(1000)
+        }
+        #expect(!Files.exists(runner.path("runner.sock")))
+    }
+
+    @Test func noZombieAndNoDescriptorStaysBehind() throws {
+        let runner = try RunnerProcess()
+        func descriptors() throws -> Int { try Files.list("/proc/\(runner.pid)/fd").count }
+        let warm = runner.request(1, "true")
+        try runner.send([.launch(warm)])
+        _ = try runner.awaitExit(warm.attempt)
+        try runner.send([.acknowledge(warm.attempt)])
+        try runner.settle()
+        let before = try descriptors()
+        for batch in 1...10 as ClosedRange<Int64> {
+            let requests = (0..<50).map { runner.request(batch * 1000 + $0, "sh -c 'true & true' & exit 0") }
+            try runner.send(requests.map { .launch($0) })
+            for request in requests {
+                if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
+            }
+            try runner.send(requests.map { .acknowledge($0.attempt) })
+        }
+        try runner.settle()
+        #expect(try descriptors() == before)
+        #expect(try ProcessRecord.all().filter { $0.parent == runner.pid } == [])
+        #expect(try runner.survivors() == [])
+    }
+}
+
+extension RunnerGreeting.State {
+    var isRunning: Bool { if case .running = self { true } else { false } }
+}
