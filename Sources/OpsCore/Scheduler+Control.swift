@@ -101,13 +101,14 @@ extension Scheduler {
             edge = graph[edge].nextDependency
         }
         if let cycle = cycle(closedBy: from, waitingFor: target, when: when) { throw .cycle(cycle) }
+        try checkLockUps(above: from, waitingFor: when == .started ? .start(target) : .end(target))
         tell(.edgeAdded(id, on: on, when))
         report(.edited, from, detail: "after")
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }
         hold(back: from)
         table[from].waiting -= 1
         addEdge(from: from, on: target, when: when)
-        raise(target, to: waitingPriority(of: from))
+        raise(target, to: table[from].effective)
         return .done(1)
     }
 

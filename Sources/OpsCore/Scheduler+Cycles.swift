@@ -7,12 +7,12 @@ extension Scheduler {
     }
 
     /// How `node` comes to wait for `goal`, both ends included; nil when it does not.
-    func path(from node: WaitNode, to goal: WaitNode) -> [WaitNode]? {
+    func path(from node: WaitNode, to goal: WaitNode, throughCategories: Bool = false) -> [WaitNode]? {
         if node == goal { return [node] }
         var cameFrom: [WaitNode: WaitNode] = [node: node]
         var open = [node]
         while let next = open.popLast() {
-            for other in waits(of: next) where cameFrom[other] == nil {
+            for other in waits(of: next, throughCategories: throughCategories) where cameFrom[other] == nil {
                 cameFrom[other] = next
                 guard other == goal else {
                     open.append(other)
@@ -31,7 +31,7 @@ extension Scheduler {
     }
 
     /// What must come first, one step away.
-    func waits(of node: WaitNode) -> [WaitNode] {
+    func waits(of node: WaitNode, throughCategories: Bool = false) -> [WaitNode] {
         var result: [WaitNode] = []
         let row = table[node.place]
         if node.isEnd {
@@ -52,7 +52,25 @@ extension Scheduler {
         }
         if row.parent >= 0, table[row.parent].state != .executing { result.append(.start(row.parent)) }
         result += barrierWaits(of: node.place)
+        guard throughCategories else { return result }
+        for need in resolvedNeeds(of: node.place) where !categories[need.category].fits(need.mode, need.units) {
+            result += categories[need.category].familyHolders.map { .end($0) }
+        }
         return result
+    }
+
+    /// What the groups above an operation hold must not be what it is to wait for.
+    func checkLockUps(above place: Int32, waitingFor node: WaitNode) throws(Rejection) {
+        var ancestor = table[place].parent
+        while ancestor >= 0 {
+            if table[ancestor].state == .executing {
+                let holding = executions[table[ancestor].place].holding
+                if let (other, _) = lockUp(ancestor, holding, [node]) {
+                    throw .cycle(name([.start(place), .start(other), .end(ancestor), .start(place)]))
+                }
+            }
+            ancestor = table[ancestor].parent
+        }
     }
 
     func name(_ nodes: [WaitNode]) -> [DraftEdge.Target] {
@@ -73,8 +91,10 @@ extension Scheduler {
         for edge in submission.edges {
             if case .local(let on) = edge.on, on >= edge.from { isBackward = false }
         }
+        // Edges that all point back cannot close a circle, unless a group waits for its children too.
         let hasGroups = submission.operations.contains { $0.group >= 0 }
-        if !isBackward || (hasGroups && !submission.edges.isEmpty) || submission.operations.contains(where: { $0.flags.contains(.barrier) }) && hasGroups {
+        let hasBarriers = submission.operations.contains { $0.flags.contains(.barrier) }
+        if !isBackward || (hasGroups && (hasBarriers || !submission.edges.isEmpty)) {
             if let cycle = DraftCycle(submission).find() { throw .cycle(cycle) }
         }
         guard submission.asChildren, let producer = submission.producer else { return }
@@ -97,7 +117,13 @@ extension Scheduler {
             targets.append((edge.from, edge.when == .started ? .start(place) : .end(place)))
         }
         for (i, draft) in submission.operations.enumerated() {
-            for node in newcomerWaits(in: queuePlaces[Int(draft.queue)], under: above[0].place) {
+            for node in newcomerWaits(
+                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: above[0].place) {
+                targets.append((Int32(i), node))
+            }
+        }
+        for (i, draft) in submission.operations.enumerated() where draft.categories >= 0 {
+            for node in holders(of: submission.categorySets[Int(draft.categories)], under: above[0].place) {
                 targets.append((Int32(i), node))
             }
         }
@@ -108,6 +134,25 @@ extension Scheduler {
                 if path.count == 1, goal == above[0] { throw .waitsForOwnProducer(producer) }
                 throw .cycle([.local(from)] + name(path) + [.local(from)])
             }
+        }
+        for goal in above {
+            guard let (other, _) = lockUp(goal.place, executions[table[goal.place].place].holding, Array(checked)) else {
+                continue
+            }
+            throw .cycle([.local(0)] + name([.start(other), goal]) + [.local(0)])
+        }
+    }
+
+    /// The groups and producers that hold what a new child of `parent` wants.
+    private func holders(of uses: [CategoryUse], under parent: Int32) -> [WaitNode] {
+        var needs: [Need] = []
+        for use in uses {
+            guard let category = categories.find(use.name) else { continue }
+            needs.append(Need(category: category, mode: use.mode, units: use.units))
+        }
+        return resolve(needs, under: parent).flatMap { need in
+            categories[need.category].fits(need.mode, need.units)
+                ? [] : categories[need.category].familyHolders.filter { $0 != parent }.map { WaitNode.end($0) }
         }
     }
 }

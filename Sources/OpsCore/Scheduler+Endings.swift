@@ -50,11 +50,14 @@ extension Scheduler {
 
     /// Tells every decided end, and those that follow from it, through any depth and without recursion.
     mutating func settleEnds() {
-        while concluded < decided.count {
-            let decision = decided[concluded]
-            concluded += 1
-            conclude(decision)
-        }
+        repeat {
+            while concluded < decided.count {
+                let decision = decided[concluded]
+                concluded += 1
+                conclude(decision)
+            }
+            settleBarriers()
+        } while concluded < decided.count
         if concluded > 0 {
             decided.removeAll(keepingCapacity: decided.count < 4096)
             concluded = 0
@@ -73,7 +76,7 @@ extension Scheduler {
             run = lives[place]?.run ?? 1
         }
         forgetLife(of: place)
-        clearReservation(of: place)
+        doubtWaits(of: place)
         setState(place, .finished)
         tell(.finished(id, decision.outcome, decision.cause, at: now.wall))
         report(.finished, place, old: old, new: .finished, outcome: decision.outcome)
@@ -132,7 +135,7 @@ extension Scheduler {
         if executions[index].timeoutAt != nil { markStaleTimer() }
         executions.remove(index)
         table[place].place = -1
-        closeScopes(of: place)
+        closeScopes(of: place, holding: holding)
         giveBack(holding)
     }
 

@@ -83,7 +83,7 @@ extension Scheduler {
         if notice.status != nil || notice.progressDone != nil || notice.progressTotal != nil {
             report(.progress, place, detail: notice.status)
         }
-        if let extension_ = notice.extendTimeout { extendTimeout(index, by: extension_) }
+        if let longer = notice.extendTimeout { extendTimeout(index, by: longer) }
         guard let status = notice.finished, policy(of: place)?.completion == .notify else { return }
         endByWord(
             index,
@@ -124,12 +124,16 @@ extension Scheduler {
     /// SIGTERM to the whole tree, SIGKILL after its grace.
     mutating func terminate(_ index: Int32) {
         let place = executions[index].operation
-        if !table[place].traits.isDisjoint(with: .frozen) {
-            table[place].traits.remove(.frozen)
-            tell(.frozen(table[place].operationID, false))
-        }
+        unfreeze(place)
         guard !executions[index].isGone else { return }
         order(.terminate(attemptID(index), grace: policy(of: place)?.grace ?? Policy().grace))
+    }
+
+    /// Thawed to get its signal, or gone while it was frozen.
+    private mutating func unfreeze(_ place: Int32) {
+        guard !table[place].traits.isDisjoint(with: .frozen) else { return }
+        table[place].traits.remove(.frozen)
+        tell(.frozen(table[place].operationID, false))
     }
 
     /// The end that was decided while the tree lives is stored: whatever comes later is not the cause.
@@ -150,6 +154,7 @@ extension Scheduler {
         let place = executions[index].operation
         let attempt = attemptID(index)
         executions[index].isOver = true
+        unfreeze(place)
         disarmTimeout(index)
         tell(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now.wall))
         if end.outcome == .interrupted { report(.interrupted, place, detail: String(attempt.number)) }
@@ -195,7 +200,7 @@ extension Scheduler {
         let delay = retry.delay(after: execution.attemptsInRun, of: attemptID(index))
         executions.remove(index)
         table[place].place = -1
-        closeScopes(of: place)
+        closeScopes(of: place, holding: execution.holding)
         var life = Life(run: execution.run, attemptsInRun: execution.attemptsInRun)
         if delay > 0 {
             life.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
@@ -208,6 +213,7 @@ extension Scheduler {
         table[place].readyAt = now.wall
         tell(.retrying(table[place].operationID, notBefore: delay > 0 ? life.restsUntil.wall : 0))
         report(.retrying, place, old: .executing, new: .ready, detail: String(execution.attempt))
+        doubt(place)
         startAging(place)
         enterLane(place)
         giveBack(execution.holding)

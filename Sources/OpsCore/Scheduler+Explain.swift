@@ -8,7 +8,7 @@ extension Scheduler {
         case .pending: return whyPending(place) + whyHeldBack(place)
         case .ready:
             let reasons = whyHeldBack(place)
-            return reasons.isEmpty ? whyReady(place) : reasons
+            return reasons.isEmpty ? whyReady(place, now) : reasons
         case .finished: return []
         }
     }
@@ -81,7 +81,7 @@ extension Scheduler {
     }
 
     /// Only its turn is missing: who is before it, and where.
-    private func whyReady(_ place: Int32) -> [Reason] {
+    private func whyReady(_ place: Int32, _ now: Moment) -> [Reason] {
         var reasons: [Reason] = []
         let row = table[place]
         if runner == nil || isDraining { reasons.append(Reason(kind: .pool, detail: .runner)) }
@@ -103,18 +103,21 @@ extension Scheduler {
             }
         }
         reasons += whyCategories(place)
-        if let inquiry = inquiries[place], inquiry.standsUntil == nil {
-            reasons.append(
-                Reason(
-                    kind: .condition, ids: [row.operationID],
-                    detail: .condition(index: inquiry.falseIndex, again: inquiry.askAgainAt)))
-        }
-        if !row.isGroup, slots.used >= workers || reasons.isEmpty {
+        if !row.isGroup, slots.used >= workers {
             reasons.append(
                 Reason(
                     kind: .pool, ids: running { _ in true },
                     detail: .pool(workers: workers, place: standing(of: place) { _ in true })))
         }
+        if row.traits.contains(.hasConditions), inquiries[place] != nil || reasons.isEmpty {
+            let inquiry = inquiries[place]
+            let again = inquiry?.askAgainAt.map { now.wall + $0 - now.monotonic }
+            reasons.append(
+                Reason(
+                    kind: .condition, ids: [row.operationID],
+                    detail: .condition(index: inquiry?.falseIndex ?? 0, again: again)))
+        }
+        if reasons.isEmpty { reasons.append(Reason(kind: .pool, detail: .pool(workers: workers, place: 1))) }
         return reasons
     }
 
@@ -131,11 +134,17 @@ extension Scheduler {
                         kind: .category, ids: holders(of: need.category),
                         detail: .category(
                             name: use.name, wanted: use, capacity: category.capacity, place: position)))
-            } else if let keeper = keeper(of: need, against: place) {
+            } else if let keeper = keeper(of: need, against: table[place].key) {
                 reasons.append(
                     Reason(
                         kind: .category, ids: [table[keeper].operationID], detail: .keptPlace(category: use.name)))
             }
+        }
+        if table[place].isGroup, let (other, category) = lockUp(place, needs) {
+            reasons.append(
+                Reason(
+                    kind: .category, ids: [table[other].operationID],
+                    detail: .keptPlace(category: categories[category].name)))
         }
         return reasons
     }

@@ -73,7 +73,11 @@ extension Scheduler {
             lane = takeBestFitting(category)
         case .reservations:
             let woken = keptBack
-            for lane in woken { makeCandidate(lane) }
+            keptBack = []
+            for lane in woken {
+                lanes[lane].status = .idle
+                makeCandidate(lane)
+            }
             return
         case .evaluations:
             guard evaluating < Limits.evaluationsAtOnce else { return }
@@ -98,6 +102,9 @@ extension Scheduler {
                 let key = Self.firstKey(of: &categories[category].parked[i].heap, lanes, at: .category(category)),
                 key < bestKey
             else { continue }
+            // All that come after a kept place would only be sent back here.
+            let need = Need(category: category, mode: mode, units: units)
+            if let keeper = keeper(of: need, against: key), !waitsForFamilies(keeper) { continue }
             (best, bestKey) = (i, key)
         }
         guard best >= 0 else { return nil }

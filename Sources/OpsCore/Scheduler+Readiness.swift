@@ -19,7 +19,7 @@ extension Scheduler {
         report(.edited, place, old: .ready, new: .pending)
     }
 
-    private mutating func becomeReady(_ place: Int32) {
+    mutating func becomeReady(_ place: Int32) {
         setState(place, .ready)
         graph.dropDependencies(of: place, in: &table)
         table[place].readyAt = now.wall
@@ -52,7 +52,7 @@ extension Scheduler {
         let lane = table[place].place
         table[place].place = -1
         table[place].overtaken = 0
-        clearReservation(of: place)
+        clearReservation(of: place, in: lane)
         stopAsking(place)
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {
@@ -110,12 +110,12 @@ extension Scheduler {
             queue: row.queue, parent: parent < 0 ? 0 : table[parent].id, categories: row.categories,
             isGroup: row.isGroup, only: row.traits.contains(.hasConditions) ? row.id : 0)
         if let lane = laneIndex[key] { return lane }
+        let needs = resolve(categories.needs(of: row.categories), under: parent)
         let lane = lanes.insert(
             Lane(
-                key: key, family: parent < 0 ? -1 : table[parent].family,
-                needs: resolve(categories.needs(of: row.categories), under: parent)))
+                key: key, family: parent < 0 ? -1 : table[parent].family, needs: needs,
+                positions: [Int32](repeating: -1, count: needs.count)))
         laneIndex[key] = lane
-        for need in lanes[lane].needs { categories[need.category].lanes.append(lane) }
         return lane
     }
 
@@ -125,13 +125,9 @@ extension Scheduler {
         let token = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
         lanes[lane].status = .idle
+        lanes[lane].members.removeAll()
         let key = lanes[lane].key
         if key.categories >= 0 || key.parent != 0 || key.only != 0 {
-            for need in lanes[lane].needs {
-                if let i = categories[need.category].lanes.lastIndex(of: lane) {
-                    categories[need.category].lanes.remove(at: i)
-                }
-            }
             laneIndex[key] = nil
             lanes.remove(lane)
         }

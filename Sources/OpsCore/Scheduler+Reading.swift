@@ -97,10 +97,10 @@ extension Scheduler {
 
     func waiting(for category: Int32) -> [OperationID] {
         var result: [UInt64] = []
-        for lane in categories[category].lanes {
-            guard let need = lanes[lane].needs.first(where: { $0.category == category }),
-                !categories[category].fits(need.mode, need.units)
-            else { continue }
+        for entry in categories[category].lanes.entries {
+            let lane = entry.lane
+            let need = lanes[lane].needs[Int(entry.need)]
+            guard !categories[category].fits(need.mode, need.units) else { continue }
             lanes[lane].members.forEach(below: .max) { entry in
                 if isMember(entry, of: lane) { result.append(entry.key) }
             }

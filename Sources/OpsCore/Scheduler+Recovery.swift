@@ -31,6 +31,7 @@ extension Scheduler {
             startAging(place)
             enterLane(place)
         }
+        for place in places where table[place].state == .pending && table[place].waiting == 0 { becomeReady(place) }
         for (id, run) in snapshot.owedObservers { order(.observeFinish(id, run: run)) }
         settleEnds()
     }

@@ -1,11 +1,14 @@
 extension Scheduler {
     /// Starts all that can, best first. A lane is looked at when something about it has changed, not otherwise.
     mutating func startEligible() {
-        guard !isSuspended, !isDraining, runner != nil else { return }
-        while let entry = nextCandidate() {
-            consider(entry)
-            settleEnds()
-        }
+        guard mayStart else { return }
+        wake(.reservations)
+        repeat {
+            while let entry = nextCandidate() {
+                consider(entry)
+                settleEnds()
+            }
+        } while reviewReservations()
     }
 
     /// The best lane to consider: of groups alone when the pool is full.
@@ -45,7 +48,7 @@ extension Scheduler {
     }
 
     /// What keeps the first of a lane from starting, the pool apart.
-    private func obstacle(to place: Int32, in lane: Int32) -> Resource? {
+    func obstacle(to place: Int32, in lane: Int32) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
         let family = lanes[lane].family
@@ -53,8 +56,8 @@ extension Scheduler {
         for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
             return .category(need.category)
         }
-        if isKeptBack(place, needs: lanes[lane].needs) { return .reservations }
-        return nil
+        if let keeper = keptBack(place, lanes[lane].needs) { return keeper }
+        return key.isGroup && lockUp(place, lanes[lane].needs) != nil ? .reservations : nil
     }
 
     /// Takes slot and categories in one step, and tells the intent before the deed.
@@ -63,7 +66,6 @@ extension Scheduler {
         let key = table[place].key
         lanes[lane].members.removeFirst()
         take(needs)
-        noteOvertaken(by: key, from: lane, needs: needs)
         let life = takeLife(of: place)
         let isGroup = table[place].isGroup
         if !isGroup { table[place].attempt += 1 }
@@ -72,6 +74,7 @@ extension Scheduler {
             attemptsInRun: life.attemptsInRun + 1, slot: isGroup ? -1 : slots.take(), runner: runner ?? "",
             startedAt: now, holding: needs)
         leaveLaneForStart(place, lane)
+        noteOvertaken(by: key, needs)
         setState(place, .executing)
         table[place].traits.insert(.hasStarted)
         let index = executions.insert(execution)
@@ -82,6 +85,8 @@ extension Scheduler {
                 runner: execution.runner, at: now))
         report(.started, place, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
         settleStartEdges(of: place)
+        // Who waited for its start alone lends it nothing any more.
+        if usesPriorities, table[place].effective != table[place].priority { doubt(place) }
         armTimeout(index)
         if isGroup {
             startGroup(place)
@@ -105,6 +110,8 @@ extension Scheduler {
         queues[table[place].queue].running += step
         let parent = table[place].parent
         if parent >= 0 { families[table[parent].family].running += step }
+        // A full queue or group keeps no places in categories.
+        if step > 0, reservations > 0 { reservationsInDoubt = true }
     }
 
     mutating func take(_ needs: [Need]) {

@@ -25,7 +25,7 @@ extension Scheduler {
                 parent: parent == nil ? nil : submission.producer, producer: submission.producer))
         submissions += 1
         announce(places, producer: submission.producer)
-        raisePriorities(of: places, submission)
+        raiseAll(places)
         for place in places { enterLane(place) }
         for (place, cause, fact) in impossible {
             let below = Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID))
@@ -218,7 +218,8 @@ extension Scheduler {
     private func checkEdges(_ submission: Submission) throws(Rejection) {
         for edge in submission.edges {
             guard case .existing(let id) = edge.on else { continue }
-            if table.place(of: id) < 0, submission.finished[id] == nil { throw .unknownOperation(id) }
+            let isKnown = table.place(of: id) >= 0 || submission.finished[id] != nil
+            guard isKnown, id.rawValue < nextOperation else { throw .unknownOperation(id) }
         }
     }
 

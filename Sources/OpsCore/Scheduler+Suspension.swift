@@ -8,6 +8,7 @@ extension Scheduler {
                 tell(.daemonSuspended(true))
                 reportLevel(.suspended, detail: nil)
                 touched = 1
+                stopAsking { _ in true }
             }
             if freeze { touched += freezeExecuting(.frozenByDaemon) { _ in true } }
         case .queue(let name):
@@ -17,6 +18,8 @@ extension Scheduler {
                 tellQueue(queue)
                 reportLevel(.suspended, detail: name)
                 touched = 1
+                stopAsking { $0.queue == queue }
+                if reservations > 0 { reservationsInDoubt = true }
             }
             if freeze { touched += freezeExecuting(.frozenByQueue) { $0.queue == queue } }
         case .graph(let id):

@@ -23,11 +23,17 @@ public struct Scheduler {
     var candidates = LaneHeap()
     /// Lanes of groups, which need no slot.
     var groupCandidates = LaneHeap()
-    /// Lanes kept back by a kept place, and lanes that wait for an evaluation to be free.
+    /// Lanes kept back for a reason that has no better place to wait: looked at again every turn.
     var keptBack: [Int32] = []
+    /// Lanes that wait for an evaluation to be free.
     var unasked = LaneHeap()
     var evaluating = 0
     var lastToken: Int64 = 0
+    /// How many operations have their place kept; whether someone kept back for them may be free to go.
+    var reservations = 0
+    var reservationsInDoubt = false
+    /// False while all priorities are 0 and nothing ages: inheritance then has nothing to say.
+    var usesPriorities = false
 
     // What bounds it.
     var slots = SlotPool()
@@ -49,7 +55,9 @@ public struct Scheduler {
     var concluded = 0
     /// What has finished in this turn.
     var endings: [Ending] = []
+    /// Operations whose effective priority may have fallen, and queues whose barriers are to be counted anew.
     var inDoubt: [Int32] = []
+    var doubtfulQueues: [Int32] = []
     var scratch: [Int32] = []
 
     // What time brings.
@@ -114,8 +122,11 @@ public struct Scheduler {
         self.now = now
         letTimeAct()
         settleEnds()
-        settlePriorities()
-        startEligible()
+        repeat {
+            settlePriorities()
+            startEligible()
+            settlePriorities()
+        } while mayStart && reservationsInDoubt
         forgetFinished()
         dropStaleTimers()
         submissions = 0

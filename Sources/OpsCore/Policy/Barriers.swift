@@ -3,15 +3,16 @@ struct Barriers {
     struct Barrier {
         var place: Int32
         var id: Int64
-        /// Unfinished operations between the barrier before this one and it, without those that hold it.
+        /// Unfinished operations between the barrier before this one and it, without the groups that hold it.
         var before: Int32 = 0
-        /// What was kept pending by it, as far as it has not left since.
+        /// Ids of what it keeps pending; those that have finished since are passed over.
         var behind: [Int64] = []
     }
     var list: [Barrier] = []
-
-    /// Index of the nearest barrier before `id`, or -1.
-    func nearest(before id: Int64) -> Int { next(from: id) - 1 }
+    /// Unfinished operations after the last barrier.
+    var after: Int32 = 0
+    /// Something rare has happened: all of this is counted anew before the step ends.
+    var isInDoubt = false
 
     /// Index of the first barrier at or after `id`.
     func next(from id: Int64) -> Int {

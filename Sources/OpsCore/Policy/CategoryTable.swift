@@ -25,8 +25,8 @@ struct Category {
     /// Lanes that wait here, by what they need.
     var parked: [Parking] = []
     var parkedCount = 0
-    /// Lanes whose members name it, for overtaking and inheritance.
-    var lanes: [Int32] = []
+    /// Lanes with members that name it.
+    var lanes = LaneOrder()
     /// Groups and producers that hold it.
     var familyHolders: [Int32] = []
     /// Operations whose place in it is kept.

@@ -41,14 +41,35 @@ struct DraftCycle {
         guard submission.operations.contains(where: { $0.flags.contains(.barrier) }) else { return }
         for (i, draft) in submission.operations.enumerated() {
             let i = Int32(i)
-            if let barrier = lastBarrier[draft.queue], !holds(barrier, i) { arc(2 * barrier + 1, 2 * i) }
-            if draft.flags.contains(.barrier) {
-                for other in segment[draft.queue] ?? [] where !holds(other, i) { arc(2 * other + 1, 2 * i) }
-                segment[draft.queue] = []
-                lastBarrier[draft.queue] = i
+            if let barrier = lastBarrier[draft.queue], !holds(barrier, i) {
+                arc(2 * barrier + 1, 2 * i)
+                for above in groups(above: barrier)
+                where submission.operations[Int(above)].flags.contains(.barrier)
+                    && submission.operations[Int(above)].queue == draft.queue && !holds(above, i)
+                {
+                    arc(2 * above + 1, 2 * i)
+                }
             }
-            segment[draft.queue, default: []].append(i)
+            guard draft.flags.contains(.barrier) else {
+                segment[draft.queue, default: []].append(i)
+                continue
+            }
+            // It does not wait for the groups that hold it; the next barrier outside of them does.
+            let above = (segment[draft.queue] ?? []).filter { holds($0, i) }
+            for other in segment[draft.queue] ?? [] where !holds(other, i) { arc(2 * other + 1, 2 * i) }
+            segment[draft.queue] = above
+            lastBarrier[draft.queue] = i
         }
+    }
+
+    private func groups(above child: Int32) -> [Int32] {
+        var result: [Int32] = []
+        var above = submission.operations[Int(child)].group
+        while above >= 0 {
+            result.append(above)
+            above = submission.operations[Int(above)].group
+        }
+        return result
     }
 
     private func holds(_ group: Int32, _ child: Int32) -> Bool {

@@ -22,6 +22,8 @@ struct Lane {
     /// Family of the group that holds its members, or -1.
     let family: Int32
     let needs: [Need]
+    /// Where it stands in the order of lanes of each category it needs, or -1.
+    var positions: [Int32]
     var members = ReadyMembers()
     /// Members that still are.
     var live: Int32 = 0
@@ -76,6 +78,12 @@ struct ReadyMembers {
             heap.append(entry)
             rise(heap.count - 1)
         }
+    }
+
+    mutating func removeAll() {
+        line.removeAll(keepingCapacity: line.count < 4096)
+        head = 0
+        heap = []
     }
 
     mutating func removeFirst() {

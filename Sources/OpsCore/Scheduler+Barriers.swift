@@ -1,0 +1,215 @@
+/// A barrier starts after everything submitted earlier to its queue has finished, and everything later there
+/// waits for it. Groups that hold a barrier are not waited for, nor do its own children wait for it.
+extension Scheduler {
+    /// New operations, the latest of all, take their places behind and as barriers.
+    mutating func joinBarriers(_ places: [Int32]) {
+        for place in places {
+            let queue = table[place].queue
+            let isBarrier = table[place].traits.contains(.barrier)
+            if let last = queues[queue].barriers.list.last, !isAncestor(last.place, of: place) {
+                table[place].traits.insert(.behindBarrier)
+                table[place].waiting += 1
+                queues[queue].barriers.list[queues[queue].barriers.list.count - 1].behind.append(table[place].id)
+            }
+            guard isBarrier else {
+                queues[queue].barriers.after += 1
+                continue
+            }
+            let above = groups(above: place, in: queue)
+            let before = queues[queue].barriers.after - above
+            queues[queue].barriers.list.append(
+                Barriers.Barrier(place: place, id: table[place].id, before: before))
+            queues[queue].barriers.after = above
+            if before > 0 {
+                table[place].traits.insert(.gathering)
+                table[place].waiting += 1
+            }
+        }
+    }
+
+    /// How many groups hold a barrier that are in its queue themselves: it does not wait for them, but the next
+    /// barrier outside of them does.
+    private func groups(above place: Int32, in queue: Int32) -> Int32 {
+        var count: Int32 = 0
+        var parent = table[place].parent
+        while parent >= 0 {
+            if table[parent].queue == queue, !table[parent].traits.contains(.barrier) { count += 1 }
+            parent = table[parent].parent
+        }
+        return count
+    }
+
+    /// What has finished is waited for no more.
+    mutating func leaveBarriers(_ place: Int32) {
+        let row = table[place]
+        guard !queues[row.queue].barriers.isInDoubt else { return }
+        guard !queues[row.queue].barriers.list.isEmpty else {
+            queues[row.queue].barriers.after -= 1
+            return
+        }
+        var index = queues[row.queue].barriers.next(from: row.id)
+        if !row.traits.contains(.barrier) {
+            while index < queues[row.queue].barriers.list.count,
+                isAncestor(place, of: queues[row.queue].barriers.list[index].place)
+            { index += 1 }
+        }
+        if row.traits.contains(.barrier) {
+            let isPlain = row.parent < 0 && queues[row.queue].barriers.list[index].before == 0
+            // A barrier cancelled while it waited gives what it gathered to the next one: counted anew.
+            if isPlain { openBarrier(index, of: row.queue) } else { doubtBarriers(row.queue) }
+        } else if index == queues[row.queue].barriers.list.count {
+            queues[row.queue].barriers.after -= 1
+        } else {
+            queues[row.queue].barriers.list[index].before -= 1
+            let barrier = queues[row.queue].barriers.list[index]
+            if barrier.before == 0, table[barrier.place].traits.contains(.gathering) {
+                table[barrier.place].traits.remove(.gathering)
+                release(barrier.place)
+            }
+        }
+    }
+
+    private mutating func openBarrier(_ index: Int, of queue: Int32) {
+        let behind = queues[queue].barriers.list.remove(at: index).behind
+        for id in behind {
+            guard let place = unfinished(OperationID(id)), table[place].traits.contains(.behindBarrier),
+                table[place].queue == queue
+            else { continue }
+            if index > 0, !isAncestor(queues[queue].barriers.list[index - 1].place, of: place) {
+                queues[queue].barriers.list[index - 1].behind.append(id)
+                doubt(queues[queue].barriers.list[index - 1].place)
+            } else {
+                table[place].traits.remove(.behindBarrier)
+                release(place)
+            }
+        }
+    }
+
+    // MARK: Counting anew
+
+    mutating func doubtBarriers(_ queue: Int32) {
+        guard !queues[queue].barriers.isInDoubt else { return }
+        queues[queue].barriers.isInDoubt = true
+        doubtfulQueues.append(queue)
+    }
+
+    mutating func settleBarriers() {
+        while let queue = doubtfulQueues.popLast() { rebuildBarriers(queue) }
+    }
+
+    mutating func rebuildAllBarriers() {
+        for queue in Array(queues.pool.places) {
+            queues[queue].barriers = Barriers()
+            queues[queue].barriers.after = Int32(queues[queue].unfinished)
+        }
+        var found: [Int32] = []
+        for place in table.places where table[place].traits.contains(.barrier) && table[place].state != .finished {
+            if !found.contains(table[place].queue) { found.append(table[place].queue) }
+        }
+        for queue in found { rebuildBarriers(queue) }
+    }
+
+    mutating func rebuildBarriers(_ queue: Int32) {
+        var barriers = Barriers()
+        let members = table.places.filter { table[$0].queue == queue && table[$0].state != .finished }
+            .sorted { table[$0].id < table[$1].id }
+        for place in members {
+            let row = table[place]
+            let waits = row.state != .executing && !row.traits.contains(.ending)
+            let isBehind = waits && barriers.list.last.map { !isAncestor($0.place, of: place) } ?? false
+            if isBehind { barriers.list[barriers.list.count - 1].behind.append(row.id) }
+            set(.behindBarrier, isBehind, of: place)
+            guard row.traits.contains(.barrier) else {
+                set(.gathering, false, of: place)
+                barriers.after += 1
+                continue
+            }
+            let above = groups(above: place, in: queue)
+            let before = barriers.after - above
+            barriers.list.append(Barriers.Barrier(place: place, id: row.id, before: before))
+            barriers.after = above
+            set(.gathering, waits && before > 0, of: place)
+        }
+        queues[queue].barriers = barriers
+        for place in members { doubt(place) }
+    }
+
+    /// Makes one of the reasons to be pending hold or not.
+    private mutating func set(_ trait: Traits, _ holds: Bool, of place: Int32) {
+        guard table[place].traits.contains(trait) != holds else { return }
+        if holds {
+            table[place].traits.insert(trait)
+            hold(back: place)
+        } else {
+            table[place].traits.remove(trait)
+            release(place)
+        }
+    }
+
+    // MARK: Looking
+
+    /// The barrier that keeps an operation pending.
+    func barrier(before place: Int32) -> Int32? {
+        guard table[place].traits.contains(.behindBarrier) else { return nil }
+        let barriers = queues[table[place].queue].barriers
+        let index = barriers.next(from: table[place].id) - 1
+        return index >= 0 ? barriers.list[index].place : nil
+    }
+
+    /// What a barrier waits for, in the order of ids.
+    func gathered(by place: Int32) -> [Int32] {
+        guard table[place].traits.contains(.gathering) else { return [] }
+        let row = table[place]
+        let barriers = queues[row.queue].barriers
+        let index = barriers.next(from: row.id)
+        let last = index > 0 ? barriers.list[index - 1] : nil
+        return table.places.filter { other in
+            let id = table[other].id
+            guard table[other].queue == row.queue, id < row.id, table[other].state != .finished,
+                !isAncestor(other, of: place)
+            else { return false }
+            guard let last, id <= last.id else { return true }
+            return !table[other].traits.contains(.barrier) && isAncestor(other, of: last.place)
+        }.sorted { table[$0].id < table[$1].id }
+    }
+
+    func barrierReasons(_ place: Int32) -> [OperationID] {
+        let before = barrier(before: place).map { [$0] } ?? []
+        return (before + gathered(by: place)).map { table[$0].operationID }
+    }
+
+    func barrierWaits(of place: Int32) -> [WaitNode] {
+        let before = barrier(before: place).map { [$0] + barriers(above: $0, notAbove: place) } ?? []
+        return (before + gathered(by: place)).map { .end($0) }
+    }
+
+    /// The barriers that hold a barrier: what comes after it waits for them in turn, unless it is held by them too.
+    private func barriers(above barrier: Int32, notAbove place: Int32) -> [Int32] {
+        var result: [Int32] = []
+        var parent = table[barrier].parent
+        while parent >= 0 {
+            if table[parent].traits.contains(.barrier), table[parent].queue == table[barrier].queue,
+                parent != place, !isAncestor(parent, of: place)
+            {
+                result.append(parent)
+            }
+            parent = table[parent].parent
+        }
+        return result
+    }
+
+    /// What a new child of `parent` would wait for in a queue because of barriers.
+    func newcomerWaits(in queue: Int32, isBarrier: Bool, under parent: Int32) -> [WaitNode] {
+        func holds(_ place: Int32) -> Bool { place == parent || isAncestor(place, of: parent) }
+        var result: [WaitNode] = []
+        if let last = queues[queue].barriers.list.last?.place, !holds(last) {
+            result.append(.end(last))
+            result += barriers(above: last, notAbove: parent).map { .end($0) }
+        }
+        guard isBarrier else { return result }
+        for place in table.places where table[place].queue == queue && table[place].state != .finished && !holds(place) {
+            result.append(.end(place))
+        }
+        return result
+    }
+}

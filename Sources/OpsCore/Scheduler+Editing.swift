@@ -1,0 +1,116 @@
+extension Scheduler {
+    /// Changes what waits; all of the ids or none.
+    mutating func edit(_ ids: [OperationID], _ edit: Edit) throws(Rejection) -> Acceptance {
+        var places: [Int32] = []
+        for id in ids { places.append(try waiting(id)) }
+        var queue: Int32?
+        if let name = edit.queue {
+            guard let found = queues.find(name) else { throw .unknownQueue(name) }
+            queue = found
+        }
+        if let uses = edit.categories {
+            if uses.count > Limits.categoriesPerOperation {
+                throw .tooMany(what: "categories", limit: Limits.categoriesPerOperation)
+            }
+            let uses = CategoryTable.normalised(uses)
+            try checkCapacity(uses)
+            for place in places { try checkFamily(place, uses) }
+        }
+        if let policy = edit.policy, policy.conditions.count > Limits.conditionsPerOperation {
+            throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
+        }
+        if let queue { try checkMoves(places, to: queue) }
+        for place in places { apply(edit, to: place, queue) }
+        return .done(places.count)
+    }
+
+    private mutating func apply(_ edit: Edit, to place: Int32, _ queue: Int32?) {
+        leaveLane(place)
+        tell(.edited(table[place].operationID, edit))
+        if let priority = edit.priority {
+            if priority != 0 { usesPriorities = true }
+            table[place].priority = priority
+            report(.edited, place, detail: "priority")
+        }
+        if let policy = edit.policy {
+            setPolicy(policy, of: place)
+            report(.edited, place, detail: "policy")
+        }
+        if let uses = edit.categories {
+            let set = categories.retain(uses)
+            categories.release(table[place].categories)
+            table[place].categories = set
+            report(.edited, place, detail: "categories")
+        }
+        if let queue, queue != table[place].queue {
+            move(place, to: queue)
+            report(.edited, place, detail: "queue")
+        }
+        doubt(place)
+        startAging(place)
+        enterLane(place)
+    }
+
+    private mutating func setPolicy(_ policy: Policy, of place: Int32) {
+        let old = table[place].policy
+        if old >= 0, policies[old].deadline != nil { markStaleWallTimer() }
+        let new = policy == Policy() ? -1 : policies.retain(policy).place
+        if old >= 0 { _ = policies.release(old) }
+        table[place].policy = new
+        table[place].traits.subtract([.hasConditions, .hasObservers, .delayed])
+        table[place].traits.formUnion(Self.traits(of: policy))
+        if table[place].isGroup { families[table[place].family].limit = policy.childLimit }
+        armWallTimers(place)
+    }
+
+    /// By its id it takes its place among what is in that queue.
+    private mutating func move(_ place: Int32, to queue: Int32) {
+        let old = table[place].queue
+        count(table[place].state, -1, old)
+        count(table[place].state, 1, queue)
+        table[place].queue = queue
+        let isBarrier = table[place].traits.contains(.barrier)
+        for changed in [old, queue] {
+            if isBarrier || !queues[changed].barriers.list.isEmpty {
+                rebuildBarriers(changed)
+            } else {
+                queues[changed].barriers.after += changed == queue ? 1 : -1
+            }
+        }
+        // In a queue without barriers nothing of the kind keeps it back.
+        if queues[queue].barriers.list.isEmpty, table[place].traits.contains(.behindBarrier) {
+            table[place].traits.remove(.behindBarrier)
+            release(place)
+        }
+    }
+
+    /// Barriers are dependencies: a move must not close a circle. Tried on a copy, when there are any.
+    private func checkMoves(_ places: [Int32], to queue: Int32) throws(Rejection) {
+        let hasBarriers =
+            !queues[queue].barriers.list.isEmpty || places.contains { table[$0].traits.contains(.barrier) }
+        guard hasBarriers else { return }
+        var trial = self
+        for place in places where trial.table[place].queue != queue {
+            trial.leaveLane(place)
+            trial.move(place, to: queue)
+        }
+        for place in places {
+            for node in [WaitNode.start(place), .end(place)] {
+                for next in trial.waits(of: node) {
+                    if let path = trial.path(from: next, to: node) { throw .cycle(trial.name([node] + path)) }
+                }
+            }
+        }
+    }
+
+    /// The group above it holds enough, and what is below it asks for no more than it would hold.
+    private func checkFamily(_ place: Int32, _ uses: [CategoryUse]) throws(Rejection) {
+        let parent = table[place].parent
+        for use in uses { try check(use, fits: parent < 0 ? nil : heldAbove(parent, use.name)) }
+        for child in descendants(of: place) {
+            for use in categories.uses(of: table[child].categories) {
+                try check(use, fits: uses.first { $0.name == use.name })
+            }
+        }
+    }
+}

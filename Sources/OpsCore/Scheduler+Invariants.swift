@@ -1,0 +1,199 @@
+/// What is true between any two turns, whatever came before. The numbers are those of docs/ARCHITECTURE.md.
+extension Scheduler {
+    /// What does not hold, in words; empty when all is well. Looks at everything: for tests.
+    public func checkInvariants() -> [String] {
+        let rows = table.placesByID
+        return checkCounts(rows) + checkRoom() + checkCategories() + checkWaiting(rows) + checkLanes(rows)
+            + checkNothingIdles() + checkPriorities(rows) + checkFamilies(rows) + checkBarriers() + checkScratch(rows)
+    }
+
+    /// 1. Every count of states is what counting gives, and every id is found where it stands.
+    private func checkCounts(_ rows: [Int32]) -> [String] {
+        var broken: [String] = []
+        var all = Counts()
+        var inQueue: [Int32: [OperationState: Int32]] = [:]
+        for place in rows {
+            let row = table[place]
+            if table.place(of: row.operationID) != place { broken.append("1: \(row.id) is not found where it stands") }
+            inQueue[row.queue, default: [:]][row.state, default: 0] += 1
+            switch row.state {
+            case .pending: all.pending += 1
+            case .ready: all.ready += 1
+            case .executing: all.executing += 1
+            case .finished: broken.append("1: \(row.id) has finished and is still there")
+            }
+        }
+        if all != counts { broken.append("1: counts are \(counts), not \(all)") }
+        for queue in queues.pool.places {
+            let (now, counted) = (queues[queue], inQueue[queue] ?? [:])
+            if (now.pending, now.ready, now.executing)
+                != (counted[.pending] ?? 0, counted[.ready] ?? 0, counted[.executing] ?? 0)
+            {
+                broken.append("1: queue \(now.name) counts \(now.pending), \(now.ready), \(now.executing)")
+            }
+        }
+        return broken
+    }
+
+    /// 2. No slot is shared, and pool, queues and groups count exactly the processes that execute in them.
+    private func checkRoom() -> [String] {
+        var broken: [String] = []
+        var taken: Set<Int32> = []
+        var inQueue: [Int32: Int32] = [:]
+        var inFamily: [Int32: Int32] = [:]
+        for index in executions.places where executions[index].slot >= 0 {
+            let row = table[executions[index].operation]
+            if !taken.insert(executions[index].slot).inserted {
+                broken.append("2: slot \(executions[index].slot) is shared by \(row.id)")
+            }
+            inQueue[row.queue, default: 0] += 1
+            if row.parent >= 0 { inFamily[table[row.parent].family, default: 0] += 1 }
+        }
+        if Int(slots.used) != taken.count { broken.append("2: \(slots.used) slots used, \(taken.count) held") }
+        for queue in queues.pool.places where queues[queue].running != inQueue[queue] ?? 0 {
+            broken.append("2: queue \(queues[queue].name) counts \(queues[queue].running) processes")
+        }
+        for family in families.places where families[family].running != inFamily[family] ?? 0 {
+            broken.append("2: the group of place \(families[family].parent) counts \(families[family].running)")
+        }
+        return broken
+    }
+
+    /// 3. What is taken of a category is what its holders took, and they can hold it together.
+    private func checkCategories() -> [String] {
+        var broken: [String] = []
+        var taken: [Int32: Category] = [:]
+        for index in executions.places {
+            for need in executions[index].holding {
+                taken[need.category, default: Category(name: "", capacity: 0)].take(need.mode, need.units)
+            }
+        }
+        for category in categories.pool.places {
+            let (now, held) = (categories[category], taken[category] ?? Category(name: "", capacity: 0))
+            if (now.usedUnits, now.sharedHolders, now.exclusiveHolders)
+                != (held.usedUnits, held.sharedHolders, held.exclusiveHolders)
+            {
+                broken.append("3: category \(now.name) counts other holders than it has")
+            }
+            let kinds = [now.usedUnits > 0, now.sharedHolders > 0, now.exclusiveHolders > 0].filter { $0 }.count
+            if kinds > 1 || now.exclusiveHolders > 1 { broken.append("3: category \(now.name) is not exclusive") }
+        }
+        return broken
+    }
+
+    /// 4. An operation is pending exactly while something is outstanding, and that is counted right.
+    private func checkWaiting(_ rows: [Int32]) -> [String] {
+        var broken: [String] = []
+        for place in rows {
+            let row = table[place]
+            guard row.state == .pending || row.state == .ready else { continue }
+            var outstanding: Int32 = 0
+            var edge = row.firstDependency
+            while edge >= 0 {
+                if graph[edge].from != place { broken.append("4: an edge of \(row.id) is another's") }
+                if graph[edge].on >= 0 { outstanding += 1 }
+                edge = graph[edge].nextDependency
+            }
+            for trait in [Traits.behindBarrier, .gathering, .groupNotStarted] where row.traits.contains(trait) {
+                outstanding += 1
+            }
+            if outstanding != row.waiting { broken.append("4: \(row.id) counts \(row.waiting), not \(outstanding)") }
+            if (row.state == .pending) != (row.waiting > 0) { broken.append("4: \(row.id) is \(row.state)") }
+        }
+        return broken
+    }
+
+    /// 5. What is eligible stands in exactly one lane, its own, and every lane knows its first member.
+    private func checkLanes(_ rows: [Int32]) -> [String] {
+        var broken: [String] = []
+        var members: [Int32: Int32] = [:]
+        var tops: [Int32: UInt64] = [:]
+        for place in rows where table[place].state != .executing {
+            let row = table[place]
+            let isEligible = row.state == .ready && row.traits.isDisjoint(with: .ineligible)
+            if isEligible != (row.place >= 0) { broken.append("5: \(row.id) is \(isEligible ? "not " : "")in a lane") }
+            guard row.place >= 0 else { continue }
+            members[row.place, default: 0] += 1
+            tops[row.place] = min(tops[row.place] ?? .max, row.key)
+            let key = lanes[row.place].key
+            if key.queue != row.queue || key.categories != row.categories {
+                broken.append("5: \(row.id) is in a lane of others")
+            }
+        }
+        for lane in lanes.places {
+            if lanes[lane].live != members[lane] ?? 0 || lanes[lane].top != tops[lane] ?? .max {
+                broken.append("5: lane \(lane) has lost count")
+            }
+        }
+        return broken
+    }
+
+    /// 6. At the end of a turn nothing that could start is left waiting.
+    private func checkNothingIdles() -> [String] {
+        guard mayStart else { return [] }
+        var broken: [String] = []
+        for lane in lanes.places where lanes[lane].live > 0 && lanes[lane].status != .evaluating {
+            if !lanes[lane].key.isGroup, slots.used >= workers { continue }
+            if lanes[lane].status == .parked(.evaluations), evaluating >= Limits.evaluationsAtOnce { continue }
+            guard let first = lanes[lane].members.first else { continue }
+            if obstacle(to: first.place, in: lane) == nil {
+                broken.append("6: \(table[first.place].id) could start, its lane is \(lanes[lane].status)")
+            }
+        }
+        return broken
+    }
+
+    /// 7. Every effective priority is the highest of what waits for the operation and its own.
+    private func checkPriorities(_ rows: [Int32]) -> [String] {
+        guard usesPriorities else {
+            return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
+        }
+        return rows.filter { claims(on: $0).all != table[$0].effective }.map {
+            "7: \(table[$0].id) counts for \(table[$0].effective), not \(claims(on: $0).all)"
+        }
+    }
+
+    /// 8. A parent counts its unfinished children, and ends with the last.
+    private func checkFamilies(_ rows: [Int32]) -> [String] {
+        var broken: [String] = []
+        var children: [Int32: Int32] = [:]
+        for place in rows where table[place].parent >= 0 { children[table[place].parent, default: 0] += 1 }
+        for place in rows where table[place].family >= 0 {
+            let family = families[table[place].family]
+            if family.unfinished != children[place] ?? 0 { broken.append("8: \(table[place].id) has lost a child") }
+            if table[place].isGroup, table[place].state == .executing, family.unfinished == 0 {
+                broken.append("8: \(table[place].id) goes on without children")
+            }
+        }
+        return broken
+    }
+
+    /// 9. Barriers stand in order, and count what they wait for.
+    private func checkBarriers() -> [String] {
+        var broken: [String] = []
+        for queue in queues.pool.places {
+            let barriers = queues[queue].barriers
+            for barrier in barriers.list {
+                guard unfinished(OperationID(barrier.id)) == barrier.place else {
+                    broken.append("9: barrier \(barrier.id) is gone")
+                    continue
+                }
+                if table[barrier.place].state != .executing, barrier.before != Int32(gathered(by: barrier.place).count) {
+                    broken.append("9: barrier \(barrier.id) counts \(barrier.before)")
+                }
+            }
+        }
+        return broken
+    }
+
+    /// 10. Nothing of a turn outlives it.
+    private func checkScratch(_ rows: [Int32]) -> [String] {
+        var broken = rows.filter { !table[$0].traits.isDisjoint(with: [.ending, .visited, .priorityInDoubt]) }.map {
+            "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
+        }
+        if !decided.isEmpty || !endings.isEmpty || !inDoubt.isEmpty || !doubtfulQueues.isEmpty {
+            broken.append("10: something is decided and not told")
+        }
+        return broken
+    }
+}

@@ -1,0 +1,166 @@
+/// An operation that only categories keep from starting is passed at most `Limits.overtakes` times; then its place
+/// in every category it needs is kept against what comes after it.
+extension Scheduler {
+    /// Keeps the order of lanes in each category they name.
+    mutating func topChanged(_ lane: Int32) {
+        let top = lanes[lane].top
+        for i in lanes[lane].needs.indices {
+            let category = lanes[lane].needs[i].category
+            let position = lanes[lane].positions[i]
+            if position < 0 {
+                guard top != .max else { continue }
+                categories[category].lanes.add(LaneOrder.Entry(key: top, lane: lane, need: Int32(i)), &lanes)
+            } else if top == .max {
+                lanes[lane].positions[i] = -1
+                categories[category].lanes.remove(at: position, &lanes)
+            } else {
+                categories[category].lanes.update(at: position, key: top, &lanes)
+            }
+        }
+    }
+
+    /// A start with this key has taken these: everything before it that they leave without room was overtaken.
+    mutating func noteOvertaken(by key: UInt64, _ needs: [Need]) {
+        var passed: [Int32] = []
+        for need in needs {
+            guard let root = categories[need.category].lanes.entries.first, root.key < key else { continue }
+            categories[need.category].lanes.forEach(below: key) { entry in
+                let other = lanes[entry.lane].needs[Int(entry.need)]
+                if !categories[need.category].fits(other.mode, other.units), mayTurn(entry.lane) {
+                    passed.append(entry.lane)
+                }
+            }
+        }
+        guard !passed.isEmpty else { return }
+        if needs.count > 1 { passed.sort() }
+        var last: Int32 = -1
+        for lane in passed where lane != last {
+            last = lane
+            var full: [Int32] = []
+            var members: [Int32] = []
+            lanes[lane].members.forEach(below: key) { entry in
+                if isMember(entry, of: lane) { members.append(entry.place) }
+            }
+            for place in members where table[place].overtaken < Limits.overtakes {
+                table[place].overtaken += 1
+                if table[place].overtaken == Limits.overtakes { full.append(place) }
+            }
+            for place in full { reserve(place) }
+        }
+    }
+
+    /// Whether nothing but categories keeps the members of a lane from starting.
+    private func mayTurn(_ lane: Int32) -> Bool {
+        let key = lanes[lane].key
+        if lanes[lane].status == .evaluating || !queues[key.queue].hasRoom(forGroup: key.isGroup) { return false }
+        let family = lanes[lane].family
+        return family < 0 || key.isGroup || families[family].hasRoom
+    }
+
+    // MARK: Kept places
+
+    mutating func reserve(_ place: Int32) {
+        table[place].traits.insert(.reserving)
+        reservations += 1
+        let key = table[place].key
+        for need in lanes[table[place].place].needs {
+            let list = categories[need.category].reservations
+            let i = list.firstIndex { table[$0].key > key } ?? list.count
+            categories[need.category].reservations.insert(place, at: i)
+        }
+    }
+
+    /// As `clearReservation`, without giving anyone else a chance.
+    mutating func unreserve(_ place: Int32) {
+        table[place].traits.remove(.reserving)
+        reservations -= 1
+        for need in lanes[table[place].place].needs {
+            categories[need.category].reservations.removeAll { $0 == place }
+        }
+    }
+
+    /// Its place is kept no longer: it starts, or does not want to.
+    mutating func clearReservation(of place: Int32, in lane: Int32) {
+        guard table[place].traits.contains(.reserving) else { return }
+        table[place].traits.remove(.reserving)
+        reservations -= 1
+        let needs = lanes[lane].needs
+        for need in needs { categories[need.category].reservations.removeAll { $0 == place } }
+        for need in needs { wake(.category(need.category)) }
+        wake(.reservations)
+    }
+
+    /// The operation whose kept place in a category a start with this key would take.
+    func keeper(of need: Need, against key: UInt64) -> Int32? {
+        for place in categories[need.category].reservations {
+            guard table[place].key < key else { return nil }
+            let lane = table[place].place
+            guard mayTurn(lane), let other = lanes[lane].needs.first(where: { $0.category == need.category }) else {
+                continue
+            }
+            if !categories[need.category].fit(need, beside: other) { return place }
+        }
+        return nil
+    }
+
+    /// Where a lane waits whose first member would take a kept place; nil when it may start. What the keeper itself
+    /// waits for is never kept back by it.
+    func keptBack(_ place: Int32, _ needs: [Need]) -> Resource? {
+        guard reservations > 0 else { return nil }
+        let key = table[place].key
+        for need in needs {
+            guard let keeper = keeper(of: need, against: key) else { continue }
+            if !waitsForFamilies(keeper) { return .category(need.category) }
+            if !waits(keeper, for: place) { return .reservations }
+        }
+        return nil
+    }
+
+    /// Only a group or producer that holds a category has others to wait for in turn.
+    func waitsForFamilies(_ place: Int32) -> Bool {
+        lanes[table[place].place].needs.contains { need in
+            !categories[need.category].familyHolders.isEmpty && !categories[need.category].fits(need.mode, need.units)
+        }
+    }
+
+    private func waits(_ keeper: Int32, for place: Int32) -> Bool {
+        for need in lanes[table[keeper].place].needs
+        where !categories[need.category].fits(need.mode, need.units) {
+            for holder in categories[need.category].familyHolders {
+                if path(from: .end(holder), to: .start(place), throughCategories: true) != nil { return true }
+            }
+        }
+        return false
+    }
+
+    /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.
+    /// False when there is nothing to review.
+    mutating func reviewReservations() -> Bool {
+        guard reservationsInDoubt else { return false }
+        reservationsInDoubt = false
+        for category in Array(categories.pool.places) where !categories[category].reservations.isEmpty {
+            wake(.category(category))
+        }
+        return true
+    }
+}
+
+extension Category {
+    /// Whether two needs have room together, besides what is taken.
+    func fit(_ a: Need, beside b: Need) -> Bool {
+        switch (a.mode, b.mode) {
+        case (.shared, .shared): return true
+        case (.units, .units): return usedUnits + a.units + b.units <= capacity
+        default: return false
+        }
+    }
+
+    /// Whether two needs can be held at once when nothing else is.
+    func canShare(_ a: Need, _ b: Need) -> Bool {
+        switch (a.mode, b.mode) {
+        case (.shared, .shared): return true
+        case (.units, .units): return a.units + b.units <= capacity
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,233 @@
+/// Priority inheritance: an operation counts for as much as the most urgent one that waits for it, through
+/// dependencies, barriers, groups and categories. What waits for a group reaches all its children; a child that
+/// waits for its group to start lends it its own priority, but not to its siblings.
+extension Scheduler {
+    // MARK: Up, at once
+
+    /// Something of priority `p` waits for the end of an operation.
+    mutating func raise(_ place: Int32, to priority: Int8) {
+        guard usesPriorities else { return }
+        raise([.end(place)], to: priority)
+    }
+
+    /// Hands the priority of an operation on to all it waits for, and that of its group on to it.
+    mutating func handOn(_ place: Int32) {
+        let parent = table[place].parent
+        if parent >= 0, families[table[parent].family].inherited > table[place].effective {
+            raise([.end(place)], to: families[table[parent].family].inherited)
+        }
+        guard table[place].state != .executing else { return }
+        raise(waits(of: .start(place)), to: table[place].effective)
+    }
+
+    private mutating func raise(_ nodes: [WaitNode], to priority: Int8) {
+        var open = nodes
+        while let node = open.popLast() {
+            let place = node.place
+            if node.isEnd, table[place].family >= 0, families[table[place].family].inherited < priority {
+                families[table[place].family].inherited = priority
+                for id in families[table[place].family].children {
+                    if let child = unfinished(OperationID(id)) { open.append(.end(child)) }
+                }
+            }
+            guard table[place].effective < priority else { continue }
+            setEffective(place, priority)
+            if table[place].state != .executing { open += waits(of: .start(place)) }
+        }
+    }
+
+    private mutating func setEffective(_ place: Int32, _ priority: Int8) {
+        table[place].effective = priority
+        guard table[place].state == .ready, table[place].place >= 0 else { return }
+        moveInLane(place)
+        if table[place].traits.contains(.reserving) {
+            unreserve(place)
+            reserve(place)
+            reservationsInDoubt = true
+        }
+    }
+
+    /// New or returned operations: those of another priority than the rest are told to what they wait for.
+    mutating func raiseAll(_ places: [Int32]) {
+        if !usesPriorities {
+            guard places.contains(where: { table[$0].priority != 0 }) else { return }
+            usesPriorities = true
+        }
+        for place in places { handOn(place) }
+    }
+
+    // MARK: Down, before anything starts
+
+    /// What an operation waits for may have counted for more because of it.
+    mutating func doubtWaits(of place: Int32) {
+        guard usesPriorities, table[place].state != .executing else { return }
+        for node in waits(of: .start(place)) { doubt(node.place, after: table[place].effective) }
+    }
+
+    /// `from` no longer waits for `on`.
+    mutating func noteWaiterLeft(_ on: Int32, _ from: Int32) {
+        guard usesPriorities else { return }
+        doubt(on, after: table[from].effective)
+    }
+
+    private mutating func doubt(_ place: Int32, after priority: Int8) {
+        let inherited = table[place].family >= 0 ? families[table[place].family].inherited : .min
+        guard table[place].effective <= priority || inherited <= priority else { return }
+        doubt(place)
+    }
+
+    mutating func doubt(_ place: Int32) {
+        guard usesPriorities, !table[place].traits.contains(.priorityInDoubt), table[place].state != .finished else {
+            return
+        }
+        table[place].traits.insert(.priorityInDoubt)
+        inDoubt.append(place)
+    }
+
+    mutating func settlePriorities() {
+        guard usesPriorities else { return }
+        inheritThroughCategories()
+        while let place = inDoubt.popLast() {
+            table[place].traits.remove(.priorityInDoubt)
+            guard table[place].state != .finished else { continue }
+            reassess(place)
+        }
+        if table.count == 0 { usesPriorities = false }
+    }
+
+    /// Recounts one operation; what it had lent goes back in turn.
+    private mutating func reassess(_ place: Int32) {
+        let (all, whole) = claims(on: place)
+        let old = table[place].effective
+        let family = table[place].family
+        if family >= 0, families[family].inherited != whole {
+            let isLower = whole < families[family].inherited
+            families[family].inherited = whole
+            for id in families[family].children {
+                guard let child = unfinished(OperationID(id)) else { continue }
+                if isLower { doubt(child) } else { raise([.end(child)], to: whole) }
+            }
+        }
+        guard old != all else { return }
+        setEffective(place, all)
+        guard table[place].state != .executing else { return }
+        if all < old {
+            for node in waits(of: .start(place)) { doubt(node.place, after: old) }
+        } else {
+            raise(waits(of: .start(place)), to: all)
+        }
+    }
+
+    /// The highest that waits for an operation in any way, its own included; and of what waits for the whole of it.
+    func claims(on place: Int32) -> (all: Int8, whole: Int8) {
+        var start = ownPriority(of: place)
+        var whole = Int8.min
+        var edge = table[place].firstDependent
+        while edge >= 0 {
+            let priority = table[graph[edge].from].effective
+            if graph[edge].when == .started { start = max(start, priority) } else { whole = max(whole, priority) }
+            edge = graph[edge].nextDependent
+        }
+        whole = max(whole, barrierClaim(on: place))
+        let parent = table[place].parent
+        if parent >= 0 { whole = max(whole, families[table[parent].family].inherited) }
+        let family = table[place].family
+        if table[place].state == .executing {
+            if family >= 0 {
+                for need in executions[table[place].place].holding { whole = max(whole, claim(on: need.category)) }
+            }
+        } else if family >= 0 {
+            for id in families[family].children {
+                if let child = unfinished(OperationID(id)) { start = max(start, table[child].effective) }
+            }
+        }
+        return (max(start, whole), whole)
+    }
+
+    private func barrierClaim(on place: Int32) -> Int8 {
+        let row = table[place]
+        let barriers = queues[row.queue].barriers
+        guard !barriers.list.isEmpty else { return .min }
+        var claim = Int8.min
+        var index = barriers.next(from: row.id)
+        if row.traits.contains(.barrier) {
+            // What is behind a barrier that this one holds waits for both.
+            for inner in barriers.list[index...] {
+                guard inner.place == place || isAncestor(place, of: inner.place) else { break }
+                for id in inner.behind {
+                    guard let other = unfinished(OperationID(id)), barrier(before: other) == inner.place,
+                        !isAncestor(place, of: other)
+                    else { continue }
+                    claim = max(claim, table[other].effective)
+                }
+            }
+            return claim
+        }
+        while index < barriers.list.count, isAncestor(place, of: barriers.list[index].place) { index += 1 }
+        if index < barriers.list.count {
+            let next = barriers.list[index].place
+            if table[next].traits.contains(.gathering), !isAncestor(place, of: next) { claim = table[next].effective }
+        }
+        return claim
+    }
+
+    // MARK: Categories
+
+    /// The highest of what is ready and has no room in a category.
+    func claim(on category: Int32) -> Int8 {
+        var claim = Int8.min
+        for entry in categories[category].lanes.entries {
+            let lane = lanes[entry.lane]
+            let need = lane.needs[Int(entry.need)]
+            guard lane.live > 0, !categories[category].fits(need.mode, need.units) else { continue }
+            claim = max(claim, OperationRow.effective(ofKey: lane.top))
+        }
+        return claim
+    }
+
+    /// Groups and producers that hold a category count for as much as what waits for it.
+    private mutating func inheritThroughCategories() {
+        for index in Array(executions.places) where table[executions[index].operation].family >= 0 {
+            if !executions[index].holding.isEmpty { doubt(executions[index].operation) }
+        }
+    }
+
+    /// As the contract counts it: an executing process too is worth what waits for its categories.
+    func liveEffective(of place: Int32) -> Int8 {
+        guard table[place].state == .executing else { return table[place].effective }
+        return executions[table[place].place].holding.reduce(table[place].effective) { max($0, claim(on: $1.category)) }
+    }
+
+    // MARK: Ageing
+
+    /// Its own priority, and a step for every `aging` of its queue that it has been ready.
+    func ownPriority(of place: Int32) -> Int8 {
+        let row = table[place]
+        guard row.state == .ready, let aging = queues[row.queue].aging else { return row.priority }
+        let steps = min(Int64(Limits.agingSteps), max(0, now.wall - row.readyAt) / aging)
+        return Int8(min(127, Int64(row.priority) + steps))
+    }
+
+    mutating func startAging(_ place: Int32) {
+        guard let aging = queues[table[place].queue].aging else { return }
+        usesPriorities = true
+        let steps = max(0, now.wall - table[place].readyAt) / aging
+        guard steps < Int64(Limits.agingSteps) else { return doubt(place) }
+        wallTimers.add(
+            TimerHeap.Entry(at: table[place].readyAt + (steps + 1) * aging, id: table[place].id, kind: .aging))
+        if steps > 0 { doubt(place) }
+    }
+
+    /// One more step of waiting.
+    mutating func age(_ place: Int32) {
+        startAging(place)
+        doubt(place)
+    }
+
+    mutating func restartAging(_ queue: Int32) {
+        for place in table.placesByID where table[place].queue == queue && table[place].state == .ready {
+            startAging(place)
+            doubt(place)
+        }
+    }
+}
