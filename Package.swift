@@ -57,7 +57,7 @@ let package = Package(
         tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
         tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner"]),
         tests("OpsDaemonTests", ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"]),
-        tests("EndToEndTests", []),
+        tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl"]),
         tests("TidyTests", []),
         .executableTarget(name: "torture", path: "Tests/Torture", swiftSettings: strict),
         .executableTarget(name: "torture-mark", path: "Tests/TortureMark"),

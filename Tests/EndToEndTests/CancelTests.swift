@@ -1,0 +1,52 @@
+import Testing
+
+@Suite struct CancelTests {
+    @Test func waitingAndExecutingBothEndCancelled() throws {
+        let machine = try Machine(workers: 1)
+        let running = try machine.submit("--", "sleep", "60")
+        let waiting = try machine.submit("--", "true")
+        try machine.await("started", of: running)
+        #expect(try machine.ctl("cancel", "\(waiting)", "--reason", "not needed").status == 0)
+        #expect(try machine.outcome(waiting) == "cancelled")
+        let cause = try #require(try machine.show(waiting)["cause"] as? String)
+        #expect(cause.hasPrefix("cancelled by ") && cause.hasSuffix(": not needed"))
+        #expect(try machine.ctl("cancel", "\(running)", "--wait").status == 0)
+        #expect(try machine.outcome(running) == "cancelled")
+        #expect(try machine.show(running)["cancelling"] as? Bool == false)
+    }
+
+    @Test func theFinishedAndTheUnknown() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "true")
+        try machine.ok("wait", "\(id)")
+        #expect(try machine.ctl("cancel", "\(id)").status == 5)
+        #expect(try machine.ctl("cancel", "--state", "finished").status == 0)
+        #expect(try machine.ctl("cancel", "99").status == 4)
+    }
+
+    @Test func aSelectionIsCancelledInOneStep() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            """
+            {"operations": [{"name": "a", "command": ["sleep", "60"]}, {"name": "b", "command": ["true"], "after": ["a"]},
+                            {"name": "c", "command": ["true"], "after": ["b"]}]}
+            """)
+        try machine.await("started", of: 1)
+        try machine.ok("cancel", "--graph", graph)
+        _ = try machine.ctl("wait", "--graph", graph)
+        let outcomes = try machine.ok("ls", "--json", "--graph", graph).objects.compactMap { $0["outcome"] as? String }
+        #expect(outcomes == ["cancelled", "cancelled", "cancelled"])
+    }
+
+    @Test func theWholeTreeIsKilledHoweverItHides() throws {
+        let machine = try Machine()
+        let mark = "opsd-e2e-\(UInt32.random(in: 0 ... .max))"
+        let id = try machine.submit(
+            "--grace", "300ms", "--shell",
+            "setsid sh -c 'trap \"\" TERM; (exec -a \(mark) sleep 60) & exec -a \(mark) sleep 60' & trap '' TERM; sleep 60; sleep 60")
+        try machine.await("started", of: id)
+        try machine.ok("cancel", "\(id)", "--wait")
+        let alive = try Command("/bin/sh", ["-c", "ps -eo args | grep -c '^\(mark)' || true"], environment: Machine.environment, in: "/").wait()
+        #expect(alive.out == "0\n")
+    }
+}

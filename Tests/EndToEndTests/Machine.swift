@@ -1,0 +1,150 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A private opsd with its own state directory, driven with the real opsctl.
+final class Machine {
+    let state: String
+    var socket: String { state + "/control.sock" }
+    private(set) var daemon: Command?
+
+    /// Where the programs under test were built: beside the test bundle.
+    static let programs: String = {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""  // "" fails below
+        return (bundle as NSString).deletingLastPathComponent
+    }()
+
+    init(workers: Int = 2, start: Bool = true) throws {
+        state = NSTemporaryDirectory() + "/opsd-e2e-" + String(UInt32.random(in: 0 ... .max), radix: 36)
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        if start { try self.start(workers: workers) }
+    }
+
+    /// Starts opsd and returns when it says READY=1, as systemd would have it.
+    func start(workers: Int = 2, _ more: [String] = []) throws {
+        let notify = try Notification(path: state + "/ready.sock")
+        var environment = Self.environment
+        environment["NOTIFY_SOCKET"] = notify.path
+        let command = try Command(
+            Self.programs + "/opsd", ["--state", state, "--socket", socket, "--workers", "\(workers)"] + more,
+            environment: environment, in: "/")
+        daemon = command
+        guard notify.waitForReady(seconds: 20) else {
+            command.signal(SIGKILL)
+            throw SetupError("opsd did not become ready: \(try command.wait().err)")
+        }
+    }
+
+    func killDaemon() throws {
+        daemon?.signal(SIGKILL)
+        _ = try daemon?.wait(seconds: 20)
+        daemon = nil
+    }
+
+    /// Ends everything of it; nothing may be left.
+    deinit {
+        if daemon == nil { try? start() }  // without a daemon, operations could not be cancelled below
+        _ = try? ctl("cancel", "--all", "--reason", "end of the test")  // nothing unfinished is no error here
+        _ = try? ctl("wait", "--all", "--timeout", "20s")
+        let status = try? ctl("status", "--json").object  // the daemon may be the broken thing under test
+        daemon?.signal(SIGTERM)
+        _ = try? daemon?.wait(seconds: 20)
+        if let runner = status?["runnerPid"] as? Int32, runner > 1 { kill(runner, SIGTERM) }
+        try? FileManager.default.removeItem(atPath: state)  // a leftover in /tmp is no failure
+    }
+
+    static var environment: [String: String] {
+        var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OPS_") }
+        environment["NOTIFY_SOCKET"] = nil
+        environment["NO_COLOR"] = "1"
+        return environment
+    }
+
+    func begin(_ arguments: [String], input: String? = nil, environment: [String: String] = [:], in place: String = "/tmp")
+        throws -> Command
+    {
+        try Command(
+            Self.programs + "/opsctl", arguments,
+            environment: Self.environment.merging(["OPS_SOCKET": socket]) { $1 }.merging(environment) { $1 },
+            input: input, in: place)
+    }
+
+    func ctl(_ arguments: String..., input: String? = nil) throws -> Output {
+        try begin(arguments, input: input).wait()
+    }
+
+    /// Runs opsctl, which must succeed.
+    @discardableResult
+    func ok(_ arguments: String..., input: String? = nil, at place: SourceLocation = #_sourceLocation) throws -> Output {
+        let output = try begin(arguments, input: input).wait()
+        try #require(output.status == 0, "opsctl \(arguments.joined(separator: " ")): \(output.err)", sourceLocation: place)
+        return output
+    }
+
+    func submit(_ arguments: String...) throws -> Int {
+        let output = try begin(["submit"] + arguments).wait()
+        try #require(output.status == 0, "submit: \(output.err)")
+        return try #require(Int(output.out.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    /// Stores a graph; its id, such as `g3`.
+    func graph(_ json: String) throws -> String {
+        let output = try begin(["submit", "-f", "-", "--json"], input: json).wait()
+        try #require(output.status == 0, "submit: \(output.err)")
+        return try #require(try output.object["graph"] as? String)
+    }
+
+    func show(_ reference: any CustomStringConvertible) throws -> [String: Any] {
+        try ok("show", "\(reference)", "--json").object
+    }
+
+    func outcome(_ reference: any CustomStringConvertible) throws -> String? { try show(reference)["outcome"] as? String }
+    func stateOf(_ reference: any CustomStringConvertible) throws -> String? { try show(reference)["state"] as? String }
+
+    /// Waits until the event stream tells `type` of this operation.
+    func await(_ type: String, of id: Int) throws {
+        let watch = try begin(["watch", "--since", "0", "--json", "\(id)"])
+        defer {
+            watch.signal(SIGTERM)
+            _ = try? watch.wait(seconds: 10)  // killed by us: its status says nothing
+        }
+        let end = Date().addingTimeInterval(30)
+        while Date() < end {
+            if watch.outSoFar.contains("\"type\":\"\(type)\"") { return }
+            usleep(10_000)
+        }
+        throw SetupError("no event \(type) of \(id) within 30 s: \(watch.outSoFar) \(watch.errSoFar)")
+    }
+}
+
+/// The receiving end of `sd_notify`.
+private struct Notification {
+    let path: String
+    private let descriptor: Int32
+
+    init(path: String) throws {
+        self.path = path
+        unlink(path)
+        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+        guard result == 0 else { throw SetupError("cannot bind \(path): \(String(cString: strerror(errno)))") }
+    }
+
+    func waitForReady(seconds: Double) -> Bool {
+        defer { close(descriptor) }
+        let end = Date().addingTimeInterval(seconds)
+        while true {
+            let left = end.timeIntervalSinceNow
+            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard left > 0, poll(&wanted, 1, Int32(left * 1000)) == 1 else { return false }
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &bytes, bytes.count, 0)
+            if count > 0, String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").contains("READY=1") { return true }
+        }
+    }
+}

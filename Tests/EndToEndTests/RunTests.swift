@@ -1,0 +1,37 @@
+import Glibc
+import Testing
+
+@Suite struct RunTests {
+    @Test func streamsAndStatusAreTheOperationsOwn() throws {
+        let machine = try Machine()
+        let output = try machine.ctl("run", "--", "sh", "-c", "echo to-out; echo to-err >&2; exit 3")
+        #expect(output.status == 3)
+        #expect(output.out == "to-out\n")
+        #expect(output.err == "to-err\n")
+    }
+
+    @Test func aSignalIs128AndItsNumber() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("run", "--", "sh", "-c", "kill -KILL $$").status == 137)
+    }
+
+    @Test func aTimeoutIs124() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("run", "--timeout", "200ms", "--", "sleep", "30").status == 124)
+    }
+
+    @Test func interruptCancelsIt() throws {
+        let machine = try Machine()
+        let run = try machine.begin(["run", "--name", "long", "--", "sleep", "60"])
+        try machine.await("started", of: 1)
+        run.signal(SIGINT)
+        #expect(try run.wait(seconds: 20).status != 0)
+        #expect(try machine.outcome(1) == "cancelled")
+    }
+
+    @Test func withoutADaemonItIs125() throws {
+        let machine = try Machine(start: false)
+        #expect(try machine.ctl("run", "--", "true").status == 125)
+        try machine.start()
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@Suite struct SubmitTests {
+    @Test func oneOperationPrintsItsIdAndWaitEndsWithZero() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "true")
+        #expect(try machine.ctl("wait", "\(id)").status == 0)
+        #expect(try machine.outcome(id) == "succeeded")
+    }
+
+    @Test func aCycleIsRefusedWithItsPathAndNothingIsStored() throws {
+        let machine = try Machine()
+        let output = try machine.ctl(
+            "submit", "-f", "-",
+            input: """
+                {"operations": [{"name": "a", "command": ["true"], "after": ["c"]},
+                                {"name": "b", "command": ["true"], "after": ["a"]},
+                                {"name": "c", "command": ["true"], "after": ["b"]}]}
+                """)
+        #expect(output.status == 5)
+        for name in ["a", "b", "c"] { #expect(output.err.contains(name)) }
+        #expect(try machine.ok("ls", "--json").out.isEmpty)
+    }
+
+    @Test func anUnknownDependencyIsRefusedAndNothingIsStored() throws {
+        let machine = try Machine()
+        let output = try machine.ctl(
+            "submit", "-f", "-",
+            input: #"{"operations": [{"name": "build", "command": ["true"]}, {"command": ["true"], "after": ["biuld"]}]}"#)
+        #expect(output.status == 5)
+        #expect(output.err.contains("biuld"))
+        #expect(output.err.contains("build"), "the nearest name is suggested")
+        #expect(try machine.ok("ls", "--json").out.isEmpty)
+    }
+
+    @Test func withoutADaemonTheStatusIsThreeAndTheSentenceSaysHowToStartOne() throws {
+        let machine = try Machine(start: false)
+        let output = try machine.ctl("submit", "--", "true")
+        #expect(output.status == 3)
+        #expect(output.err.hasPrefix("opsctl: "))
+        #expect(output.err.contains("opsd"))
+        try machine.start()
+    }
+
+    @Test func usageErrorsAreTwo() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("submit").status == 2)
+        let output = try machine.ctl("sbumit", "--", "true")
+        #expect(output.status == 2)
+        #expect(output.err.contains("submit"))
+    }
+
+    @Test func jsonLinesAreAGraphToo() throws {
+        let machine = try Machine()
+        let output = try machine.ok(
+            "submit", "-f", "-", "--json",
+            input: #"{"name": "one", "command": ["true"]}"# + "\n" + #"{"name": "two", "command": ["true"], "after": ["one"]}"# + "\n")
+        let rows = try output.objects
+        #expect(rows.map { $0["name"] as? String } == ["one", "two"])
+        #expect(Set(rows.compactMap { $0["graph"] as? String }).count == 1)
+        try machine.ok("wait", "--graph", try #require(rows[0]["graph"] as? String))
+    }
+
+    @Test func aRepeatedKeyAnswersWithTheFirstSubmission() throws {
+        let machine = try Machine()
+        let first = try machine.ok("submit", "--json", "--key", "nightly", "--", "true").object
+        let again = try machine.ok("submit", "--json", "--key", "nightly", "--", "true").object
+        #expect(first["id"] as? Int == again["id"] as? Int)
+        #expect(again["existing"] as? Bool == true)
+        #expect(try machine.ok("ls", "--json").lines.count == 1)
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct SurvivalTests {
+    @Test func aKilledDaemonFindsItsOperationsAgain() throws {
+        let machine = try Machine(workers: 4)
+        let marks = machine.state + "/marks"
+        mkfifo(machine.state + "/gate", 0o600)
+        mkfifo(machine.state + "/gate2", 0o600)
+        // Each appends a line at its start: a second start would show.
+        let short = try machine.submit("--name", "short", "--shell", "echo short >> \(marks); echo begun; read x < \(machine.state)/gate; echo out; exit 7")
+        let long = try machine.submit("--name", "long", "--shell", "echo long >> \(marks); read x < \(machine.state)/gate2; echo over")
+        let after = try machine.submit("--name", "after", "--after", "long", "--shell", "echo after >> \(marks)")
+        try machine.await("started", of: short)
+        try machine.await("started", of: long)
+
+        try machine.killDaemon()
+        try open(gate: machine.state + "/gate")  // ends while nobody is there to see it
+        try machine.start(workers: 4)
+        #expect(try machine.ctl("wait", "\(short)", "--timeout", "30s").status == 1)
+        #expect(try machine.show(short)["exitCode"] as? Int == 7)
+        #expect(try machine.show(short)["attempt"] as? Int == 1)
+        #expect(try machine.ok("log", "\(short)").out == "begun\nout\n")
+        #expect(try machine.stateOf(long) == "executing")
+        #expect(try machine.stateOf(after) == "pending")
+
+        try open(gate: machine.state + "/gate2")
+        #expect(try machine.ctl("wait", "\(long)", "\(after)", "--timeout", "30s").status == 0)
+        #expect(try machine.ok("log", "\(long)").out == "over\n")
+        let starts = try String(contentsOfFile: marks, encoding: .utf8).split(separator: "\n").map(String.init)
+        #expect(starts.sorted() == ["after", "long", "short"])
+    }
+
+    @Test func whatWasAcknowledgedIsThereAfterAKill() throws {
+        let machine = try Machine(workers: 1)
+        let blocker = try machine.submit("--", "sleep", "60")
+        let ids = try (0 ..< 20).map { _ in try machine.submit("--priority", "high", "--", "true") }
+        try machine.killDaemon()
+        try machine.start(workers: 1)
+        let rows = try machine.ok("ls", "--json").objects
+        #expect(rows.compactMap { $0["id"] as? Int } == [blocker] + ids)
+        #expect(rows.dropFirst().allSatisfy { $0["state"] as? String == "ready" && $0["priority"] as? Int == 4 })
+        try machine.ok("cancel", "\(blocker)")
+        #expect(try machine.ctl("wait", "\(ids[0])-\(ids[19])", "--timeout", "30s").status == 0)
+    }
+
+    @Test func aSecondDaemonOnOneStateDirectoryIsRefused() throws {
+        let machine = try Machine()
+        let second = try Command(
+            Machine.programs + "/opsd", ["--state", machine.state, "--socket", machine.state + "/other.sock"],
+            environment: Machine.environment, in: "/"
+        ).wait(seconds: 20)
+        #expect(second.status != 0)
+        #expect(second.err.contains(machine.state))
+        #expect(try machine.ctl("status").status == 0)
+    }
+
+    /// Lets the one reader of a named pipe go on.
+    private func open(gate: String) throws {
+        // Blocks until the reader has opened its end.
+        let descriptor = Glibc.open(gate, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0, write(descriptor, "go\n", 3) == 3 else { throw SetupError("cannot open \(gate)") }
+        close(descriptor)
+    }
+}

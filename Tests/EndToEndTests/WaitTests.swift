@@ -1,0 +1,29 @@
+import Testing
+
+@Suite struct WaitTests {
+    @Test func statusesOfWait() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("wait", "--queue", "main").status == 0, "nothing selected")
+        let good = try machine.submit("--", "true")
+        let bad = try machine.submit("--", "sh", "-c", "exit 9")
+        let held = try machine.submit("--hold", "--", "true")
+        #expect(try machine.ctl("wait", "\(good)").status == 0)
+        #expect(try machine.ctl("wait", "\(bad)").status == 1)
+        #expect(try machine.ctl("wait", "\(bad)", "--exit-code").status == 9)
+        #expect(try machine.ctl("wait", "\(held)", "--timeout", "100ms").status == 7)
+        #expect(try machine.ctl("wait", "\(held)", "\(good)", "--any").status == 0)
+        #expect(try machine.ctl("wait", "77").status == 4)
+    }
+
+    @Test func aGraphsLaterAdditionsAreWaitedForToo() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            #"{"operations": [{"name": "maker", "shell": "\#(Machine.programs)/opsctl submit --child --name late -- true"}]}"#)
+        #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "30s").status == 0)
+        let late = try machine.show("late")
+        #expect(late["outcome"] as? String == "succeeded")
+        #expect(late["graph"] as? String == graph)
+        #expect(late["producedBy"] as? Int == 1)
+        #expect(late["group"] as? Int == 1)
+    }
+}
