@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+@Suite struct ImportTests {
+    /// The table of CONTRIBUTING.md: target to what it may import.
+    static func table() throws -> [String: Set<String>] {
+        var table: [String: Set<String>] = [:]
+        for line in try Tree.text("CONTRIBUTING.md").components(separatedBy: "\n") where line.hasPrefix("| ") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 3, cells[0] != "target" else { continue }
+            table[cells[0]] = Set(cells[1].components(separatedBy: ", ").filter { $0 != "nothing" })
+        }
+        return table
+    }
+
+    @Test func everyTargetImportsOnlyWhatTheTableAllows() throws {
+        let table = try Self.table()
+        for file in try Tree.files(under: "Sources") {
+            let allowed = try #require(table[file.target], "\(file.target) is not in the table of CONTRIBUTING.md")
+            for line in file.code {
+                let words = line.split(separator: " ").map(String.init)
+                guard let place = words.firstIndex(of: "import"), place + 1 < words.count, place <= 2 else { continue }
+                #expect(allowed.contains(words[place + 1]), "\(file.path): import \(words[place + 1])")
+            }
+        }
+    }
+
+    @Test func theTableNamesOnlyTargetsThatExist() throws {
+        for target in try Self.table().keys {
+            #expect(try !Tree.files(under: "Sources/" + target).isEmpty, "\(target) has no sources")
+        }
+    }
+}
