@@ -1,0 +1,54 @@
+import Testing
+
+@Suite struct CategoryTests {
+    @Test func aWaitsForBAndBothShareACategory() throws {
+        // The classic trap: A after B, A added first, both in one category.
+        let machine = try Machine()
+        let graph = try machine.graph(
+            """
+            {"operations": [{"name": "A", "command": ["true"], "after": ["B"], "categories": ["c"]},
+                            {"name": "B", "command": ["true"], "categories": ["c"]}]}
+            """)
+        #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
+    }
+
+    @Test func whyNamesTheHolder() throws {
+        let machine = try Machine()
+        let holder = try machine.submit("--category", "db", "--", "sleep", "60")
+        try machine.await("started", of: holder)
+        let waiter = try machine.submit("--category", "db", "--", "true")
+        let reasons = try #require(try machine.ok("why", "\(waiter)", "--json").object["waitingFor"] as? [[String: Any]])
+        #expect(reasons.count == 1)
+        #expect(reasons.first?["kind"] as? String == "category")
+        #expect(reasons.first?["ids"] as? [Int] == [holder])
+        #expect((reasons.first?["text"] as? String)?.contains("db") == true)
+        let row = try #require(try machine.ok("category", "ls", "--json").objects.first { $0["name"] as? String == "db" })
+        #expect(row["capacity"] as? Int == 1)
+        #expect(row["holders"] as? [Int] == [holder])
+        #expect(row["waiting"] as? [Int] == [waiter])
+    }
+
+    @Test func capacityAndUnits() throws {
+        let machine = try Machine(workers: 4)
+        #expect(try machine.ctl("submit", "--category", "gpu:2", "--", "true").status == 5, "one unit is all there is")
+        try machine.ok("category", "set", "gpu", "--capacity", "3")
+        let two = try machine.submit("--category", "gpu:2", "--", "sleep", "60")
+        let one = try machine.submit("--category", "gpu", "--", "sleep", "60")
+        let wait = try machine.submit("--category", "gpu", "--", "true")
+        try machine.await("started", of: two)
+        try machine.await("started", of: one)
+        #expect(try machine.stateOf(wait) == "ready")
+        try machine.ok("cancel", "\(one)")
+        #expect(try machine.ctl("wait", "\(wait)", "--timeout", "20s").status == 0)
+    }
+
+    @Test func readersShareAndAWriterWaits() throws {
+        let machine = try Machine(workers: 4)
+        let readers = try (0 ..< 2).map { _ in try machine.submit("--category", "disk:shared", "--", "sleep", "60") }
+        for reader in readers { try machine.await("started", of: reader) }
+        let writer = try machine.submit("--category", "disk:exclusive", "--", "true")
+        #expect(try machine.stateOf(writer) == "ready")
+        try machine.ok("cancel", "\(readers[0])", "\(readers[1])")
+        #expect(try machine.ctl("wait", "\(writer)", "--timeout", "20s").status == 0)
+    }
+}

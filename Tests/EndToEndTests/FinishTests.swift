@@ -1,0 +1,47 @@
+import Testing
+
+@Suite struct FinishTests {
+    @Test func anAsynchronousOperationEndsWhenItIsToldTo() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--completion", "notify", "--category", "db", "--", "true")
+        let next = try machine.submit("--category", "db", "--", "true")
+        try machine.await("started", of: id)
+        #expect(try machine.stateOf(id) == "executing")
+        #expect(try machine.stateOf(next) == "ready", "the category is held")
+        try machine.ok("finish", "\(id)")
+        #expect(try machine.ctl("wait", "\(id)", "\(next)", "--timeout", "20s").status == 0)
+        #expect(try machine.ctl("finish", "\(id)").status == 5)
+    }
+
+    @Test func itMayFailByAPersonsWord() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--completion", "notify", "--", "true")
+        try machine.await("started", of: id)
+        try machine.ok("finish", "\(id)", "--failed", "--message", "not approved")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "20s").status == 1)
+        let row = try machine.show(id)
+        #expect(row["outcome"] as? String == "failed")
+        #expect((row["cause"] as? String)?.contains("not approved") == true)
+    }
+
+    @Test func nonZeroExitFailsItAtOnce() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--completion", "notify", "--", "sh", "-c", "exit 4")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "20s").status == 1)
+        #expect(try machine.show(id)["exitCode"] as? Int == 4)
+    }
+
+    @Test func systemdNotifyIsHeard() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--name", "counter", "--shell", "systemd-notify --status='half way' X_OPS_PROGRESS=42/100 X_OPS_RESULT=answer; true")
+        let after = try machine.submit("--after", "counter", "--shell", "echo $OPS_RESULT_COUNTER")
+        #expect(try machine.ctl("wait", "\(id)", "\(after)", "--timeout", "20s").status == 0)
+        let row = try machine.show(id)
+        #expect(row["statusText"] as? String == "half way")
+        let progress = try #require(row["progress"] as? [String: Any])
+        #expect(progress["done"] as? Int == 42)
+        #expect(progress["total"] as? Int == 100)
+        #expect(try machine.ok("log", "\(after)").out == "answer\n")
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+@Suite struct QueueTests {
+    @Test func limitsChangeLive() throws {
+        let machine = try Machine(workers: 4)
+        try machine.ok("queue", "add", "io", "--limit", "0")
+        let ids = try (0 ..< 3).map { _ in try machine.submit("--queue", "io", "--", "sleep", "60") }
+        let why = try #require(try machine.ok("why", "\(ids[0])", "--json").object["waitingFor"] as? [[String: Any]])
+        #expect(why.compactMap { $0["kind"] as? String } == ["queue"])
+        try machine.ok("queue", "set", "io", "--limit", "2")
+        try machine.await("started", of: ids[1])
+        #expect(try machine.stateOf(ids[2]) == "ready")
+        try machine.ok("queue", "set", "io", "--limit", "none")
+        try machine.await("started", of: ids[2])
+        let row = try #require(try machine.ok("queue", "ls", "--json").objects.first { $0["name"] as? String == "io" })
+        #expect(row["limit"] is NSNull || row["limit"] == nil)
+        #expect(row["executing"] as? Int == 3)
+        #expect(try machine.ctl("queue", "rm", "io").status == 5, "not empty")
+        try machine.ok("cancel", "--queue", "io")
+        _ = try machine.ctl("wait", "--queue", "io", "--timeout", "20s")
+        try machine.ok("queue", "rm", "io")
+    }
+
+    @Test func builtInOnesStay() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("queue", "rm", "main").status == 5)
+        #expect(try machine.ctl("queue", "set", "main", "--limit", "2").status == 5)
+        let output = try machine.ctl("submit", "--queue", "defualt", "--", "true")
+        #expect(output.status == 5 || output.status == 4)
+        #expect(output.err.contains("default"))
+    }
+
+    @Test func mainIsSerial() throws {
+        let machine = try Machine(workers: 4)
+        let first = try machine.submit("--queue", "main", "--", "sleep", "60")
+        let second = try machine.submit("--queue", "main", "--", "true")
+        try machine.await("started", of: first)
+        #expect(try machine.stateOf(second) == "ready")
+        try machine.ok("cancel", "\(first)")
+        #expect(try machine.ctl("wait", "\(second)", "--timeout", "20s").status == 0)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@Suite struct RetryTests {
+    @Test func whatFailedAndWhatWasSkippedBecauseOfIt() throws {
+        let machine = try Machine()
+        let flag = machine.state + "/flag"
+        let build = try machine.submit("--name", "build", "--", "test", "-e", flag)
+        let test = try machine.submit("--after", "build", "--", "true")
+        let other = try machine.submit("--", "true")
+        #expect(try machine.ctl("wait", "--all").status == 1)
+        #expect(try machine.outcome(test) == "skipped")
+        #expect(FileManager.default.createFile(atPath: flag, contents: nil))
+        try machine.ok("retry", "build")
+        #expect(try machine.ctl("wait", "--all", "--timeout", "20s").status == 0)
+        let row = try machine.show(build)
+        #expect(row["run"] as? Int == 2)
+        #expect(row["attempt"] as? Int == 2)
+        #expect(try machine.outcome(test) == "succeeded")
+        #expect(try machine.show(other)["run"] as? Int == 1)
+        #expect(try machine.ctl("retry", "99").status == 4)
+    }
+
+    @Test func automaticRetriesAreAttemptsOfOneRun() throws {
+        let machine = try Machine()
+        let count = machine.state + "/count"
+        let id = try machine.submit(
+            "--retry", "3", "--retry-backoff", "10ms", "--shell", "echo x >> \(count); test $(wc -l < \(count)) -ge 3")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        let row = try machine.show(id)
+        #expect(row["attempt"] as? Int == 3)
+        #expect(row["run"] as? Int == 1)
+    }
+
+    @Test func attemptsKeepTheirLogs() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--shell", "echo attempt $OPS_ATTEMPT; exit 1")
+        _ = try machine.ctl("wait", "\(id)")
+        try machine.ok("retry", "\(id)")
+        _ = try machine.ctl("wait", "\(id)")
+        #expect(try machine.ok("log", "\(id)", "--attempt", "1").out == "attempt 1\n")
+        #expect(try machine.ok("log", "\(id)").out == "attempt 2\n")
+    }
+}

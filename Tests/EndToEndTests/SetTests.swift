@@ -1,0 +1,24 @@
+import Testing
+
+@Suite struct SetTests {
+    @Test func prioritiesReorderWhatWaits() throws {
+        let machine = try Machine(workers: 1)
+        try machine.ok("suspend")
+        let marks = machine.state + "/order"
+        let ids = try (1 ... 3).map { try machine.submit("--shell", "echo \($0) >> \(marks)") }
+        try machine.ok("set", "\(ids[2])", "--priority", "veryHigh")
+        #expect(try machine.show(ids[2])["priority"] as? Int == 8)
+        try machine.ok("resume")
+        #expect(try machine.ctl("wait", "--all", "--timeout", "20s").status == 0)
+        let order = try Command("/bin/cat", [marks], environment: [:], in: "/").wait().lines
+        #expect(order == ["3", "1", "2"])
+    }
+
+    @Test func whatIsOutOfRangeIsRefused() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--hold", "--", "true")
+        #expect(try [2, 5].contains(machine.ctl("set", "\(id)", "--priority", "101").status))
+        #expect(try machine.ctl("set", "\(id)", "--queue", "nowhere").status != 0)
+        #expect(try [2, 5].contains(machine.ctl("submit", "--priority", "-101", "--", "true").status))
+    }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+@Suite struct SuspendTests {
+    @Test func eachLevelHasAFlagOfItsOwn() throws {
+        let machine = try Machine()
+        try machine.ok("suspend")
+        try machine.ok("suspend", "--queue", "default")
+        let id = try machine.submit("--", "true")
+        #expect(try machine.ok("status", "--json").object["suspended"] as? Bool == true)
+        try machine.ok("resume")
+        #expect(try machine.stateOf(id) == "ready", "the queue is still suspended")
+        let why = try #require(try machine.ok("why", "\(id)", "--json").object["waitingFor"] as? [[String: Any]])
+        #expect(why.compactMap { $0["kind"] as? String } == ["suspended"])
+        try machine.ok("resume", "--queue", "default")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "20s").status == 0)
+    }
+
+    @Test func suspensionSurvivesARestart() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(#"{"operations": [{"command": ["true"], "held": true}]}"#)
+        try machine.ok("suspend", "--graph", graph)
+        try machine.ok("suspend", "--queue", "main")
+        try machine.killDaemon()
+        try machine.start()
+        try machine.ok("resume", "1")
+        #expect(try machine.stateOf(1) == "ready")
+        let queues = try machine.ok("queue", "ls", "--json").objects
+        #expect(queues.first { $0["name"] as? String == "main" }?["suspended"] as? Bool == true)
+        try machine.ok("resume", "--graph", graph)
+        #expect(try machine.ctl("wait", "1", "--timeout", "20s").status == 0)
+    }
+
+    @Test func executingOperationsNeedFreeze() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "sleep", "60")
+        try machine.await("started", of: id)
+        #expect(try machine.ctl("suspend", "\(id)").status == 5)
+        try machine.ok("suspend", "\(id)", "--freeze")
+        #expect(try machine.show(id)["frozen"] as? Bool == true)
+        try machine.ok("resume", "\(id)")
+        #expect(try machine.show(id)["frozen"] as? Bool == false)
+        try machine.ok("suspend", "\(id)", "--freeze")
+        try machine.ok("cancel", "\(id)", "--wait")
+        #expect(try machine.outcome(id) == "cancelled", "a frozen operation is thawed to get its SIGTERM")
+    }
+
+    @Test func aWaitingOperationInASuspendedQueueIsCancelledAtOnce() throws {
+        let machine = try Machine()
+        try machine.ok("suspend", "--queue", "default")
+        let id = try machine.submit("--", "true")
+        try machine.ok("cancel", "\(id)")
+        #expect(try machine.outcome(id) == "cancelled")
+    }
+}
