@@ -45,7 +45,9 @@ let package = Package(
         .executableTarget(name: "opsd-runner", dependencies: ["OpsRunner"], swiftSettings: strict),
         .executableTarget(name: "opsctl", dependencies: ["OpsWire", "OpsLinux"], swiftSettings: strict),
 
-        .executableTarget(name: "bare", dependencies: ["CSQLite"], path: "Benchmarks/Bare", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(
+            name: "bare", dependencies: ["CSQLite"], path: "Benchmarks/Bare",
+            linkerSettings: [.linkedLibrary("sqlite3")]),
 
         .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),

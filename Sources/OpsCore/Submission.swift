@@ -46,4 +46,3 @@ public enum Rejection: Error, Equatable, Sendable {
     case noSuchEdge(OperationID, on: OperationID)
     case tooMany(what: String, limit: Int)
 }
-

@@ -43,10 +43,13 @@ import Testing
         let mark = "opsd-e2e-\(UInt32.random(in: 0 ... .max))"
         let id = try machine.submit(
             "--grace", "300ms", "--shell",
-            "setsid sh -c 'trap \"\" TERM; (exec -a \(mark) sleep 60) & exec -a \(mark) sleep 60' & trap '' TERM; sleep 60; sleep 60")
+            "setsid sh -c 'trap \"\" TERM; (exec -a \(mark) sleep 60) & exec -a \(mark) sleep 60' & trap '' TERM; sleep 60; sleep 60"
+        )
         try machine.await("started", of: id)
         try machine.ok("cancel", "\(id)", "--wait")
-        let alive = try Command("/bin/sh", ["-c", "ps -eo args | grep -c '^\(mark)' || true"], environment: Machine.environment, in: "/").wait()
+        let alive = try Command(
+            "/bin/sh", ["-c", "ps -eo args | grep -c '^\(mark)' || true"], environment: Machine.environment, in: "/"
+        ).wait()
         #expect(alive.out == "0\n")
     }
 }

@@ -17,12 +17,14 @@ import Testing
         let holder = try machine.submit("--category", "db", "--", "sleep", "60")
         try machine.await("started", of: holder)
         let waiter = try machine.submit("--category", "db", "--", "true")
-        let reasons = try #require(try machine.ok("why", "\(waiter)", "--json").object["waitingFor"] as? [[String: Any]])
+        let reasons = try #require(
+            try machine.ok("why", "\(waiter)", "--json").object["waitingFor"] as? [[String: Any]])
         #expect(reasons.count == 1)
         #expect(reasons.first?["kind"] as? String == "category")
         #expect(reasons.first?["ids"] as? [Int] == [holder])
         #expect((reasons.first?["text"] as? String)?.contains("db") == true)
-        let row = try #require(try machine.ok("category", "ls", "--json").objects.first { $0["name"] as? String == "db" })
+        let row = try #require(
+            try machine.ok("category", "ls", "--json").objects.first { $0["name"] as? String == "db" })
         #expect(row["capacity"] as? Int == 1)
         #expect(row["holders"] as? [Int] == [holder])
         #expect(row["waiting"] as? [Int] == [waiter])
@@ -44,7 +46,7 @@ import Testing
 
     @Test func readersShareAndAWriterWaits() throws {
         let machine = try Machine(workers: 4)
-        let readers = try (0 ..< 2).map { _ in try machine.submit("--category", "disk:shared", "--", "sleep", "60") }
+        let readers = try (0..<2).map { _ in try machine.submit("--category", "disk:shared", "--", "sleep", "60") }
         for reader in readers { try machine.await("started", of: reader) }
         let writer = try machine.submit("--category", "disk:exclusive", "--", "true")
         #expect(try machine.stateOf(writer) == "ready")

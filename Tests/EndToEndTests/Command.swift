@@ -32,7 +32,9 @@ final class Command {
     private var ended: Int32?
     private let reaped: Reaper
 
-    init(_ program: String, _ arguments: [String], environment: [String: String], input: String? = nil, in place: String)
+    init(
+        _ program: String, _ arguments: [String], environment: [String: String], input: String? = nil, in place: String
+    )
         throws
     {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("opsd-test-\(UUID().uuidString)")
@@ -43,11 +45,14 @@ final class Command {
         let stdin = directory.appendingPathComponent("in").path
         try Data((input ?? "").utf8).write(to: URL(fileURLWithPath: stdin))
         posix_spawn_file_actions_addopen(&actions, 0, stdin, O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, directory.appendingPathComponent("out").path, O_WRONLY | O_CREAT, 0o600)
-        posix_spawn_file_actions_addopen(&actions, 2, directory.appendingPathComponent("err").path, O_WRONLY | O_CREAT, 0o600)
-        var argv: [UnsafeMutablePointer<CChar>?] = (["env", "-C", place, program] + arguments).map { strdup($0) } + [nil]
+        posix_spawn_file_actions_addopen(
+            &actions, 1, directory.appendingPathComponent("out").path, O_WRONLY | O_CREAT, 0o600)
+        posix_spawn_file_actions_addopen(
+            &actions, 2, directory.appendingPathComponent("err").path, O_WRONLY | O_CREAT, 0o600)
+        var argv: [UnsafeMutablePointer<CChar>?] =
+            (["env", "-C", place, program] + arguments).map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { (argv + envp).forEach { free($0) } }
+        defer { for text in argv + envp { free(text) } }
         var child: pid_t = 0
         let error = posix_spawn(&child, "/usr/bin/env", &actions, nil, &argv, &envp)
         guard error == 0 else { throw SetupError("cannot start \(program): \(String(cString: strerror(error)))") }

@@ -34,7 +34,8 @@ import Testing
     @Test func systemdNotifyIsHeard() throws {
         let machine = try Machine()
         let id = try machine.submit(
-            "--name", "counter", "--shell", "systemd-notify --status='half way' X_OPS_PROGRESS=42/100 X_OPS_RESULT=answer; true")
+            "--name", "counter", "--shell",
+            "systemd-notify --status='half way' X_OPS_PROGRESS=42/100 X_OPS_RESULT=answer; true")
         let after = try machine.submit("--after", "counter", "--shell", "echo $OPS_RESULT_COUNTER")
         #expect(try machine.ctl("wait", "\(id)", "\(after)", "--timeout", "20s").status == 0)
         let row = try machine.show(id)

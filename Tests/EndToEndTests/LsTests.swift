@@ -2,7 +2,8 @@ import Testing
 
 @Suite struct LsTests {
     static let keys = [
-        "id", "name", "graph", "queue", "state", "outcome", "cause", "command", "priority", "effectivePriority", "attempt",
+        "id", "name", "graph", "queue", "state", "outcome", "cause", "command", "priority", "effectivePriority",
+        "attempt",
         "run", "exitCode", "signal", "cancelling", "frozen", "held", "dependencies", "categories", "labels", "user",
         "producedBy", "group", "progress", "statusText", "submittedAt", "readyAt", "startedAt", "finishedAt", "usage",
     ]

@@ -10,13 +10,15 @@ final class Machine {
 
     /// Where the programs under test were built: beside the test bundle.
     static let programs: String = {
-        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""  // "" fails below
+        // On failure "" lets every start fail with a path that says so.
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (bundle as NSString).deletingLastPathComponent
     }()
 
     init(workers: Int = 2, start: Bool = true) throws {
         state = NSTemporaryDirectory() + "/opsd-e2e-" + String(UInt32.random(in: 0 ... .max), radix: 36)
-        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.createDirectory(
+            atPath: state, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         if start { try self.start(workers: workers) }
     }
 
@@ -60,7 +62,9 @@ final class Machine {
         return environment
     }
 
-    func begin(_ arguments: [String], input: String? = nil, environment: [String: String] = [:], in place: String = "/tmp")
+    func begin(
+        _ arguments: [String], input: String? = nil, environment: [String: String] = [:], in place: String = "/tmp"
+    )
         throws -> Command
     {
         try Command(
@@ -75,9 +79,11 @@ final class Machine {
 
     /// Runs opsctl, which must succeed.
     @discardableResult
-    func ok(_ arguments: String..., input: String? = nil, at place: SourceLocation = #_sourceLocation) throws -> Output {
+    func ok(_ arguments: String..., input: String? = nil, at place: SourceLocation = #_sourceLocation) throws -> Output
+    {
         let output = try begin(arguments, input: input).wait()
-        try #require(output.status == 0, "opsctl \(arguments.joined(separator: " ")): \(output.err)", sourceLocation: place)
+        try #require(
+            output.status == 0, "opsctl \(arguments.joined(separator: " ")): \(output.err)", sourceLocation: place)
         return output
     }
 
@@ -98,7 +104,9 @@ final class Machine {
         try ok("show", "\(reference)", "--json").object
     }
 
-    func outcome(_ reference: any CustomStringConvertible) throws -> String? { try show(reference)["outcome"] as? String }
+    func outcome(_ reference: any CustomStringConvertible) throws -> String? {
+        try show(reference)["outcome"] as? String
+    }
     func stateOf(_ reference: any CustomStringConvertible) throws -> String? { try show(reference)["state"] as? String }
 
     /// Waits until the event stream tells `type` of this operation.
@@ -130,7 +138,9 @@ private struct Notification {
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
         }
         guard result == 0 else { throw SetupError("cannot bind \(path): \(String(cString: strerror(errno)))") }
     }
@@ -144,7 +154,9 @@ private struct Notification {
             guard left > 0, poll(&wanted, 1, Int32(left * 1000)) == 1 else { return false }
             var bytes = [UInt8](repeating: 0, count: 4096)
             let count = recv(descriptor, &bytes, bytes.count, 0)
-            if count > 0, String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").contains("READY=1") { return true }
+            if count > 0, String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").contains("READY=1") {
+                return true
+            }
         }
     }
 }

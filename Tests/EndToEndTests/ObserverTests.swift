@@ -13,7 +13,8 @@ import Testing
         #expect(try machine.ctl("wait", "watched", "--timeout", "20s").status == 0)
         let end = Date().addingTimeInterval(20)
         while !FileManager.default.fileExists(atPath: seen) { try #require(Date() < end, "the observer did not run") }
-        let event = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: seen))) as? [String: Any]
+        let event =
+            try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: seen))) as? [String: Any]
         #expect(event?["type"] as? String == "finished")
         #expect(event?["id"] as? Int == 1)
     }

@@ -5,7 +5,7 @@ import Testing
     @Test func limitsChangeLive() throws {
         let machine = try Machine(workers: 4)
         try machine.ok("queue", "add", "io", "--limit", "0")
-        let ids = try (0 ..< 3).map { _ in try machine.submit("--queue", "io", "--", "sleep", "60") }
+        let ids = try (0..<3).map { _ in try machine.submit("--queue", "io", "--", "sleep", "60") }
         let why = try #require(try machine.ok("why", "\(ids[0])", "--json").object["waitingFor"] as? [[String: Any]])
         #expect(why.compactMap { $0["kind"] as? String } == ["queue"])
         try machine.ok("queue", "set", "io", "--limit", "2")

@@ -5,7 +5,7 @@ import Testing
         let machine = try Machine(workers: 1)
         try machine.ok("suspend")
         let marks = machine.state + "/order"
-        let ids = try (1 ... 3).map { try machine.submit("--shell", "echo \($0) >> \(marks)") }
+        let ids = try (1...3).map { try machine.submit("--shell", "echo \($0) >> \(marks)") }
         try machine.ok("set", "\(ids[2])", "--priority", "veryHigh")
         #expect(try machine.show(ids[2])["priority"] as? Int == 8)
         try machine.ok("resume")

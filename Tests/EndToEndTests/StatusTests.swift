@@ -9,6 +9,9 @@ import Testing
         }
         #expect(status["state"] as? String == "running")
         #expect(status["workers"] as? Int == 3)
-        #expect((status["queues"] as? [[String: Any]])?.compactMap { $0["name"] as? String }.sorted() == ["default", "main"])
+        #expect(
+            (status["queues"] as? [[String: Any]])?.compactMap { $0["name"] as? String }.sorted() == [
+                "default", "main",
+            ])
     }
 }

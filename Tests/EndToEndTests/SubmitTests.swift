@@ -27,7 +27,8 @@ import Testing
         let machine = try Machine()
         let output = try machine.ctl(
             "submit", "-f", "-",
-            input: #"{"operations": [{"name": "build", "command": ["true"]}, {"command": ["true"], "after": ["biuld"]}]}"#)
+            input:
+                #"{"operations": [{"name": "build", "command": ["true"]}, {"command": ["true"], "after": ["biuld"]}]}"#)
         #expect(output.status == 5)
         #expect(output.err.contains("biuld"))
         #expect(output.err.contains("build"), "the nearest name is suggested")
@@ -55,7 +56,8 @@ import Testing
         let machine = try Machine()
         let output = try machine.ok(
             "submit", "-f", "-", "--json",
-            input: #"{"name": "one", "command": ["true"]}"# + "\n" + #"{"name": "two", "command": ["true"], "after": ["one"]}"# + "\n")
+            input: #"{"name": "one", "command": ["true"]}"# + "\n"
+                + #"{"name": "two", "command": ["true"], "after": ["one"]}"# + "\n")
         let rows = try output.objects
         #expect(rows.map { $0["name"] as? String } == ["one", "two"])
         #expect(Set(rows.compactMap { $0["graph"] as? String }).count == 1)

@@ -9,8 +9,11 @@ import Testing
         mkfifo(machine.state + "/gate", 0o600)
         mkfifo(machine.state + "/gate2", 0o600)
         // Each appends a line at its start: a second start would show.
-        let short = try machine.submit("--name", "short", "--shell", "echo short >> \(marks); echo begun; read x < \(machine.state)/gate; echo out; exit 7")
-        let long = try machine.submit("--name", "long", "--shell", "echo long >> \(marks); read x < \(machine.state)/gate2; echo over")
+        let short = try machine.submit(
+            "--name", "short", "--shell",
+            "echo short >> \(marks); echo begun; read x < \(machine.state)/gate; echo out; exit 7")
+        let long = try machine.submit(
+            "--name", "long", "--shell", "echo long >> \(marks); read x < \(machine.state)/gate2; echo over")
         let after = try machine.submit("--name", "after", "--after", "long", "--shell", "echo after >> \(marks)")
         try machine.await("started", of: short)
         try machine.await("started", of: long)
@@ -35,7 +38,7 @@ import Testing
     @Test func whatWasAcknowledgedIsThereAfterAKill() throws {
         let machine = try Machine(workers: 1)
         let blocker = try machine.submit("--", "sleep", "60")
-        let ids = try (0 ..< 20).map { _ in try machine.submit("--priority", "high", "--", "true") }
+        let ids = try (0..<20).map { _ in try machine.submit("--priority", "high", "--", "true") }
         try machine.killDaemon()
         try machine.start(workers: 1)
         let rows = try machine.ok("ls", "--json").objects

@@ -18,7 +18,8 @@ import Testing
     @Test func aGraphsLaterAdditionsAreWaitedForToo() throws {
         let machine = try Machine()
         let graph = try machine.graph(
-            #"{"operations": [{"name": "maker", "shell": "\#(Machine.programs)/opsctl submit --child --name late -- true"}]}"#)
+            #"{"operations": [{"name": "maker", "shell": "\#(Machine.programs)/opsctl submit --child --name late -- true"}]}"#
+        )
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "30s").status == 0)
         let late = try machine.show("late")
         #expect(late["outcome"] as? String == "succeeded")

@@ -7,11 +7,14 @@ import Testing
         let documents = ["README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md"]
         for document in documents {
             let text = try Tree.text(document)
-            let pattern = try NSRegularExpression(pattern: #"`((?:Sources|Tests|docs|systemd|examples|scripts)/[A-Za-z0-9_./+-]+)`"#)
+            let pattern = try NSRegularExpression(
+                pattern: #"`((?:Sources|Tests|docs|systemd|examples|scripts)/[A-Za-z0-9_./+-]+)`"#)
             for match in pattern.matches(in: text, range: NSRange(text.startIndex..., in: text)) {
                 let range = try #require(Range(match.range(at: 1), in: text))
                 let path = String(text[range])
-                #expect(FileManager.default.fileExists(atPath: Tree.top.appendingPathComponent(path).path), "\(document): \(path)")
+                #expect(
+                    FileManager.default.fileExists(atPath: Tree.top.appendingPathComponent(path).path),
+                    "\(document): \(path)")
             }
         }
     }
@@ -20,8 +23,10 @@ import Testing
         let text = try Tree.text("docs/ARCHITECTURE.md")
         for path in ["Sources/OpsCore/Operation/OperationState.swift", "Sources/OpsCore/Operation/Outcome.swift"] {
             let source = try Tree.text(path)
-            let body = try #require(source.components(separatedBy: "enum ").dropFirst().first?.components(separatedBy: "\n}").first)
-            for line in body.components(separatedBy: "\n") where line.trimmingCharacters(in: .whitespaces).hasPrefix("case ") {
+            let body = try #require(
+                source.components(separatedBy: "enum ").dropFirst().first?.components(separatedBy: "\n}").first)
+            for line in body.components(separatedBy: "\n")
+            where line.trimmingCharacters(in: .whitespaces).hasPrefix("case ") {
                 for name in line.replacingOccurrences(of: "case ", with: "").components(separatedBy: ",") {
                     let word = name.trimmingCharacters(in: .whitespaces)
                     #expect(text.contains(word), "\(word) is not in docs/ARCHITECTURE.md")

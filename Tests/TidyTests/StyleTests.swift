@@ -22,7 +22,9 @@ import Testing
         Refusal(#"\bTask\b *[.{(]"#, in: daemon, "one thread, one loop"),
         Refusal(#"\bsleep\("#, "nothing sleeps to synchronise"),
         Refusal(#"\brandom\("#, in: ["OpsCore", "OpsStore", "OpsWire", "OpsDaemon"], "randomness comes from OpsLinux"),
-        Refusal(#"\bclock_gettime\b"#, in: ["OpsCore", "OpsStore", "OpsWire", "OpsRunner", "OpsDaemon", "opsctl"], "the only clock is in OpsLinux"),
+        Refusal(
+            #"\bclock_gettime\b"#, in: ["OpsCore", "OpsStore", "OpsWire", "OpsRunner", "OpsDaemon", "opsctl"],
+            "the only clock is in OpsLinux"),
         Refusal(#"\bprint\("#, in: daemon, "only the daemon's log and opsctl's output speak"),
         Refusal(#"[\w)\]]!(?![=\w])"#, "a force unwrap is a crash without a sentence"),
         Refusal(#"\bTODO\b|\bFIXME\b"#, "what is to be done is done or in an issue"),
@@ -46,7 +48,8 @@ import Testing
             for (number, line) in file.code.enumerated() where line.contains("try?") || line.contains("@unchecked") {
                 let above = number > 0 ? file.lines[number - 1] : ""
                 #expect(
-                    file.lines[number].contains("//") || above.contains("//"), "\(file.path):\(number + 1): without a reason")
+                    file.lines[number].contains("//") || above.contains("//"),
+                    "\(file.path):\(number + 1): without a reason")
             }
         }
     }
@@ -62,10 +65,15 @@ import Testing
             var begin: (line: Int, indent: Int)?
             for (number, line) in file.code.enumerated() {
                 let indent = line.prefix { $0 == " " }.count
-                if line.range(of: #"^\s*[a-z@\w ()]*\b(func|init\??)\b.*"#, options: .regularExpression) != nil, line.contains("(") {
+                if line.range(of: #"^\s*[a-z@\w ()]*\b(func|init\??)\b.*"#, options: .regularExpression) != nil,
+                    line.contains("(")
+                {
                     begin = (number, indent)
-                } else if let start = begin, line.trimmingCharacters(in: .whitespaces).hasPrefix("}"), indent == start.indent {
-                    #expect(number - start.line < 70, "\(file.path):\(start.line + 1): \(number - start.line + 1) lines")
+                } else if let start = begin, line.trimmingCharacters(in: .whitespaces).hasPrefix("}"),
+                    indent == start.indent
+                {
+                    #expect(
+                        number - start.line < 70, "\(file.path):\(start.line + 1): \(number - start.line + 1) lines")
                     begin = nil
                 }
             }
@@ -73,7 +81,8 @@ import Testing
     }
 
     @Test func noPathOfOneMachineIsCommitted() throws {
-        for file in try Tree.files(under: "Sources") + Tree.files(under: "Tests") where file.name != "StyleTests.swift" {
+        for file in try Tree.files(under: "Sources") + Tree.files(under: "Tests") where file.name != "StyleTests.swift"
+        {
             #expect(!file.lines.contains { $0.contains("/work/") || $0.contains("/root/") }, "\(file.path)")
         }
     }
