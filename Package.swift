@@ -48,6 +48,7 @@ let package = Package(
         .executableTarget(
             name: "bare", dependencies: ["CSQLite"], path: "Benchmarks/Bare",
             linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(name: "load", path: "Benchmarks/Load"),
 
         .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),

@@ -1,0 +1,144 @@
+// load: clients of the control socket, as many and as fast as asked. Each mode prints one line of figures.
+//
+//   load submit SOCKET CLIENTS COUNT     COUNT one-operation submissions (held), each client one after the other
+//   load status SOCKET COUNT             COUNT status calls: median and 99th percentile in milliseconds
+//   load watch SOCKET WATCHERS CLIENTS COUNT   as submit, while WATCHERS watch: events that each of them got
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUBMIT "{\"method\":\"org.opsd.Control.Submit\",\"parameters\":{\"operations\":[{\"command\":[\"true\"],\"held\":true}]}}"
+#define STATUS "{\"method\":\"org.opsd.Control.Status\",\"parameters\":{}}"
+#define WATCH "{\"method\":\"org.opsd.Control.Watch\",\"parameters\":{\"since\":0},\"more\":true}"
+
+struct client {
+    int fd, watches;
+    long replies;
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void die(const char *what) {
+    fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static int dial(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) die(path);
+    return fd;
+}
+
+static void ask(int fd, const char *frame) {
+    size_t size = strlen(frame) + 1; // a frame ends with NUL
+    if (send(fd, frame, size, MSG_NOSIGNAL) != (ssize_t)size) die("send");
+}
+
+// Counts the frames that have come; a reply with an error ends the run, for its rate would be a lie.
+static long receive(int fd) {
+    static char buffer[1 << 16];
+    ssize_t size = recv(fd, buffer, sizeof buffer - 1, 0);
+    if (size <= 0) die("the daemon hung up");
+    long frames = 0;
+    buffer[size] = 0;
+    if (memmem(buffer, size, "\"error\":", 8)) {
+        fprintf(stderr, "load: %s\n", buffer);
+        exit(1);
+    }
+    for (ssize_t i = 0; i < size; i++) frames += buffer[i] == 0;
+    return frames;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void status(const char *path, int count) {
+    int fd = dial(path);
+    double *times = calloc(count, sizeof *times);
+    for (int i = 0; i < count; i++) {
+        double begin = now();
+        ask(fd, STATUS);
+        while (receive(fd) == 0) {}
+        times[i] = (now() - begin) * 1e3;
+    }
+    qsort(times, count, sizeof *times, by_value);
+    printf("median_ms %.3f p99_ms %.3f\n", times[count / 2], times[count * 99 / 100]);
+}
+
+static void add(int epoll, struct client *client, const char *path, const char *frame) {
+    client->fd = dial(path);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, client->fd, &event) < 0) die("epoll_ctl");
+    ask(client->fd, frame);
+}
+
+static void submit(const char *path, int watchers, int clients, long count) {
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct client *all = calloc(watchers + clients, sizeof *all);
+    for (int i = 0; i < watchers; i++) {
+        all[i].watches = 1;
+        add(epoll, &all[i], path, WATCH);
+    }
+    double begin = now();
+    long sent = 0, answered = 0, seen = 0;
+    // What one held submission tells: `submitted` and `ready`.
+    long wanted = 2 * count * watchers;
+    for (int i = 0; i < clients && sent < count; i++, sent++) add(epoll, &all[watchers + i], path, SUBMIT);
+    double done = 0;
+    while (answered < count || seen < wanted) {
+        struct epoll_event events[256];
+        int ready = epoll_wait(epoll, events, 256, 30000);
+        if (ready <= 0) {
+            fprintf(stderr, "load: nothing came for 30 s (%ld answered, %ld of %ld events)\n", answered, seen, wanted);
+            exit(1);
+        }
+        for (int i = 0; i < ready; i++) {
+            struct client *client = events[i].data.ptr;
+            long frames = receive(client->fd);
+            client->replies += frames;
+            if (client->watches) {
+                seen += frames;
+                continue;
+            }
+            answered += frames;
+            if (frames > 0 && sent < count) {
+                ask(client->fd, SUBMIT);
+                sent++;
+            }
+        }
+        if (answered == count && done == 0) done = now();
+    }
+    for (int i = 0; i < watchers; i++)
+        if (all[i].replies < 2 * count) {
+            fprintf(stderr, "load: a watcher got %ld of %ld events\n", all[i].replies, 2 * count);
+            exit(1);
+        }
+    printf("per_second %.0f seconds %.6f all_events_seconds %.6f\n", count / (done - begin), done - begin, now() - begin);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 5 && strcmp(argv[1], "submit") == 0) submit(argv[2], 0, atoi(argv[3]), atol(argv[4]));
+    else if (argc == 4 && strcmp(argv[1], "status") == 0) status(argv[2], atoi(argv[3]));
+    else if (argc == 6 && strcmp(argv[1], "watch") == 0) submit(argv[2], atoi(argv[3]), atoi(argv[4]), atol(argv[5]));
+    else {
+        fprintf(stderr, "usage: see the first lines of Benchmarks/Load/main.c\n");
+        return 2;
+    }
+    return 0;
+}
