@@ -51,7 +51,8 @@ torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s,
 	scripts/torture $(MINUTES) $(SEED)
 
 bench: setup ## measure, side by side in one run
-	swift run -c release core-bench
+	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done
+	scripts/bench $(BIN)
 
 clean: ## remove what was built
 	rm -rf .build
