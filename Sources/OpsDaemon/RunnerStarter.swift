@@ -42,6 +42,12 @@ final class RunnerStarter {
         throw SystemError("find opsd-runner beside opsd or in PATH", errno: ENOENT)
     }
 
+    /// Ours without what a service manager has said to us alone: the runner is nobody's service.
+    private static var environment: [String] {
+        let ours = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
+        return Environment.all.filter { entry in !ours.contains { entry.hasPrefix($0 + "=") } }
+    }
+
     /// Signals that opsd blocks or ignores are none of the runner's business: it starts as from a shell.
     private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> pid_t {
         var attributes = posix_spawnattr_t()
@@ -60,9 +66,10 @@ final class RunnerStarter {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         var words = arguments.map { strdup($0) } + [nil]
-        defer { words.forEach { free($0) } }
+        var environment = Self.environment.map { strdup($0) } + [nil]
+        defer { for text in words + environment { free(text) } }
         var pid: pid_t = 0
-        let error = posix_spawn(&pid, path, &actions, &attributes, &words, environ)
+        let error = posix_spawn(&pid, path, &actions, &attributes, &words, &environment)
         guard error == 0 else { throw SystemError("start \(path)", errno: error) }
         return pid
     }
