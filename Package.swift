@@ -49,6 +49,12 @@ let package = Package(
             name: "bare", dependencies: ["CSQLite"], path: "Benchmarks/Bare",
             linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(name: "load", path: "Benchmarks/Load"),
+        .systemLibrary(name: "CMalloc", path: "Benchmarks/CMalloc"),
+        .executableTarget(
+            name: "core-bench", dependencies: ["OpsCore", "CMalloc"], path: "Benchmarks/CoreBench", swiftSettings: strict),
+        .executableTarget(
+            name: "simulate", dependencies: ["OpsCore", "OpsTesting"], path: "Benchmarks/Simulate",
+            swiftSettings: strict),
 
         .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),

@@ -4,6 +4,7 @@ extension FakeStore {
     public mutating func apply(
         _ change: Change, submissions: [Submission], boot: String, at now: Moment
     ) throws(Violation) {
+        if case .reopened = change {} else { settleReopened() }
         switch change {
         case .submitted(let index, let graph, let isNew, let first, let states, let parent, let producer):
             try require(submissions.indices.contains(index), .lawfulSteps, "submission \(index) of the turn")
@@ -22,21 +23,26 @@ extension FakeStore {
             try current(attempt)
             try require(self[attempt.operation].running?.exit == nil, .oneOutcome, "a second exit of \(attempt)")
             self[attempt.operation].running?.exit = exit
-        case .attemptEnded(let attempt, _, _, _):
+        case .attemptEnded(let attempt, let outcome, let cause, _):
             try current(attempt)
-            self[attempt.operation].running = nil
+            self[attempt.operation].running?.isOver = true
+            if self[attempt.operation].ending == nil {
+                self[attempt.operation].ending = Record.Ending(outcome: outcome, cause: cause, isOrdered: false)
+            }
         case .retrying(let id, let notBefore):
             try step(id, from: [.executing], to: .ready)
             self[id].running = nil
             self[id].ending = nil
             self[id].backoffUntil = notBefore
+            self[id].readyAt = now.wall
         case .finished(let id, let outcome, let cause, _):
             try finish(id, outcome, cause)
+            settleEdges(on: id)
         case .reopened(let id, let run, let state):
-            try reopen(id, run, state)
+            try reopen(id, run, state, at: now)
         case .cancelling(let id, _, _, let outcome, let cause):
             try require(self[id].state == .executing, .lawfulSteps, "\(id) is cancelling but \(self[id].state)")
-            self[id].ending = Record.Ending(outcome: outcome, cause: cause)
+            self[id].ending = Record.Ending(outcome: outcome, cause: cause, isOrdered: true)
         default:
             try applyAttribute(change)
         }
@@ -53,8 +59,7 @@ extension FakeStore {
             self[id].isFrozen = isFrozen
         case .edgeAdded(let id, let on, let when):
             try require(self[id].isWaiting && has(on), .lawfulSteps, "edge of \(id) on \(on)")
-            let edge = Record.Edge(on: on, when: when)
-            if !self[id].edges.contains(edge) { self[id].edges.append(edge) }
+            add(Record.Edge(on: on, when: when), to: id)
         case .edgeRemoved(let id, let on):
             self[id].edges.removeAll { $0.on == on }
         case .edited(let id, let edit):
@@ -67,8 +72,8 @@ extension FakeStore {
         case .timeoutMoved(let attempt, let remaining):
             try current(attempt)
             self[attempt.operation].running?.timeoutRemaining = remaining
-        case .observerOwed(let id, _): self[id].owesObserver = true
-        case .observed(let id, _): self[id].owesObserver = false
+        case .observerOwed(let id, let run): self[id].owedRuns.append(run)
+        case .observed(let id, let run): self[id].owedRuns.removeAll { $0 == run }
         case .graphSuspended(let graph, let isOn):
             if isOn { suspendedGraphs.insert(graph) } else { suspendedGraphs.remove(graph) }
         case .daemonSuspended(let isOn): isSuspended = isOn
@@ -111,10 +116,16 @@ extension FakeStore {
                 case .local(let place): OperationID(first.rawValue + Int64(place))
                 case .existing(let id): id
                 }
-            let edgeRow = Record.Edge(on: on, when: edge.when)
-            let from = OperationID(first.rawValue + Int64(edge.from))
-            if !self[from].edges.contains(edgeRow) { self[from].edges.append(edgeRow) }
+            add(Record.Edge(on: on, when: edge.when), to: OperationID(first.rawValue + Int64(edge.from)))
         }
+    }
+
+    /// Two equal edges are one.
+    private mutating func add(_ edge: Record.Edge, to id: OperationID) {
+        if self[id].edges.contains(where: { $0.on == edge.on && $0.when == edge.when }) { return }
+        var edge = edge
+        edge.isSettled = edge.when.isMet(by: self[edge.on])
+        self[id].edges.append(edge)
     }
 
     private mutating func start(
@@ -123,6 +134,8 @@ extension FakeStore {
         try step(id, from: [.ready], to: .executing)
         try require(run == self[id].run, .lawfulSteps, "run \(run) of \(id), which is in \(self[id].run)")
         self[id].hasStarted = true
+        self[id].backoffUntil = 0
+        settleEdges(on: id)
         if self[id].isGroup { return }
         try require(attempt == self[id].attempt + 1, .lawfulSteps, "attempt \(attempt) of \(id)")
         self[id].attempt = attempt
@@ -134,9 +147,11 @@ extension FakeStore {
     private mutating func finish(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?) throws(Violation) {
         let record = self[id]
         try require(!record.isFinished, .oneOutcome, "\(id) finished twice")
-        try require(record.running == nil, .oneOutcome, "\(id) finished in the middle of an attempt")
+        try require(record.running?.isOver ?? true, .oneOutcome, "\(id) finished in the middle of an attempt")
         try require(cause != nil || outcome == .succeeded, .oneOutcome, "\(id) \(outcome) without a cause")
-        if let ending = record.ending {
+        var isAbandoned = false
+        if case .abandoned? = cause { isAbandoned = true }
+        if let ending = record.ending, ending.isOrdered, !isAbandoned {
             try require(outcome == ending.outcome, .oneOutcome, "\(id) is \(outcome), was to be \(ending.outcome)")
         }
         if record.state != .executing {
@@ -152,10 +167,13 @@ extension FakeStore {
         self[id].outcome = outcome
         self[id].cause = cause
         self[id].ending = nil
+        self[id].running = nil
         self[id].isFrozen = false
     }
 
-    private mutating func reopen(_ id: OperationID, _ run: Int32, _ state: OperationState) throws(Violation) {
+    private mutating func reopen(
+        _ id: OperationID, _ run: Int32, _ state: OperationState, at now: Moment
+    ) throws(Violation) {
         try step(id, from: [.finished], to: state)
         try require(run == self[id].run + 1, .lawfulSteps, "run \(run) of \(id) after \(self[id].run)")
         self[id].run = run
@@ -164,6 +182,30 @@ extension FakeStore {
         self[id].outcome = nil
         self[id].cause = nil
         self[id].backoffUntil = 0
+        if state == .ready { self[id].readyAt = now.wall }
+        for edge in self[id].edges.indices { self[id].edges[edge].isSettled = false }
+        justReopened.append(id)
+    }
+
+    /// What one retry brings back comes back at once: only then it is seen which edges are met already.
+    mutating func settleReopened() {
+        for id in justReopened {
+            for edge in self[id].edges.indices where self[id].edges[edge].when.isMet(by: self[self[id].edges[edge].on])
+            {
+                self[id].edges[edge].isSettled = true
+            }
+        }
+        justReopened.removeAll()
+    }
+
+    /// What waits for `id` and has what it waited for keeps it, whatever becomes of `id` later.
+    private mutating func settleEdges(on id: OperationID) {
+        for place in records.indices where !records[place].isFinished {
+            for edge in records[place].edges.indices where records[place].edges[edge].on == id {
+                let isMet = records[place].edges[edge].when.isMet(by: self[id])
+                if isMet { records[place].edges[edge].isSettled = true }
+            }
+        }
     }
 
     private mutating func step(

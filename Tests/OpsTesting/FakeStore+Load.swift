@@ -18,21 +18,33 @@ extension FakeStore {
         snapshot.categorySets = table.categorySets
         snapshot.policies = table.policies
         for record in unfinished {
-            if let running = record.running { snapshot.running.append(restated(running, record.ending)) }
-            for edge in record.edges where !self[edge.on].isFinished {
+            if let running = record.running ?? endingGroup(record) {
+                snapshot.running.append(restated(running, record.ending))
+            }
+            for edge in record.edges where !self[edge.on].isFinished && !edge.isSettled {
                 snapshot.edges.append(Snapshot.Edge(from: record.id, on: edge.on, when: edge.when))
             }
         }
         snapshot.endedChildren = endedChildren(below: unfinished.map(\.id))
-        for record in records where record.owesObserver { snapshot.owedObservers.append((record.id, run: record.run)) }
+        for record in records { snapshot.owedObservers += record.owedRuns.map { (record.id, run: $0) } }
         return snapshot
     }
 
+    /// A group has no attempt; one that is ending is told by number 0.
+    private func endingGroup(_ record: Record) -> Record.Running? {
+        guard record.isGroup, record.ending != nil else { return nil }
+        return Record.Running(
+            attempt: AttemptID(record.id, 0), slot: -1, runner: "", boot: "",
+            startedAt: Moment(monotonic: 0, wall: 0))
+    }
+
     private func restated(_ running: Record.Running, _ ending: Record.Ending?) -> Snapshot.Running {
-        Snapshot.Running(
+        var restated = Snapshot.Running(
             attempt: running.attempt, slot: running.slot, runner: running.runner, boot: running.boot,
             startedAt: running.startedAt, process: running.process, exit: running.exit,
             ending: ending.map { ($0.outcome, $0.cause) }, timeoutRemaining: running.timeoutRemaining)
+        restated.isOver = running.isOver
+        return restated
     }
 
     func endedChildren(below parents: [OperationID]) -> [Snapshot.EndedChildren] {

@@ -19,6 +19,8 @@ public struct FakeStore: Sendable {
     public internal(set) var graphCount: Int64 = 0
     public internal(set) var lastSequence: Int64 = 0
     var ends = 0
+    /// By the retry whose changes are being applied.
+    var justReopened: [OperationID] = []
 
     public init() {}
 
@@ -74,6 +76,7 @@ public struct FakeStore: Sendable {
         for change in transition.changes {
             try apply(change, submissions: submissions, boot: boot, at: now)
         }
+        settleReopened()
         for report in transition.reports {
             try require(report.sequence == lastSequence + 1, .reports, "\(report.sequence) after \(lastSequence)")
             lastSequence = report.sequence

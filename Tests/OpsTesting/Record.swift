@@ -5,6 +5,8 @@ public struct Record: Sendable {
     public struct Edge: Hashable, Sendable {
         public var on: OperationID
         public var when: When
+        /// It has been met while this operation waited: a later run of `on` does not bring it back.
+        public var isSettled = false
     }
     /// An attempt whose end is not stored yet.
     public struct Running: Sendable {
@@ -16,11 +18,15 @@ public struct Record: Sendable {
         public var process: Process?
         public var exit: Exit?
         public var timeoutRemaining: Int64?
+        /// The attempt has ended, its children have not.
+        public var isOver = false
     }
     /// The end that was decided while its tree (or its children) lived.
     public struct Ending: Sendable {
         public var outcome: Outcome
         public var cause: Cause
+        /// Asked for, by a cancel or a time-out, and so final.
+        public var isOrdered: Bool
     }
 
     public let id: OperationID
@@ -49,7 +55,8 @@ public struct Record: Sendable {
     public var edges: [Edge] = []
     /// Place among all ends, to tell the first.
     public var finishedAs = 0
-    public var owesObserver = false
+    /// Runs whose `finish` observer is owed.
+    public var owedRuns: [Int32] = []
 
     public var isGroup: Bool { flags.contains(.group) }
     public var isBarrier: Bool { flags.contains(.barrier) }
@@ -57,5 +64,20 @@ public struct Record: Sendable {
     public var isFinished: Bool { state == .finished }
     public var isWaiting: Bool { state == .pending || state == .ready }
     /// Executing with a process of its own, which is what slots and limits count.
-    public var hasSlot: Bool { state == .executing && !isGroup && running != nil }
+    public var hasSlot: Bool {
+        guard let running else { return false }
+        return state == .executing && !running.isOver
+    }
+}
+
+extension When {
+    /// Whether what this asks has come to pass, as `record` stands.
+    func isMet(by record: Record) -> Bool {
+        switch self {
+        case .succeeded: record.outcome == .succeeded
+        case .finished: record.isFinished
+        case .failed: record.isFinished && record.outcome != .succeeded
+        case .started: record.hasStarted
+        }
+    }
 }

@@ -45,7 +45,9 @@ extension Submission {
 extension CategoryUse {
     public static func shared(_ name: String) -> CategoryUse { CategoryUse(name: name, mode: .shared) }
     public static func exclusive(_ name: String) -> CategoryUse { CategoryUse(name: name, mode: .exclusive) }
-    public static func units(_ name: String, _ count: Int32 = 1) -> CategoryUse { CategoryUse(name: name, units: count) }
+    public static func units(_ name: String, _ count: Int32 = 1) -> CategoryUse {
+        CategoryUse(name: name, units: count)
+    }
 }
 
 extension Policy {

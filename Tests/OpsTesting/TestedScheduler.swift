@@ -10,3 +10,7 @@ public protocol TestedScheduler {
     /// What its own books say of themselves; nil when all is well.
     func brokenInvariant() -> String?
 }
+
+extension Scheduler: TestedScheduler {
+    public func brokenInvariant() -> String? { checkInvariants().first }
+}

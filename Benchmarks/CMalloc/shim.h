@@ -1,0 +1,2 @@
+// What Swift's own Glibc module leaves out.
+#include <malloc.h>

@@ -1,0 +1,43 @@
+internal import OpsCore
+
+/// A scheduler with a runner that ends every attempt as soon as it is asked for.
+struct Driven {
+    private(set) var scheduler: Scheduler
+    private var now = Moment(monotonic: 1_000_000_000, wall: 1_700_000_000_000_000_000)
+    private var launched: [AttemptID] = []
+
+    init(workers: Int32) {
+        scheduler = Scheduler(Snapshot(), workers: workers, at: now)
+        _ = scheduler.handle(.runnerConnected(Inventory(runner: "r", boot: "b")), at: now)
+        endTurn()
+    }
+
+    /// True when it was taken.
+    @discardableResult
+    mutating func handle(_ event: Event) -> Bool {
+        if case .success = scheduler.handle(event, at: now) { true } else { false }
+    }
+
+    mutating func endTurn() {
+        now.monotonic += 1000
+        now.wall += 1000
+        for effect in scheduler.endTurn(at: now).effects {
+            if case .launch(let attempt, _) = effect { launched.append(attempt) }
+        }
+    }
+
+    /// Ends what was launched, turn by turn, until nothing is; gives back how many that were.
+    mutating func drain() -> Int {
+        var ended = 0
+        while !launched.isEmpty {
+            let attempts = launched
+            launched.removeAll(keepingCapacity: true)
+            for attempt in attempts {
+                handle(.exited(attempt, Exit(status: .code(0), at: now), treeIsGone: true))
+            }
+            ended += attempts.count
+            endTurn()
+        }
+        return ended
+    }
+}

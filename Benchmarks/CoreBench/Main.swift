@@ -1,0 +1,86 @@
+internal import OpsCore
+
+/// What the rules cost alone, without a disk or a process: `core-bench [largest]`.
+@main
+struct CoreBench {
+    static func main() {
+        let largest = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
+        let sizes = [10_000, 100_000, 1_000_000].filter { $0 <= largest }
+        print(left("", 34), right("operations", 12), right("ns each", 10), right("a second", 12), right("x bare", 8))
+        for size in sizes { layers(size) }
+        growth("one category", [1_000, 10_000, 100_000], inOneCategory)
+        growth("pairs of 100 categories", [1_000, 10_000, 100_000]) { inPairs($0, of: 100) }
+        if let size = sizes.last { cancelAll(size) }
+        if let size = sizes.last { refuseCycle(size) }
+    }
+
+    static func show(_ row: Measurement, bare: Measurement? = nil, note: String = "") {
+        let ratio = bare.map { tenths(row.each / $0.each) } ?? ""
+        print(
+            left(row.name, 34), right(grouped(Double(row.count)), 12), right(tenths(row.each), 10),
+            right(grouped(row.perSecond), 12), right(ratio, 8), note)
+    }
+
+    /// A layered graph with three edges an operation, submitted and drained.
+    static func layers(_ count: Int) {
+        var graph = BareGraph(layered(count))
+        let bare = measure("bare topological drain", count) {
+            precondition(graph.drain() == count, "the bare drain takes every node")
+        }
+        show(bare)
+        let before = bytesInUse()
+        var driven = Driven(workers: 64)
+        var submission = layered(count)
+        let submitted = measure("submit, layered", count) {
+            precondition(driven.handle(.submit(submission)), "a layered graph has no cycle")
+        }
+        submission = Submission()
+        let started = measure("first turn, layered", 1) { driven.endTurn() }
+        let bytes = Double(bytesInUse() - before) / Double(count)
+        show(submitted, bare: bare)
+        show(started)
+        let drained = measure("drain, layered", count) {
+            precondition(driven.drain() == count, "every operation starts and ends once")
+        }
+        show(drained, bare: bare)
+        print(left("  memory after the submission", 34), right(tenths(bytes), 12), "bytes each, edges included")
+    }
+
+    /// The same at growing sizes: what one start costs must not grow with how many wait.
+    static func growth(_ name: String, _ counts: [Int], _ shape: (Int) -> Submission) {
+        var first: Measurement?
+        for count in counts {
+            let submission = shape(count)
+            var driven = Driven(workers: 64)
+            let submitted = measure("submit, \(name)", count) {
+                precondition(driven.handle(.submit(submission)), "nothing is wrong with it")
+            }
+            show(submitted)
+            let drained = measure("drain, \(name)", count) {
+                driven.endTurn()
+                precondition(driven.drain() == count, "every operation starts and ends once")
+            }
+            show(drained, note: first.map { "\(tenths(drained.each / $0.each)) times the smallest" } ?? "")
+            if first == nil { first = drained }
+        }
+    }
+
+    static func cancelAll(_ count: Int) {
+        var driven = Driven(workers: 0)
+        precondition(driven.handle(.submit(layered(count))), "a layered graph has no cycle")
+        driven.endTurn()
+        let all = (1...count).map { OperationID(Int64($0)) }
+        show(
+            measure("cancel in one call", count) {
+                precondition(
+                    driven.handle(.cancel(all, by: "bench", reason: nil, force: false)), "all can be cancelled")
+                driven.endTurn()
+            })
+    }
+
+    static func refuseCycle(_ count: Int) {
+        var driven = Driven(workers: 0)
+        let submission = layered(count, isCyclic: true)
+        show(measure("refusal of a cycle", count) { _ = driven.handle(.submit(submission)) })
+    }
+}

@@ -1,0 +1,100 @@
+internal import OpsCore
+
+/// A small generator of its own, so that each run measures the same graphs.
+struct Numbers {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+    mutating func below(_ bound: Int) -> Int {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return Int(state % UInt64(bound))
+    }
+}
+
+/// Layers of a thousand, each operation after three of the layer before.
+func layered(_ count: Int, isCyclic: Bool = false) -> Submission {
+    var numbers = Numbers(seed: 42)
+    let width = 1000
+    var submission = Submission()
+    submission.operations = Array(repeating: Draft(), count: count)
+    submission.edges.reserveCapacity(3 * count)
+    for place in width..<count {
+        let layer = (place / width - 1) * width
+        var last = -1
+        for third in 0..<3 {
+            let on = layer + third * (width / 3) + numbers.below(width / 3)
+            if on != last { submission.edges.append(DraftEdge(from: Int32(place), on: .local(Int32(on)))) }
+            last = on
+        }
+    }
+    if isCyclic { submission.edges.append(DraftEdge(from: 0, on: .local(Int32(count - 1)))) }
+    return submission
+}
+
+func inOneCategory(_ count: Int) -> Submission {
+    var submission = Submission()
+    submission.categorySets = [[CategoryUse(name: "only")]]
+    submission.operations = Array(repeating: Draft(categories: 0), count: count)
+    return submission
+}
+
+func inPairs(_ count: Int, of categories: Int) -> Submission {
+    var numbers = Numbers(seed: 7)
+    var submission = Submission()
+    for first in 0..<categories {
+        for second in 0..<categories where first != second {
+            submission.categorySets.append([CategoryUse(name: "c\(first)"), CategoryUse(name: "c\(second)")])
+        }
+    }
+    for _ in 0..<count {
+        submission.operations.append(Draft(categories: Int32(numbers.below(submission.categorySets.count))))
+    }
+    return submission
+}
+
+/// What a drain costs at the least: counters and lists in arrays of structs, a ring of ready places.
+struct BareGraph {
+    private struct Node {
+        var waiting: Int32 = 0
+        var firstDependent: Int32 = 0
+        var dependents: Int32 = 0
+    }
+    private var nodes: [Node]
+    private var dependents: [Int32]
+
+    init(_ submission: Submission) {
+        nodes = Array(repeating: Node(), count: submission.operations.count + 1)
+        dependents = Array(repeating: 0, count: submission.edges.count)
+        for case .local(let on) in submission.edges.lazy.map(\.on) { nodes[Int(on)].dependents += 1 }
+        var sum: Int32 = 0
+        for place in nodes.indices {
+            nodes[place].firstDependent = sum
+            sum += nodes[place].dependents
+            nodes[place].dependents = 0
+        }
+        for edge in submission.edges {
+            guard case .local(let on) = edge.on else { continue }
+            dependents[Int(nodes[Int(on)].firstDependent + nodes[Int(on)].dependents)] = edge.from
+            nodes[Int(on)].dependents += 1
+            nodes[Int(edge.from)].waiting += 1
+        }
+    }
+
+    /// Takes every node once, each after those it waits for; gives back how many.
+    mutating func drain() -> Int {
+        var ready = nodes.indices.dropLast().filter { nodes[$0].waiting == 0 }.map { Int32($0) }
+        ready.reserveCapacity(nodes.count)
+        var next = 0
+        while next < ready.count {
+            let node = nodes[Int(ready[next])]
+            next += 1
+            for i in node.firstDependent..<(node.firstDependent + node.dependents) {
+                let dependent = Int(dependents[Int(i)])
+                nodes[dependent].waiting -= 1
+                if nodes[dependent].waiting == 0 { ready.append(Int32(dependent)) }
+            }
+        }
+        return ready.count
+    }
+}

@@ -1,0 +1,39 @@
+internal import Glibc
+internal import OpsCore
+internal import OpsTesting
+
+/// `simulate [SEEDS [FIRST]]` lives through that many seeds and stops at the first that breaks a promise;
+/// `simulate worlds` goes through every small world of four operations.
+@main
+struct Simulate {
+    static func main() {
+        if CommandLine.arguments.dropFirst().first == "worlds" { return exploreWorlds() }
+        let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
+        live(through: numbers.first ?? 1000, from: numbers.dropFirst().first ?? 1)
+    }
+
+    private static func live(through count: UInt64, from first: UInt64) {
+        for seed in first..<(first + count) {
+            var simulation = Simulation<Scheduler>(seed: seed)
+            do {
+                try simulation.run()
+            } catch {
+                print(error)
+                exit(1)
+            }
+            if (seed - first + 1).isMultiple(of: 500) { print(simulation.summary) }
+        }
+        print("\(count) seeds from \(first): every promise kept")
+    }
+
+    private static func exploreWorlds() {
+        var worlds = SmallWorlds(operations: 4, withFailures: false)
+        do {
+            try worlds.explore(Scheduler.self)
+        } catch {
+            print(error)
+            exit(1)
+        }
+        print("\(worlds.worlds) worlds, \(worlds.steps) ends: every promise kept")
+    }
+}

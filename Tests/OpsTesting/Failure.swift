@@ -1,0 +1,101 @@
+import OpsCore
+
+/// A seed whose life broke a promise, with all that led there.
+public struct Failure: Error, CustomStringConvertible, Sendable {
+    public var seed: UInt64
+    public var violation: Violation
+    public var history: History
+    public var description: String {
+        "seed \(seed) breaks \(violation)\n\(history)"
+    }
+}
+
+/// What happened, in a form that a person can follow and two runs can be compared by.
+public struct History: Sendable, CustomStringConvertible {
+    private enum Entry: Sendable {
+        case turn(Int, Moment, String)
+        case event(Event, String?)
+        case transition(Transition)
+        case note(String)
+    }
+    private var entries: [Entry] = []
+
+    mutating func begin(_ turn: Int, _ now: Moment, _ fate: String) { entries.append(.turn(turn, now, fate)) }
+
+    mutating func note(_ text: String) { entries.append(.note(text)) }
+
+    mutating func record(_ event: Event, _ result: Result<Acceptance, Rejection>) {
+        if case .failure(let rejection) = result {
+            entries.append(.event(event, "\(rejection)"))
+        } else {
+            entries.append(.event(event, nil))
+        }
+    }
+
+    mutating func record(_ transition: Transition) {
+        if !transition.isEmpty { entries.append(.transition(transition)) }
+    }
+
+    /// Of all transitions; equal when the same seed did the same.
+    public var digest: UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for case .transition(let transition) in entries {
+            for byte in "\(transition)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        return hash
+    }
+
+    public var description: String {
+        entries.map { entry in
+            switch entry {
+            case .turn(let turn, let now, let fate): "turn \(turn) at \(now.wall % 1_000_000_000_000_000) \(fate)"
+            case .event(let event, let refusal): "  \(brief(event))" + (refusal.map { " REFUSED \($0)" } ?? "")
+            case .note(let text): brief(text)
+            case .transition(let transition):
+                (transition.changes.map { "    \(brief($0))" } + transition.effects.map { "    => \(brief($0))" })
+                    .joined(separator: "\n")
+            }
+        }.joined(separator: "\n")
+    }
+
+    /// The printed form without the words that repeat.
+    private func brief(_ value: some Any) -> String {
+        var text = "\(value)"
+        for (long, short) in Self.shortenings { text = text.replacing(long, with: short) }
+        return text
+    }
+
+    private static let shortenings: [(String, String)] = [
+        ("OpsCore.", ""), ("Swift.", ""), ("OperationID(rawValue: ", "("), ("GraphID(rawValue: ", "g("),
+        ("AttemptID(operation: ", "("), ("Optional(", "("), ("CategoryUse", ""), ("DraftEdge", "Edge"),
+        ("Draft.Flags", ""),
+    ]
+}
+
+/// How troubled a simulated life is.
+public struct Habits: Sendable {
+    public var turns: Int
+    /// In a hundred turns.
+    public var crashes: Int
+    public var duplicates: Int
+    public var clockJumps: Int
+    public var runnerDeaths: Int
+    public var reboots: Int
+    /// Queues grow old only where the clock is true, or no one could say what is right.
+    public var aging: Bool
+    public var queues: Int
+    public var categories: Int
+
+    public init(using random: inout SeededGenerator) {
+        let isCalm = random.chance(40)
+        turns = 20 + random.below(60)
+        crashes = isCalm ? 0 : random.below(20)
+        duplicates = isCalm ? 0 : 8
+        aging = random.chance(20)
+        clockJumps = isCalm || aging ? 0 : 3
+        runnerDeaths = isCalm ? 0 : random.below(6)
+        reboots = isCalm ? 0 : random.below(3)
+        queues = 1 + random.below(3)
+        categories = 1 + random.below(3)
+    }
+}

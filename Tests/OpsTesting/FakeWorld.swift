@@ -1,0 +1,166 @@
+public import OpsCore
+
+/// The runner and its processes, without either: it obeys effects, and calls an unlawful one a violation.
+public struct FakeWorld: Sendable {
+    /// The process tree of one attempt, while anything of it is alive.
+    public struct Tree: Sendable {
+        public let attempt: AttemptID
+        public let process: Process
+        public let slot: Int32
+        public let runner: String
+        public var mainIsAlive = true
+        public var othersAreAlive: Bool
+        public var isFrozen = false
+        /// Was told to end, so it will.
+        public var isTerminating = false
+        /// Is being sought and killed by a later runner than its own.
+        public var isReaped = false
+        public var exit: Exit?
+        /// What becomes of others when the main process has ended.
+        public let leftovers: Policy.Leftovers
+        /// What its main process does unless it is signalled.
+        public let plan: Plan
+    }
+    public struct Plan: Sendable {
+        public var code: Int32
+        public var isSignalled: Bool
+        /// Goes on until it is told to end.
+        public var isEndless: Bool
+        public var leavesOthers: Bool
+    }
+
+    public internal(set) var trees: [Tree] = []
+    public internal(set) var boot = "boot1"
+    public internal(set) var runner = "runner1"
+    public internal(set) var isRunnerAlive = true
+    /// opsd has heard of this runner, so orders reach it.
+    public internal(set) var isConnected = false
+    /// What the runner knows and opsd has not acknowledged.
+    public internal(set) var inventory: [AttemptID: Inventory.Entry] = [:]
+    /// Facts on their way to opsd, in order.
+    public internal(set) var facts: [Event] = []
+    /// Facts that once were told, to be told again by a bad wire.
+    public internal(set) var told: [Event] = []
+    /// Conditions being asked, with their tokens.
+    public internal(set) var evaluations: [(operation: OperationID, token: Int64)] = []
+    public internal(set) var observersOwed: [(operation: OperationID, run: Int32)] = []
+    var everLaunched: Set<AttemptID> = []
+    var acknowledged: Set<AttemptID> = []
+    var generations: Int32 = 1
+    var nextPid: Int32 = 100
+
+    public init() {}
+
+    public func tree(_ attempt: AttemptID) -> Int? { trees.firstIndex { $0.attempt == attempt } }
+
+    /// Everything to do, one step each: which processes may end next.
+    public var restless: [AttemptID] {
+        trees.filter { ($0.isTerminating || !$0.plan.isEndless) && !$0.isFrozen }.map(\.attempt)
+    }
+
+    /// What is on its way is handed over, in order.
+    public mutating func takeFacts(atMost limit: Int) -> [Event] {
+        let taken = Array(facts.prefix(limit))
+        facts.removeFirst(taken.count)
+        for case .runnerConnected in taken { isConnected = isRunnerAlive }
+        for event in taken {
+            // A connection is made once: only what is said over it can come twice.
+            switch event {
+            case .runnerConnected, .runnerLost: break
+            default: told.append(event)
+            }
+        }
+        if told.count > 64 { told.removeFirst(told.count - 64) }
+        return taken
+    }
+
+    public mutating func tell(_ event: Event) { facts.append(event) }
+
+    /// A new connection between opsd and the runner: what was on its way is lost, the inventory has it all.
+    public mutating func reconnect() {
+        facts.removeAll()
+        evaluations.removeAll()
+        observersOwed.removeAll()
+        isConnected = false
+        if isRunnerAlive { tell(.runnerConnected(Inventory(runner: runner, boot: boot, entries: inventory))) }
+    }
+
+    /// One tree takes its next step: the main process ends, or what it left behind does.
+    public mutating func advance(_ attempt: AttemptID, at now: Moment) {
+        guard let place = tree(attempt) else { return }
+        if trees[place].mainIsAlive {
+            endMain(place, at: now)
+        } else {
+            trees[place].othersAreAlive = false
+            endTree(place)
+        }
+    }
+
+    private mutating func endMain(_ place: Int, at now: Moment) {
+        let tree = trees[place]
+        let status: Exit.Status =
+            if tree.isTerminating {
+                tree.plan.code == 0 ? .code(0) : .signal(15)
+            } else {
+                tree.plan.isSignalled ? .signal(9) : .code(tree.plan.code)
+            }
+        let exit = Exit(status: status, at: now)
+        trees[place].mainIsAlive = false
+        trees[place].exit = exit
+        if tree.leftovers == .kill { trees[place].isTerminating = true }
+        // Whoever consents to leave others behind is told that there are none.
+        let isOver = !tree.othersAreAlive || tree.leftovers == .leave
+        if tree.runner == runner, isRunnerAlive {
+            inventory[tree.attempt] = isOver ? .gone(exit) : .exited(exit)
+            tell(.exited(tree.attempt, exit, treeIsGone: isOver))
+        }
+        if !tree.othersAreAlive { endTree(place, isTold: true) }
+    }
+
+    private mutating func endTree(_ place: Int, isTold: Bool = false) {
+        let tree = trees.remove(at: place)
+        if tree.isReaped {
+            if isRunnerAlive { tell(.gone(tree.attempt)) }
+        } else if tree.runner == runner, isRunnerAlive, !isTold, let exit = tree.exit {
+            if case .exited? = inventory[tree.attempt] {
+                inventory[tree.attempt] = .gone(exit)
+                tell(.gone(tree.attempt))
+            }
+        }
+    }
+
+    /// The runner dies; its processes live on and no one is their parent.
+    public mutating func killRunner() {
+        isRunnerAlive = false
+        isConnected = false
+        inventory.removeAll()
+        facts.removeAll { event in
+            switch event {
+            case .observed, .conditionsAnswered: false
+            default: true
+            }
+        }
+        tell(.runnerLost)
+    }
+
+    /// A runner with empty hands, after `killRunner` or a boot.
+    public mutating func startRunner() {
+        generations += 1
+        runner = "runner\(generations)"
+        isRunnerAlive = true
+        for place in trees.indices { trees[place].isReaped = false }
+        tell(.runnerConnected(Inventory(runner: runner, boot: boot)))
+    }
+
+    /// The machine dies, and comes up with nothing but its disk.
+    public mutating func reboot() {
+        generations += 1
+        boot = "boot\(generations)"
+        runner = "runner\(generations)"
+        isRunnerAlive = true
+        trees.removeAll()
+        inventory.removeAll()
+        told.removeAll()
+        reconnect()
+    }
+}

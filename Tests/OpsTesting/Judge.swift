@@ -1,0 +1,145 @@
+public import OpsCore
+
+/// Watches every commit of a simulated opsd against the contract.
+public struct Judge {
+    public private(set) var overtaken: [OperationID: Int] = [:]
+    /// Answered with true, and how long that stands.
+    private var confirmed: [OperationID: Int64] = [:]
+    private var asked: [OperationID: Int64] = [:]
+    private var latest: Int64 = 0
+    /// When back-offs end by the clock that is never set; unknown once a new core had to go by the other, set since.
+    private var restsUntil: [OperationID: Int64] = [:]
+
+    /// How far apart the clocks were when a back-off began.
+    private var clocks: [OperationID: Int64] = [:]
+
+    public init() {}
+
+    /// A new core: the count of overtakings begins anew, no verdict stands.
+    public mutating func forget(_ store: FakeStore, at now: Moment) {
+        overtaken.removeAll()
+        confirmed.removeAll()
+        asked.removeAll()
+        latest = 0
+        for id in restsUntil.keys where clocks[id] != now.wall - now.monotonic { restsUntil[id] = nil }
+    }
+
+    public mutating func heard(_ event: Event, _ store: FakeStore, at now: Moment) {
+        if case .conditionsAnswered(let id, let token, let answer) = event, asked[id] == token {
+            asked[id] = nil
+            let stands = store[id].policy.conditions.map(\.every).min() ?? 0
+            if answer == .allTrue { confirmed[id] = now.monotonic + stands }
+        }
+    }
+
+    private mutating func ordered(_ effects: [Effect]) {
+        for effect in effects {
+            switch effect {
+            case .evaluate(let id, let token):
+                asked[id] = token
+                confirmed[id] = nil
+            case .stopEvaluating(let id): asked[id] = nil
+            default: break
+            }
+        }
+    }
+
+    public struct Setting {
+        public var workers: Int32
+        /// The runner that the scheduler knows to be there.
+        public var runner: String?
+        public var isDraining: Bool
+        public var boot: String
+        public var now: Moment
+        public init(workers: Int32, runner: String?, isDraining: Bool, boot: String, now: Moment) {
+            self.workers = workers
+            self.runner = runner
+            self.isDraining = isDraining
+            self.boot = boot
+            self.now = now
+        }
+    }
+
+    /// Commits one transition to the store, judging every change by what was true just before it.
+    public mutating func commit(
+        _ transition: Transition, to store: inout FakeStore, submissions: [Submission], _ setting: Setting
+    ) throws(Violation) {
+        latest = max(latest, setting.now.wall)
+        for change in transition.changes {
+            let rules = rules(store, setting)
+            switch change {
+            case .started(let id, _, _, let slot, _, _):
+                try judgeStart(id, slot, rules)
+                restsUntil[id] = nil
+            case .retrying(let id, let notBefore):
+                try judgeRetry(id, notBefore, rules)
+                restsUntil[id] = setting.now.monotonic + notBefore - setting.now.wall
+                clocks[id] = setting.now.wall - setting.now.monotonic
+            case .finished(let id, let outcome, let cause, _): try judgeEnd(id, outcome, cause, rules)
+            default: break
+            }
+            try store.apply(change, submissions: submissions, boot: setting.boot, at: setting.now)
+        }
+        var reported = Transition()
+        reported.reports = transition.reports
+        try store.commit(reported, submissions: [], boot: setting.boot, at: setting.now)
+        for record in store.records where record.state != .ready { restsUntil[record.id] = nil }
+        for id in overtaken.keys where !store[id].isWaiting { overtaken[id] = nil }
+        confirmed = confirmed.filter { store[$0.key].state == .ready }
+        ordered(transition.effects)
+        try judgeRest(rules(store, setting))
+    }
+
+    func rules(_ store: FakeStore, _ setting: Setting) -> Rules {
+        Rules(
+            store: store, workers: setting.workers, now: setting.now, latest: max(latest, setting.now.wall),
+            runner: setting.runner, mayStart: setting.runner != nil && !setting.isDraining, overtaken: overtaken,
+            restsUntil: restsUntil, confirmed: confirmed)
+    }
+
+    private mutating func judgeStart(_ id: OperationID, _ slot: Int32, _ rules: Rules) throws(Violation) {
+        let record = rules.store[id]
+        try judgeMayStart(record, rules)
+        if !record.isGroup {
+            let taken = rules.store.records.contains { $0.hasSlot && $0.running?.slot == slot }
+            try require(!taken && slot >= 0 && slot < rules.workers, .slotUnique, "\(id) in slot \(slot)")
+        }
+        let effective = rules.effectivePriorities()
+        for other in rules.store.unfinished where other.id != id && rules.waitsForCategoriesAlone(other) {
+            guard rules.precedes(other, record, effective), rules.takes(record, from: other) else { continue }
+            overtaken[other.id, default: 0] += 1
+            let count = overtaken[other.id, default: 0]
+            try require(
+                count <= Int(Limits.overtakes), .overtaking, "\(other.id) passed \(count) times, now by \(id)")
+        }
+        let others = rules.startable(effective)
+        if let first = others.first, first.id != id, rules.precedes(first, record, effective) {
+            throw Violation(
+                .startOrder,
+                "\(id) (\(effective[id, default: 0])) before \(first.id) (\(effective[first.id, default: 0]))")
+        }
+    }
+
+    private func judgeMayStart(_ record: Record, _ rules: Rules) throws(Violation) {
+        let id = record.id
+        for edge in record.edges {
+            try require(rules.isSatisfied(edge), .dependencyOrder, "\(id) before \(edge.on) (\(edge.when))")
+        }
+        let ahead = rules.barriersAhead(of: record)
+        try require(ahead.isEmpty, .dependencyOrder, "\(id) past the barrier at \(ahead)")
+        if let parent = record.parent {
+            try require(rules.store[parent].state == .executing, .dependencyOrder, "\(id) before its group")
+        }
+        try require(rules.mayBeEligible(record), .noEarlyStart, "\(id) is not eligible: \(record)")
+        let short = rules.shortCategories(of: record)
+        try require(short.isEmpty, .exclusion, "\(id) takes \(short), which is taken")
+        try require(!rules.locksUp(record), .settles, "\(id) takes what its children wait for")
+        if record.isGroup { return }
+        try require(rules.slotsInUse() < Int(rules.workers), .poolLimit, "\(id) beyond \(rules.workers) workers")
+        if let parent = record.parent, let limit = rules.store[parent].policy.childLimit {
+            let count = rules.store.records.count { $0.hasSlot && $0.parent == parent }
+            try require(count < Int(limit), .groupLimit, "\(id) is number \(count + 1) of \(limit) in \(parent)")
+        }
+        try require(rules.hasRoom(record), .queueLimit, "\(id) beyond the limit of \(record.queue)")
+    }
+}

@@ -1,0 +1,114 @@
+import OpsCore
+
+/// The scheduling rules of the contract, computed anew from the rows each time, without regard to cost.
+/// Nothing here is taken from the core: where the two differ, one of them is wrong.
+struct Rules {
+    let store: FakeStore
+    let workers: Int32
+    let now: Moment
+    /// The latest reading of the wall clock that this core was given.
+    let latest: Int64
+    let runner: String?
+    /// A runner is there, and opsd is not draining.
+    let mayStart: Bool
+    /// Starts that passed each waiting operation since it came to wait for categories alone.
+    let overtaken: [OperationID: Int]
+    /// Ends of back-offs, by the monotonic clock.
+    let restsUntil: [OperationID: Int64]
+    /// Until when the true answers to conditions stand.
+    let confirmed: [OperationID: Int64]
+
+    // MARK: Dependencies
+
+    func isSatisfied(_ edge: Record.Edge) -> Bool {
+        edge.isSettled || edge.when.isMet(by: store[edge.on])
+    }
+
+    func isOutOfReach(_ edge: Record.Edge) -> Bool { store[edge.on].isFinished && !isSatisfied(edge) }
+
+    /// The barriers before it, or, of a barrier, all before it, in its queue. Never what contains it.
+    func barriersAhead(of record: Record) -> [OperationID] {
+        // What has started once in this run has passed its barriers.
+        if record.hasStarted { return [] }
+        let above = Set(store.ancestors(of: record).map(\.id))
+        return store.unfinished.filter {
+            $0.id < record.id && $0.queue == record.queue && !above.contains($0.id)
+                && (record.isBarrier || $0.isBarrier)
+        }.map(\.id)
+    }
+
+    func mustWait(_ record: Record) -> Bool {
+        if let parent = record.parent, store[parent].state != .executing { return true }
+        return record.edges.contains { !isSatisfied($0) } || !barriersAhead(of: record).isEmpty
+    }
+
+    // MARK: Turn
+
+    /// Everything of rule 1; a condition counts as true once it was answered so, for a while.
+    func isEligible(_ record: Record) -> Bool {
+        let isRested = record.backoffUntil == 0 || restsUntil[record.id].map { $0 <= now.monotonic } ?? false
+        return isRested && (record.policy.notBefore ?? 0) <= now.wall && mayBeEligible(record)
+    }
+
+    /// Where the clocks have been set nobody knows; an instant that has passed has passed, even when set back.
+    func mayBeEligible(_ record: Record) -> Bool {
+        record.state == .ready && mayStart && !record.isHeld && !isSuspended(record)
+            && (record.policy.notBefore ?? 0) <= latest && restsUntil[record.id, default: .min] <= now.monotonic
+            && (record.policy.conditions.isEmpty || confirmed[record.id, default: .min] >= now.monotonic)
+    }
+
+    func isSuspended(_ record: Record) -> Bool {
+        store.isSuspended || store.suspendedGraphs.contains(record.graph)
+            || store.queue(record.queue)?.isSuspended ?? false
+    }
+
+    func slotsInUse() -> Int { store.records.count { $0.hasSlot } }
+
+    /// Rule 3 without the categories: pool, queue and the limit of its group.
+    func hasRoom(_ record: Record) -> Bool {
+        if record.isGroup { return true }
+        return slotsInUse() < Int(workers) && hasRoomBesidePool(record)
+    }
+
+    private func hasRoomBesidePool(_ record: Record) -> Bool {
+        if record.isGroup { return true }
+        if let limit = store.queue(record.queue)?.limit {
+            if store.records.count(where: { $0.hasSlot && $0.queue == record.queue }) >= Int(limit) { return false }
+        }
+        if let parent = record.parent, let limit = store[parent].policy.childLimit {
+            if store.records.count(where: { $0.hasSlot && $0.parent == parent }) >= Int(limit) { return false }
+        }
+        return true
+    }
+
+    /// Rule 2: among all that may start, this order and no other.
+    func precedes(_ a: Record, _ b: Record, _ effective: [OperationID: Int]) -> Bool {
+        let (pa, pb) = (effective[a.id] ?? 0, effective[b.id] ?? 0)
+        return pa != pb ? pa > pb : a.id < b.id
+    }
+
+    /// Eligible, and nothing but categories keeps it from starting; a full pool is every one's business.
+    func waitsForCategoriesAlone(_ record: Record) -> Bool {
+        isEligible(record) && hasRoomBesidePool(record) && !shortCategories(of: record).isEmpty
+    }
+
+    /// Those that were overtaken as often as may be, and wait still.
+    func withKeptPlace() -> [Record] {
+        overtaken.filter { $0.value >= Int(Limits.overtakes) }.keys.sorted().map { store[$0] }
+            .filter(waitsForCategoriesAlone)
+    }
+
+    /// All that could start in this instant, first in turn first.
+    func startable(_ effective: [OperationID: Int]) -> [Record] {
+        let kept = withKeptPlace()
+        return store.unfinished.filter { candidate in
+            isEligible(candidate) && hasRoom(candidate) && shortCategories(of: candidate).isEmpty && !locksUp(candidate)
+                && !kept.contains { keepsOut($0, candidate, effective) }
+        }.sorted { precedes($0, $1, effective) }
+    }
+
+    func keepsOut(_ kept: Record, _ candidate: Record, _ effective: [OperationID: Int]) -> Bool {
+        kept.id != candidate.id && precedes(kept, candidate, effective) && takes(candidate, from: kept)
+            && !waits(kept, for: candidate.id)
+    }
+}

@@ -1,0 +1,60 @@
+import OpsCore
+
+extension Simulation {
+    static var second: Int64 { 1_000_000_000 }
+
+    /// What happens between two turns: time, processes, and now and then a disaster.
+    mutating func disturb() {
+        pass(random.chance(30) ? Int64(random.below(6)) * Self.second : Int64(1 + random.below(1_000_000)))
+        for _ in 0..<random.below(3) {
+            let restless = world.restless
+            if !restless.isEmpty { world.advance(random.pick(restless), at: now) }
+        }
+        if random.chance(30) { answerSomeone() }
+        if random.chance(habits.clockJumps) {
+            now.wall += Int64(random.below(7200) - 3600) * Self.second
+        }
+        if !world.isRunnerAlive {
+            if random.chance(50) { world.startRunner() }
+        } else if random.chance(habits.runnerDeaths) {
+            world.killRunner()
+        }
+        if random.chance(habits.reboots) { reboot() }
+    }
+
+    mutating func pass(_ nanoseconds: Int64) {
+        now.monotonic += nanoseconds
+        now.wall += nanoseconds
+    }
+
+    private mutating func reboot() {
+        pass(30 * Self.second)
+        now.monotonic = 5 * Self.second
+        world.reboot()
+        rebuild()
+    }
+
+    private mutating func answerSomeone() {
+        if !world.evaluations.isEmpty {
+            let asked = world.takeEvaluation(random.below(world.evaluations.count))
+            let answer: ConditionAnswer = random.chance(60) ? .allTrue : .isFalse(index: 0, detail: "no")
+            world.tell(.conditionsAnswered(asked.operation, token: asked.token, answer))
+        }
+        if let owed = world.takeObserver() { world.tell(.observed(owed.operation, run: owed.run)) }
+        let notifying = world.trees.filter { store[$0.attempt.operation].policy.completion == .notify }
+        if !notifying.isEmpty {
+            let notice = Notice(finished: random.chance(70) ? 0 : 1)
+            world.tell(.told(random.pick(notifying).attempt, notice))
+        }
+    }
+}
+
+extension FakeWorld {
+    mutating func takeEvaluation(_ place: Int) -> (operation: OperationID, token: Int64) {
+        evaluations.remove(at: place)
+    }
+
+    mutating func takeObserver() -> (operation: OperationID, run: Int32)? {
+        observersOwed.isEmpty ? nil : observersOwed.removeFirst()
+    }
+}

@@ -1,0 +1,95 @@
+import OpsCore
+
+extension Simulation {
+    /// Something that a user asks, sensible or not.
+    mutating func request() -> Event {
+        switch random.below(100) {
+        case 0..<38: .submit(submission())
+        case 38..<48: .cancel(operations(atMost: 2), by: "ann", reason: nil, force: random.chance(10))
+        case 48..<56: random.chance(60) ? .resume(level()) : .suspend(level(), freeze: random.chance(50))
+        case 56..<64: retry()
+        case 64..<67: .finish(operation(), failed: random.chance(30), message: nil, by: "ann")
+        case 67..<75: .edit(operations(atMost: 2), edit())
+        case 75..<81: depend()
+        case 81..<85: undepend()
+        case 85..<90: setQueue()
+        case 90..<92: .removeQueue(random.pick(["q1", "q2"]))
+        case 92..<95: .setCategory(category(), capacity: Int32(random.below(4)))
+        case 95..<97: .setWorkers(Int32(random.below(5)))
+        case 97..<98: .setDraining(random.chance(30))
+        default: .tick
+        }
+    }
+
+    var queueNames: [String] { ["default", "q1", "main"].prefix(habits.queues) + [] }
+
+    mutating func category() -> String { random.pick(["a", "b", "c"].prefix(habits.categories) + []) }
+
+    mutating func uses() -> [CategoryUse] {
+        guard random.chance(45) else { return [] }
+        return (0...random.below(2)).map { _ in
+            switch random.below(10) {
+            case 0..<2: .shared(category())
+            case 2..<3: .exclusive(category())
+            case 3..<5: .units(category(), Int32(1 + random.below(2)))
+            default: .units(category())
+            }
+        }
+    }
+
+    /// Mostly one that is not finished; now and then one that never was.
+    mutating func operation() -> OperationID {
+        let unfinished = store.unfinished.map(\.id)
+        if !unfinished.isEmpty, random.chance(80) { return random.pick(unfinished) }
+        return OperationID(Int64(1 + random.below(store.records.count + 1)))
+    }
+
+    mutating func operations(atMost limit: Int) -> [OperationID] {
+        Set((0...random.below(limit)).map { _ in operation() }).sorted()
+    }
+
+    private mutating func level() -> Level {
+        switch random.below(4) {
+        case 0: .daemon
+        case 1: .queue(random.pick(queueNames))
+        case 2: .graph(GraphID(Int64(1 + random.below(Int(store.graphCount) + 1))))
+        default: .operations(operations(atMost: 1))
+        }
+    }
+
+    private mutating func retry() -> Event {
+        let finished = store.records.filter(\.isFinished).map(\.id)
+        guard !finished.isEmpty else { return .tick }
+        let ids = random.some(finished, atMost: 2)
+        guard !ids.isEmpty else { return .tick }
+        return .retry(ids, revived: store.revival(of: ids, downstream: random.chance(30)), by: "ann")
+    }
+
+    private mutating func edit() -> Edit {
+        switch random.below(4) {
+        case 0: Edit(priority: Int8(random.below(9) - 4))
+        case 1: Edit(queue: random.pick(queueNames))
+        case 2: Edit(policy: policy(isGroup: false))
+        default: Edit(categories: uses())
+        }
+    }
+
+    private mutating func depend() -> Event {
+        let (from, on) = (operation(), operation())
+        return .depend(from, on: on, when: random.pick(When.allCases), finished: store.finishedFacts([on])[on])
+    }
+
+    private mutating func undepend() -> Event {
+        let edges = store.unfinished.flatMap { record in record.edges.map { (record.id, $0.on) } }
+        guard !edges.isEmpty else { return .tick }
+        let (from, on) = random.pick(edges)
+        return .undepend(from, on: on)
+    }
+
+    private mutating func setQueue() -> Event {
+        var edit = QueueEdit()
+        if random.chance(70) { edit.limit = .some(random.chance(30) ? nil : Int32(random.below(4))) }
+        if habits.aging, random.chance(50) { edit.aging = .some(random.chance(30) ? nil : 2 * Self.second) }
+        return .setQueue(random.pick(["default", "q1", "q2", "main"]), edit)
+    }
+}

@@ -1,0 +1,80 @@
+import OpsCore
+
+extension Simulation {
+    /// Faults stop, everything suspended goes on, and all that was ever submitted must come to its end.
+    mutating func settle() throws(Violation) {
+        if !world.isRunnerAlive { world.startRunner() }
+        try turn(calmingRequests())
+        for _ in 0..<2000 {
+            if store.unfinished.isEmpty, world.facts.isEmpty, store.records.allSatisfy(\.owedRuns.isEmpty) { break }
+            try settleStep()
+        }
+        let left = store.unfinished
+        try require(left.isEmpty, .settles, "\(left.count) still unfinished: \(left.map(\.id.rawValue))")
+        try require(
+            world.inventory.isEmpty, .nothingLeftBehind, "never acknowledged: \(world.inventory.keys.map { "\($0)" })")
+        for tree in world.trees {
+            let record = store[tree.attempt.operation]
+            try require(
+                record.policy.leftovers == .leave || abandoned.contains(record.id), .nothingLeftBehind,
+                "\(tree.attempt) lives on")
+        }
+    }
+
+    private func calmingRequests() -> [Event] {
+        var events: [Event] = [.setDraining(false), .setWorkers(4), .resume(.daemon)]
+        for queue in store.queues {
+            events.append(.resume(.queue(queue.name)))
+            if queue.name != "main" { events.append(.setQueue(queue.name, QueueEdit(limit: .some(nil)))) }
+        }
+        events += store.suspendedGraphs.sorted().map { .resume(.graph($0)) }
+        let still = store.unfinished.filter { $0.isHeld || $0.isFrozen }.map(\.id)
+        if !still.isEmpty { events.append(.resume(.operations(still))) }
+        return events + ["a", "b", "c"].map { .setCategory($0, capacity: 3) }
+    }
+
+    /// Everything that can go on does; when nothing can, time must.
+    private mutating func settleStep() throws(Violation) {
+        var isQuiet = true
+        for attempt in world.restless {
+            world.advance(attempt, at: now)
+            isQuiet = false
+        }
+        while !world.evaluations.isEmpty {
+            let asked = world.takeEvaluation(0)
+            world.tell(.conditionsAnswered(asked.operation, token: asked.token, .allTrue))
+        }
+        while let owed = world.takeObserver() { world.tell(.observed(owed.operation, run: owed.run)) }
+        var events = world.takeFacts(atMost: 1000)
+        if events.isEmpty { events = isQuiet ? lastResorts() : [.tick] }
+        if events.isEmpty {
+            let next = core.nextDeadline
+            let waits = [next.monotonic.map { $0 - now.monotonic }, next.wall.map { $0 - now.wall }]
+            if let shortest = waits.compactMap({ $0 }).min() {
+                pass(max(1, shortest))
+                events = [.tick]
+            } else {
+                throw stuck()
+            }
+        }
+        try turn(events)
+    }
+
+    /// What goes on for ever is cancelled, what waits for a word is finished: by a user, as in life.
+    private func lastResorts() -> [Event] {
+        var events: [Event] = []
+        for record in store.unfinished where record.state == .executing && record.ending == nil && !record.isGroup {
+            guard let running = record.running, !running.isOver else { continue }
+            if running.exit != nil, record.policy.completion == .notify {
+                events.append(.finish(record.id, failed: false, message: nil, by: "ann"))
+            } else if let place = world.tree(running.attempt), world.trees[place].plan.isEndless {
+                events.append(.cancel([record.id], by: "ann", reason: nil, force: false))
+            }
+        }
+        return events
+    }
+
+    private func stuck() -> Violation {
+        Violation(.settles, "nothing moves any more, unfinished: \(store.unfinished)")
+    }
+}

@@ -1,0 +1,69 @@
+import OpsCore
+
+extension Simulation {
+    mutating func submission() -> Submission {
+        var submission = Submission()
+        submission.queues = []
+        let count = 1 + random.below(4)
+        for place in 0..<count { addOperation(&submission, place) }
+        var named: [OperationID] = []
+        for place in 0..<count {
+            if place > 0, random.chance(35) {
+                let on = random.chance(95) ? random.below(place) : random.below(count)
+                submission.edges.append(DraftEdge(from: Int32(place), on: .local(Int32(on)), when: when()))
+            }
+            if !store.records.isEmpty, random.chance(25) {
+                named.append(operation())
+                submission.add(edgeFrom: Int32(place), on: named[named.count - 1], when: when())
+            }
+        }
+        submission.finished = store.finishedFacts(named)
+        let executing = store.records.filter { $0.state == .executing && !$0.isGroup }.map(\.id)
+        if !executing.isEmpty, random.chance(15) {
+            submission.producer = random.pick(executing)
+            submission.asChildren = random.chance(50)
+        }
+        return submission
+    }
+
+    private mutating func when() -> When { random.chance(55) ? .succeeded : random.pick(When.allCases) }
+
+    private mutating func addOperation(_ submission: inout Submission, _ place: Int) {
+        let groups = submission.operations.indices.filter { submission.operations[$0].flags.contains(.group) }
+        let group = groups.isEmpty || random.chance(30) ? -1 : Int32(random.pick(groups))
+        let isGroup = random.chance(place == 0 ? 18 : 6)
+        var flags: Draft.Flags = isGroup ? .group : []
+        if random.chance(5) { flags.insert(.held) }
+        if !isGroup, random.chance(4) { flags.insert(.barrier) }
+        submission.add(
+            queue: random.chance(70) ? "default" : random.pick(queueNames), in: group,
+            priority: random.chance(60) ? 0 : Int8(random.below(9) - 4), categories: uses(),
+            policy: random.chance(40) ? policy(isGroup: isGroup) : nil, flags: flags)
+    }
+
+    mutating func policy(isGroup: Bool) -> Policy {
+        var policy = Policy()
+        if random.chance(20) { policy.timeout = Int64(1 + random.below(20)) * Self.second }
+        if random.chance(15) { policy.deadline = now.wall + Int64(random.below(60)) * Self.second }
+        if random.chance(20) { policy.notBefore = now.wall + Int64(random.below(20)) * Self.second }
+        if random.chance(10) { policy.observers = .finish }
+        if isGroup {
+            if random.chance(50) { policy.childLimit = Int32(random.below(3)) + 1 }
+            return policy
+        }
+        if random.chance(15) { policy.observers.insert(.start) }
+        if random.chance(40) {
+            policy.retry = RetryPolicy(
+                limit: Int32(random.below(3)), backoff: Int64(1 + random.below(4)) * Self.second,
+                onInterrupted: random.chance(50))
+        }
+        if random.chance(20) { policy.leftovers = random.pick([.wait, .leave]) }
+        if random.chance(15) { policy.completion = .notify }
+        if random.chance(20) {
+            policy.conditions = [
+                ConditionPolicy(otherwise: random.pick([.fail, .skip, .wait]), every: 3 * Self.second)
+            ]
+        }
+        return policy
+    }
+}

@@ -1,0 +1,167 @@
+import OpsCore
+
+/// One simulated life of opsd: a seed drives users, processes, clocks and disasters; every commit is judged.
+public struct Simulation<Tested: TestedScheduler> {
+    /// What becomes of a turn once the scheduler has ended it.
+    enum Fate: String { case completed, commitFails, crashBeforeCommit, crashAfterCommit, crashAmidEffects }
+
+    let seed: UInt64
+    let habits: Habits
+    var random: SeededGenerator
+    var store = FakeStore()
+    var world = FakeWorld()
+    var judge = Judge()
+    var core: Tested
+    var now = Moment(monotonic: 1_000_000_000_000, wall: 1_700_000_000_000_000_000)
+    var workers: Int32
+    var isDraining = false
+    /// The runner that the core was told of.
+    var knownRunner: String?
+    /// Attempts that a user gave up on: their trees may live.
+    var abandoned: Set<OperationID> = []
+    public private(set) var history = History()
+    public private(set) var turns = 0
+    public private(set) var starts = 0
+
+    public init(seed: UInt64, habits: Habits? = nil) {
+        self.seed = seed
+        random = SeededGenerator(seed: seed)
+        self.habits = habits ?? Habits(using: &random)
+        workers = Int32(1 + random.below(3))
+        core = Tested(store.snapshot(), workers: workers, at: now)
+        world.reconnect()
+    }
+
+    /// The whole life: a troubled part, then a calm one in which everything must come to its end.
+    public mutating func run() throws(Failure) {
+        do throws(Violation) {
+            for _ in 0..<habits.turns { try liveOneTurn() }
+            try settle()
+        } catch {
+            for record in store.unfinished { history.note("\(record.id): \(core.why(record.id, at: now))") }
+            throw Failure(seed: seed, violation: error, history: history)
+        }
+    }
+
+    public var summary: String {
+        "seed \(seed): \(turns) turns, \(store.records.count) operations, \(starts) starts"
+    }
+    public var digest: UInt64 { history.digest }
+
+    private mutating func liveOneTurn() throws(Violation) {
+        disturb()
+        var events = world.takeFacts(atMost: random.below(4))
+        for _ in 0..<random.below(3) { events.append(request()) }
+        dropSecondRetry(&events)
+        if random.chance(habits.duplicates), !world.told.isEmpty { events.append(random.pick(world.told)) }
+        if events.isEmpty { events = [.tick] }
+        try turn(events, fate: fate())
+    }
+
+    /// What a retry revives is read between turns: a second one in the same turn would have read it too early.
+    private func dropSecondRetry(_ events: inout [Event]) {
+        var isFirst = true
+        events.removeAll { event in
+            guard case .retry = event else { return false }
+            defer { isFirst = false }
+            return !isFirst
+        }
+    }
+
+    private mutating func fate() -> Fate {
+        guard random.chance(habits.crashes) else { return .completed }
+        return random.pick([.commitFails, .crashBeforeCommit, .crashAfterCommit, .crashAmidEffects])
+    }
+
+    /// Handles, decides, commits, performs: what the daemon does, with the given fate.
+    mutating func turn(_ events: [Event], fate: Fate = .completed) throws(Violation) {
+        turns += 1
+        history.begin(turns, now, fate.rawValue)
+        var taken: [Submission] = []
+        for event in events { try hand(event, to: &taken) }
+        let transition = core.endTurn(at: now)
+        history.record(transition)
+        if let broken = core.brokenInvariant() { throw Violation(.coreInvariant, broken) }
+        if fate == .commitFails || fate == .crashBeforeCommit { return rebuild() }
+        try judge.commit(transition, to: &store, submissions: taken, setting)
+        starts += transition.changes.count { if case .started = $0 { true } else { false } }
+        if fate == .crashAfterCommit { return rebuild() }
+        let performed =
+            fate == .crashAmidEffects ? random.below(transition.effects.count + 1) : transition.effects.count
+        for effect in transition.effects.prefix(performed) {
+            try world.perform(effect, store: store, at: now, using: &random)
+        }
+        try inspectWorld()
+        if fate == .crashAmidEffects { return rebuild() }
+        for tree in world.trees where tree.isFrozen && world.isConnected {
+            try require(store[tree.attempt.operation].isFrozen, .legalEffect, "\(tree.attempt) is frozen")
+        }
+        try inspectExplanations()
+    }
+
+    var setting: Judge.Setting {
+        Judge.Setting(workers: workers, runner: knownRunner, isDraining: isDraining, boot: world.boot, now: now)
+    }
+
+    private mutating func hand(_ event: Event, to taken: inout [Submission]) throws(Violation) {
+        let result = core.handle(event, at: now)
+        history.record(event, result)
+        judge.heard(event, store, at: now)
+        switch (event, result) {
+        case (.submit(let submission), .success(let acceptance)):
+            taken.append(submission)
+            guard case .submitted(_, _, let count) = acceptance, count == submission.operations.count else {
+                throw Violation(.rejection, "a submission answered with \(acceptance)")
+            }
+        case (.setWorkers(let count), .success): workers = count
+        case (.setDraining(let isOn), .success): isDraining = isOn
+        case (.runnerConnected(let inventory), _): knownRunner = inventory.runner
+        case (.runnerLost, _): knownRunner = nil
+        case (.cancel(let ids, _, _, force: true), .success):
+            for id in ids { abandoned.formUnion(familyOf(id)) }
+        default: break
+        }
+    }
+
+    private func familyOf(_ id: OperationID) -> [OperationID] {
+        guard store.has(id) else { return [] }
+        return [id] + store.children(of: id).flatMap { familyOf($0.id) }
+    }
+
+    /// opsd comes up again from what is on disk.
+    mutating func rebuild() {
+        core = Tested(store.snapshot(), workers: workers, at: now)
+        judge.forget(store, at: now)
+        world.reconnect()
+        knownRunner = nil
+        isDraining = false
+    }
+
+    /// Every live process belongs to an executing operation, unless someone consented to less.
+    private func inspectWorld() throws(Violation) {
+        for tree in world.trees {
+            let record = store[tree.attempt.operation]
+            if let running = record.running, running.attempt == tree.attempt, !running.isOver { continue }
+            if record.policy.leftovers == .leave, !tree.mainIsAlive { continue }
+            if abandoned.contains(record.id) { continue }
+            throw Violation(.nothingLeftBehind, "\(tree.attempt) is alive, its operation \(record.state)")
+        }
+    }
+
+    private func inspectExplanations() throws(Violation) {
+        for record in store.unfinished {
+            let reasons = core.why(record.id, at: now)
+            try require(!reasons.isEmpty, .explanation, "\(record.id) (\(record.state)) waits for nothing")
+            for id in reasons.flatMap(\.ids) {
+                try require(
+                    store.has(id) && !store[id].isFinished, .explanation, "\(record.id) waits for \(id): \(reasons)")
+            }
+        }
+        if let wall = core.nextDeadline.wall {
+            try require(wall > now.wall, .deadlines, "wants a turn at \(wall), at \(now.wall)")
+        }
+        if let monotonic = core.nextDeadline.monotonic {
+            try require(monotonic > now.monotonic, .deadlines, "wants a turn at \(monotonic), at \(now.monotonic)")
+        }
+    }
+}

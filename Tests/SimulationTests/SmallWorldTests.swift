@@ -1,0 +1,28 @@
+import OpsCore
+import OpsTesting
+import Testing
+
+@Suite("Small worlds, every one")
+struct SmallWorldTests {
+    @Test(arguments: [1, 2])
+    func withFailures(operations: Int) throws {
+        var worlds = SmallWorlds(operations: operations, withFailures: true)
+        try worlds.explore(Scheduler.self)
+        #expect(worlds.worlds == (operations == 1 ? 8 : 96))
+    }
+
+    @Test
+    func ofThreeOperations() throws {
+        var worlds = SmallWorlds(operations: 3, withFailures: false)
+        try worlds.explore(Scheduler.self)
+        #expect(worlds.worlds == 64 * 25 * 2)
+    }
+
+    /// Four are for `simulate`; here each hundredth or so, by a stride that shares no factor with their number.
+    @Test
+    func someOfFourOperations() throws {
+        var worlds = SmallWorlds(operations: 4, withFailures: false)
+        try worlds.explore(Scheduler.self, every: 1009)
+        #expect(worlds.worlds > 200)
+    }
+}
