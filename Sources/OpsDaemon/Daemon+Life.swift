@@ -15,6 +15,8 @@ extension Daemon {
         try Signals.ignore(SIGPIPE)
         // A file size limit is the operation's matter; SQLite reports it as an error.
         try Signals.ignore(SIGXFSZ)
+        // The only child is a runner that detaches itself: nobody waits for it.
+        try Signals.ignore(SIGCHLD)
         let diary = Diary(level: configuration.logLevel)
         let loop = try EventLoop()
         try makeStateDirectory(configuration.state)
@@ -49,6 +51,7 @@ extension Daemon {
         try watchSignals()
         _ = try loop.setWatchdog(true)
         runner.connect()
+        retention.schedule()
         // What recovery decided, and finish observers that are owed.
         turn.hasEvents = true
         wakeUp()
@@ -110,7 +113,7 @@ extension Daemon {
     func stop(_ mode: Configuration.OnStop) {
         notify("STOPPING=1\nSTATUS=Stopping")
         // A second signal does not wait.
-        guard !isStopping, mode != .keep, outage == nil else { return loop.stop() }
+        guard !isStopping, mode != .keep, outage == nil else { return leave() }
         isStopping = true
         isDraining = true
         record(.setDraining(true))
@@ -123,7 +126,12 @@ extension Daemon {
 
     /// At the end of each turn: the last operation of a draining daemon may have ended.
     func stopIfDrained() {
-        if isStopping && core?.counts.executing == 0 && outage == nil { loop.stop() }
+        if isStopping && core?.counts.executing == 0 && outage == nil { leave() }
+    }
+
+    private func leave() {
+        if core?.counts.executing == 0 { runner.stopOwn() }
+        loop.stop()
     }
 
     private func reload() {
@@ -139,6 +147,7 @@ extension Daemon {
             configuration.connectionsPerUser = fresh.connectionsPerUser
             diary.level = fresh.logLevel
             performer.setLogCap(fresh.logLimit)
+            retention.schedule()
             server?.setLimits(connectionLimits)
             if let workers = fresh.workers, workers != configuration.workers {
                 configuration.workers = workers

@@ -21,8 +21,11 @@ extension Daemon {
 
     /// A commit failed. Nothing of its turn has had an effect: forget all of it but what the world told.
     func fall(_ turn: Turn, _ error: StoreError) {
-        diary.error("storage unavailable: \(error)")
+        diary.write(
+            .error, "storage unavailable: \(error)",
+            [(name: "MESSAGE_ID", value: JournalWriter.Message.storageUnavailable)])
         outage = Outage(error: error, facts: turn.facts)
+        finished.forget()
         notifyStatus()
         // The runner keeps exits until they are acknowledged, and tells them again on the next connection.
         runner.disconnect()
@@ -72,7 +75,8 @@ extension Daemon {
         if core == nil { restore() }
         guard core != nil else { return scheduleProbe() }
         outage = nil
-        diary.notice("storage available again")
+        diary.write(
+            .notice, "storage available again", [(name: "MESSAGE_ID", value: JournalWriter.Message.storageAvailable)])
         for fact in past.facts { record(fact) }
         runner.connect()
         notifyStatus()

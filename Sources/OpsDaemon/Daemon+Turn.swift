@@ -54,6 +54,7 @@ extension Daemon {
         settle()
         server?.flush()
         armTimers()
+        stopIfDrained()
         if turn.hasEvents || !turn.afterwards.isEmpty { wakeUp() }
     }
 
@@ -73,6 +74,7 @@ extension Daemon {
             }
         }
         // Durable from here on.
+        finished.take(transition.reports)
         performer.perform(transition.effects)
         for answer in turn.afterwards { answer(true) }
         publisher.publish(transition.reports)

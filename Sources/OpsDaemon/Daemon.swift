@@ -31,12 +31,13 @@ public final class Daemon {
     /// Set while the disk takes nothing.
     var outage: Outage?
     var isDraining = false
+    var finished = FinishedCount()
     var isStopping = false
 
     private(set) lazy var runner = RunnerLink(daemon: self)
     private(set) lazy var performer = EffectPerformer(daemon: self)
     private(set) lazy var requests = Requests(daemon: self)
-    private(set) lazy var journal = JournalWriter(diary: diary)
+    private(set) lazy var journal = JournalWriter(diary: diary, history: history)
     private(set) lazy var publisher = Publisher(daemon: self)
     private(set) lazy var errands = Errands(daemon: self)
     private(set) lazy var conditions = ConditionDesk(daemon: self)

@@ -5,7 +5,9 @@ enum DaemonLimits {
     /// Calls of one connection handled before others have their turn.
     static let callsInARow = 64
     /// Output that waits for a reader above which no further call of that connection is taken.
-    static let outputBytes = 1 << 20
+    static let outputBytes = 256 << 10
+    /// Calls of one connection that wait for their answers.
+    static let unanswered = 512
     /// Nanoseconds that a half-sent message may rest.
     static let halfMessage: Int64 = 30_000_000_000
     /// Operations of one streaming submission, together with what its messages hold.

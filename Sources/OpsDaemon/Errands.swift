@@ -90,11 +90,15 @@ final class Errands {
     }
 
     /// What an earlier opsd left running is ended; its numbers are not used again.
-    func runnerIsHere(knowing known: [Attempt]) {
-        for attempt in known where running[attempt] == nil {
+    func runnerIsHere(knowing known: [RunnerGreeting.Entry]) {
+        for entry in known where running[entry.attempt] == nil {
+            let attempt = entry.attempt
             lastNumber = min(lastNumber, attempt.number)
-            daemon.runner.send(.terminate(attempt, grace: Self.grace))
             running[attempt] = Errand(end: { _ in })
+            switch entry.state {
+            case .running, .exited: terminate(attempt)
+            case .gone, .failed: finish(attempt, .lost)
+            }
         }
     }
 

@@ -1,57 +1,64 @@
 internal import OpsCore
 internal import OpsLinux
+internal import OpsStore
 
 /// Tells the system's journal of the life of operations, with fields to select by: `journalctl OPS_ID=12`.
+/// Without a journal it is silent: `opsctl watch` tells the same.
 final class JournalWriter {
-    private let diary: Diary
-    private let isUseful: Bool
-
-    /// From the catalog file: one id for each kind of thing a person may look up.
-    private enum Message {
-        static let started = "6a1f0c1f2f0e4f6d9a0f4c1b7d2e5a01"
-        static let finished = "6a1f0c1f2f0e4f6d9a0f4c1b7d2e5a02"
-        static let failed = "6a1f0c1f2f0e4f6d9a0f4c1b7d2e5a03"
-        static let interrupted = "6a1f0c1f2f0e4f6d9a0f4c1b7d2e5a04"
+    /// The ids of systemd/opsd.catalog, which says what each means and what to do.
+    enum Message {
+        static let started = "07036c92ae085ff2bff4be54c82b0243"
+        static let finished = "269a06c6fa0b5a2cb7769dc63b6d4e95"
+        static let retrying = "c585904338d65728b15e862ad02a0a60"
+        static let interrupted = "10abef31ed8e5fe79ff9957585fc0de7"
+        static let cancelling = "25b56dab98f9515480881366e8ffe17c"
+        static let storageUnavailable = "19332c3f66875d3886493a4f0ee65973"
+        static let storageAvailable = "50c7f1aa475e5f699252a415d34fc7ab"
+        static let runnerLost = "14347dfe20cc5252b3d88fc13dc2c196"
+        static let startRefused = "54fcaad9ce6b5e7f9d749b7bf4c5e282"
     }
 
-    init(diary: Diary) {
+    private let diary: Diary
+    private let history: History
+
+    init(diary: Diary, history: History) {
         self.diary = diary
-        isUseful = Journal.isStandardError && Journal.isAvailable
+        self.history = history
     }
 
     func write(_ reports: [Report]) {
-        guard isUseful else { return }
+        guard diary.writesToJournal else { return }
         for report in reports { write(report) }
     }
 
     private func write(_ report: Report) {
-        guard let operation = report.operation else { return }
-        let id: String
-        let text: String
-        var level = Configuration.LogLevel.info
-        switch report.kind {
-        case .started: (id, text) = (Message.started, "started")
-        case .interrupted: (id, text) = (Message.interrupted, "interrupted")
-        case .finished:
-            let outcome = report.outcome.map { OutcomeWord.text($0) } ?? "finished"
-            (id, text) = (report.outcome == .succeeded ? Message.finished : Message.failed, outcome)
-            if report.outcome != .succeeded { level = .notice }
-        case .submitted, .ready, .progress, .produced, .retrying, .cancelling, .suspended, .resumed, .edited,
-            .conditionFalse:
-            return
-        }
+        guard let operation = report.operation, let (id, text, level) = entry(report), level <= diary.level else { return }
         var fields = [
             (name: "MESSAGE_ID", value: id), (name: "OPS_ID", value: "\(operation.rawValue)"),
             (name: "OPS_EVENT", value: "\(report.kind)"),
         ]
         if let graph = report.graph { fields.append((name: "OPS_GRAPH", value: "g\(graph.rawValue)")) }
+        // A name is a courtesy: the entry stands without it.
+        if let name = (try? history.names(of: [operation]))?[operation] { fields.append((name: "OPS_NAME", value: name)) }
+        if let outcome = report.outcome { fields.append((name: "OPS_OUTCOME", value: "\(outcome)")) }
+        if report.kind == .started, let attempt = report.detail { fields.append((name: "OPS_ATTEMPT", value: attempt)) }
         diary.write(level, "operation \(operation.rawValue) \(text)", fields)
     }
-}
 
-/// Outcomes in a sentence.
-private enum OutcomeWord {
-    static func text(_ outcome: Outcome) -> String {
+    /// Nil: not worth an entry.
+    private func entry(_ report: Report) -> (id: String, text: String, level: Configuration.LogLevel)? {
+        switch report.kind {
+        case .started: (Message.started, "started", .info)
+        case .finished:
+            (Message.finished, report.outcome.map(words) ?? "finished", report.outcome == .succeeded ? .info : .notice)
+        case .retrying: (Message.retrying, "is tried again", .info)
+        case .interrupted: (Message.interrupted, "was interrupted", .warning)
+        case .cancelling: (Message.cancelling, "is being cancelled", .info)
+        case .submitted, .ready, .progress, .produced, .suspended, .resumed, .edited, .conditionFalse: nil
+        }
+    }
+
+    private func words(_ outcome: Outcome) -> String {
         switch outcome {
         case .succeeded: "succeeded"
         case .failed: "failed"

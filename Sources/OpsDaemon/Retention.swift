@@ -52,6 +52,7 @@ final class Retention {
 
     /// One step of any pruning, with the logs of what it took away.
     func step(_ pruning: Pruning) throws {
+        daemon.finished.forget()
         for attempt in try pruning.step() {
             do throws(SystemError) {
                 try daemon.logs.remove(attempt)

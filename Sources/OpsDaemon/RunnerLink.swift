@@ -85,11 +85,19 @@ final class RunnerLink {
 
     /// The other side is gone, or talks nonsense: tell the scheduler, and look for a runner again.
     private func lose(_ why: String) {
-        daemon.diary.warning("runner lost: \(why)")
+        daemon.diary.write(
+            .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
         drop()
         daemon.errands.runnerIsGone()
         daemon.record(.runnerLost)
         if isWanted { connectLater() }
+    }
+
+    /// Ends a runner of our own making, once there is nothing left for it.
+    func stopOwn() {
+        guard isConnected, !starter.isStartedByOthers else { return }
+        send(.stop(grace: 0))
+        flush()
     }
 
     // MARK: Orders
@@ -166,7 +174,8 @@ final class RunnerLink {
             daemon.diary.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
         }
         instance = greeting.instance
-        daemon.errands.runnerIsHere(knowing: greeting.entries.map(\.attempt).filter(\.isErrand))
+        daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         daemon.record(.runnerConnected(Inventory(greeting)))
+        daemon.observers.startNext()
     }
 }

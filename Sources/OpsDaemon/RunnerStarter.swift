@@ -14,7 +14,7 @@ final class RunnerStarter {
     }
 
     /// Under systemd the runner is a unit of its own, and ours to wait for.
-    private var isStartedByOthers: Bool { Environment["INVOCATION_ID"] != nil && Environment["NOTIFY_SOCKET"] != nil }
+    var isStartedByOthers: Bool { Environment["INVOCATION_ID"] != nil && Environment["NOTIFY_SOCKET"] != nil }
 
     func startIfNeeded() throws(SystemError) {
         guard !isStartedByOthers else { return }
@@ -23,7 +23,7 @@ final class RunnerStarter {
             // Not ended: give it time.
             if waitpid(starting, &status, WNOHANG) == 0 { return }
             self.starting = nil
-            // It detached (0), or failed and said why on its standard error: another try follows either way.
+            // It detached, or failed and said why on its standard error: another try follows either way.
         }
         starting = try spawn(try find(), ["opsd-runner", "--state", state, "--detach"])
     }

@@ -140,7 +140,7 @@ extension Daemon {
         reply.counts.pending = core?.counts.pending ?? 0
         reply.counts.ready = core?.counts.ready ?? 0
         reply.counts.executing = core?.counts.executing ?? 0
-        reply.counts.finished = try history.counts()[.finished] ?? 0
+        reply.counts.finished = try finished.value(history)
         reply.queues = queueRows()
         reply.lastSeq = core?.lastSequence ?? 0
         reply.startedAt = InstantText.format(startedAt)

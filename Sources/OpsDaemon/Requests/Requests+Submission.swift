@@ -22,7 +22,15 @@ extension Requests {
 
     func add(_ request: AddOperationsRequest, _ exchange: Exchange) throws {
         guard let parts = exchange.connection.parts else { throw Self.noParts }
-        parts.add(request.operations.bytes, then: exchange, daemon)
+        parts.add(request.operations.bytes)
+        let reply: () -> Void = { exchange.reply(.with { $0.count = parts.count } as AddOperationsReply) }
+        if !parts.step() { return daemon.afterCommit(reply) }
+        exchange.goOn(
+            with: SteppedWork(exchange, daemon) {
+                if parts.step() { return false }
+                reply()
+                return true
+            })
     }
 
     func commit(_ exchange: Exchange) throws {

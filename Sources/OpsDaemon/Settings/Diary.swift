@@ -3,7 +3,7 @@ internal import OpsLinux
 /// What opsd says about itself: to the journal with fields where standard error is the journal's, else to standard error.
 final class Diary {
     var level: Configuration.LogLevel
-    private let writesToJournal: Bool
+    let writesToJournal: Bool
 
     init(level: Configuration.LogLevel) {
         self.level = level

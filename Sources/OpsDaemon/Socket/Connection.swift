@@ -75,7 +75,7 @@ final class Connection {
         isHandling = true
         defer { isHandling = false }
         var taken = 0
-        while stream == nil, hasRoom, !isClosed {
+        while stream == nil, hasRoom, unanswered < DaemonLimits.unanswered, !isClosed {
             guard taken < DaemonLimits.callsInARow else {
                 server.continueLater(self)
                 break
@@ -111,6 +111,8 @@ final class Connection {
     func answered() {
         precondition(unanswered > 0, "every call is answered once")
         unanswered -= 1
+        // It stopped at the limit, and one-way calls bring no flush that would go on.
+        if unanswered == DaemonLimits.unanswered - 1, mayHoldMore { server.continueLater(self) }
     }
 
     /// A client that closed its sending half is served until all it asked is answered.
@@ -160,7 +162,7 @@ final class Connection {
         var interest: Readiness = []
         if !output.isEmpty { interest.insert(.writable) }
         // While a call goes on only the reader's departure is of interest, and a little of what it sends ahead.
-        if !inputHasEnded && hasRoom && decoder.buffered <= WireLimits.frameBytes && (stream == nil || decoder.buffered == 0) {
+        if !inputHasEnded && hasRoom && unanswered < DaemonLimits.unanswered && decoder.buffered <= WireLimits.frameBytes && (stream == nil || decoder.buffered == 0) {
             interest.insert(.readable)
         }
         do {

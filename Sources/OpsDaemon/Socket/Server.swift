@@ -119,24 +119,17 @@ final class Server {
 
     func flushAtEndOfTurn(_ connection: Connection) { toFlush.append(connection) }
 
-    func continueLater(_ connection: Connection) {
-        toContinue.append(connection)
-        scheduleDeferredWork()
-    }
+    /// In the next turn: what is put off never keeps this one from ending.
+    func continueLater(_ connection: Connection) { toContinue.append(connection) }
 
-    func resumeLater(_ stream: any ReplyStream) {
-        toResume.append(stream)
-        scheduleDeferredWork()
-    }
+    func resumeLater(_ stream: any ReplyStream) { toResume.append(stream) }
 
-    /// Once a turn, after its commit: the replies leave.
+    /// Once a turn, after its commit: the replies leave, and what was put off comes next.
     func flush() {
         let due = toFlush
         toFlush.removeAll(keepingCapacity: true)
         for connection in due { connection.flush() }
-    }
-
-    private func scheduleDeferredWork() {
+        guard !toContinue.isEmpty || !toResume.isEmpty else { return }
         do { try later?.schedule() } catch { diary.error("\(error)") }
     }
 

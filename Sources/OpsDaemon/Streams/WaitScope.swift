@@ -22,21 +22,21 @@ struct WaitScope {
     var remaining: Int { unfinished.count }
 
     /// Takes one report in; true: it tells of an end that this wait is about.
-    /// `queue` says which queue an operation is in.
-    mutating func take(_ report: Report, queue: (OperationID) -> String?) -> Bool {
+    /// `isIn` says whether an operation is in a queue.
+    mutating func take(_ report: Report, isIn: (OperationID, String) -> Bool) -> Bool {
         guard let operation = report.operation else { return false }
         if report.new == .finished {
-            return unfinished.remove(operation) != nil || joins(report, operation, queue)
+            return unfinished.remove(operation) != nil || joins(report, operation, isIn)
         }
-        if report.new != nil, joins(report, operation, queue) { unfinished.insert(operation) }
+        if report.new != nil, joins(report, operation, isIn) { unfinished.insert(operation) }
         return false
     }
 
-    private func joins(_ report: Report, _ operation: OperationID, _ queue: (OperationID) -> String?) -> Bool {
+    private func joins(_ report: Report, _ operation: OperationID, _ isIn: (OperationID, String) -> Bool) -> Bool {
         switch extent {
         case .operations: false
         case .graph(let graph): report.graph == graph
-        case .queue(let name): queue(operation) == name
+        case .queue(let name): isIn(operation, name)
         }
     }
 }

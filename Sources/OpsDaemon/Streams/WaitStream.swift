@@ -40,7 +40,7 @@ final class WaitStream: ReplyStream, Follower {
     func take(_ news: News) {
         guard !isOver else { return }
         for report in news.reports {
-            guard scope.take(report, queue: daemon.queueName) else { continue }
+            guard scope.take(report, isIn: daemon.isOperation) else { continue }
             guard let operation = report.operation else { continue }
             if !hasAnyEnded || !waitsForAny {
                 ended.append(operation)

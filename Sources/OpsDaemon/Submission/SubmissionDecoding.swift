@@ -11,7 +11,7 @@ final class SubmissionDecoding: ReplyStream {
     let wantsRoom = false
 
     /// Operations read before others have their turn.
-    private static let slice = 2000
+    static let slice = 2000
 
     init(_ order: SubmissionOrder, _ exchange: Exchange, requests: Requests, decoder: GraphDecoder? = nil) {
         self.order = order
@@ -63,11 +63,10 @@ final class SubmissionParts {
         decoder = GraphDecoder(defaults: order.defaults)
     }
 
-    /// Reads a part at once: it is one message, and others have their turn after it.
-    func add(_ operations: [UInt8], then exchange: Exchange, _ daemon: Daemon) {
-        decoder.add(operations)
-        while decoder.step() {}
-        let count = decoder.count
-        daemon.afterCommit { exchange.reply(.with { $0.count = count } as AddOperationsReply) }
-    }
+    var count: Int { decoder.count }
+
+    func add(_ operations: [UInt8]) { decoder.add(operations) }
+
+    /// Reads a slice; true while there is more.
+    func step() -> Bool { decoder.step(maxOperations: SubmissionDecoding.slice) }
 }

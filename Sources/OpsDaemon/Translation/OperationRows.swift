@@ -19,7 +19,8 @@ struct OperationRows {
             row.completion = record.policy.completion == .notify ? "notify" : "exit"
             row.timeout = record.policy.timeout.map(DurationText.format)
             row.deadline = record.policy.deadline.map(InstantText.format)
-            row.notBefore = (record.notBefore ?? record.policy.notBefore).map(InstantText.format)
+            let isWaiting = record.state == .pending || record.state == .ready
+            row.notBefore = ((isWaiting ? record.notBefore : nil) ?? record.policy.notBefore).map(InstantText.format)
             row.submittedAt = InstantText.format(record.submittedAt)
             row.readyAt = record.readyAt.map(InstantText.format)
             row.startedAt = record.startedAt.map(InstantText.format)
@@ -138,9 +139,11 @@ extension Daemon {
         return "\(id.rawValue) (\(name))"
     }
 
-    /// The queue an operation is in.
-    func queueName(_ id: OperationID) -> String? {
-        // As for labels.
-        (try? history.record(of: id))?.queue
+    func isOperation(_ id: OperationID, inQueue name: String) -> Bool {
+        var query = OpsStore.Selection()
+        query.ids = [id.rawValue...id.rawValue]
+        query.queue = name
+        // What cannot be asked is not waited for: the wait ends with those that were known.
+        return (try? history.select(query, limit: 1).isEmpty == false) ?? false
     }
 }

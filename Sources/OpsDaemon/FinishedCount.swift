@@ -1,0 +1,31 @@
+internal import OpsCore
+internal import OpsStore
+
+/// How many finished operations there are: counted once, then kept by what each commit brings.
+struct FinishedCount {
+    private var count: Int?
+
+    mutating func value(_ history: History) throws(StoreError) -> Int {
+        if let count { return count }
+        let counted = try history.counts()[.finished] ?? 0
+        count = counted
+        return counted
+    }
+
+    mutating func take(_ reports: [Report]) {
+        guard var count else { return }
+        for report in reports {
+            switch report.kind {
+            case .finished: count += 1
+            case .retrying: if report.old == .finished { count -= 1 }
+            case .submitted, .ready, .started, .progress, .produced, .cancelling, .suspended, .resumed, .edited,
+                .conditionFalse, .interrupted:
+                break
+            }
+        }
+        self.count = count
+    }
+
+    /// Something else changed it: it is counted anew.
+    mutating func forget() { count = nil }
+}

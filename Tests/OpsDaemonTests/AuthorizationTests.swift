@@ -1,0 +1,48 @@
+import OpsCore
+import Testing
+
+@testable import OpsDaemon
+
+@Suite struct AuthorizationTests {
+    private let ofRoot = Authorization(daemonUser: 0)
+    private let ofAnn = Authorization(daemonUser: 1000)
+    private let root = Caller(user: 0, group: 0, process: 1, name: "root")
+    private let ann = Caller(user: 1000, group: 1000, process: 2, name: "ann")
+    private let bob = Caller(user: 1001, group: 1001, process: 3, name: "bob")
+
+    @Test func rootAndTheDaemonsOwnUserMayEverything() throws {
+        for (authorization, caller) in [(ofRoot, root), (ofAnn, root), (ofAnn, ann)] {
+            #expect(authorization.mayChange(caller, ownedBy: 1001))
+            #expect(authorization.mayRead(caller, ownedBy: 1001))
+            try authorization.requirePrivilege(caller, to: "change queues")
+            try authorization.requireStanding(caller, priority: 100, nice: -20)
+        }
+    }
+
+    @Test func othersChangeAndReadOnlyTheirOwn() {
+        #expect(ofRoot.mayChange(ann, ownedBy: 1000))
+        #expect(!ofRoot.mayChange(ann, ownedBy: 1001))
+        #expect(!ofRoot.mayChange(ann, ownedBy: 0))
+        #expect(ofRoot.mayRead(bob, ownedBy: 1001))
+        #expect(!ofRoot.mayRead(bob, ownedBy: 1000))
+        #expect(throws: Authorization.Refusal.self) { try ofRoot.requirePrivilege(bob, to: "change queues") }
+        #expect(throws: Authorization.Refusal.self) {
+            try ofRoot.requireChange(bob, of: OperationID(7), ownedBy: 1000)
+        }
+    }
+
+    @Test func onlyRootNamesAnotherUser() throws {
+        #expect(try ofRoot.runUser(root, named: "ann") == "ann")
+        #expect(try ofRoot.runUser(ann, named: nil) == "ann")
+        #expect(try ofRoot.runUser(ann, named: "ann") == "ann")
+        #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "root") }
+        // A user's own daemon cannot become anybody else, whoever asks.
+        #expect(throws: Authorization.Refusal.self) { try ofAnn.runUser(root, named: "bob") }
+    }
+
+    @Test func othersStayBelowVeryHighAndNeverBelowNiceZero() throws {
+        try ofRoot.requireStanding(ann, priority: 4, nice: 0)
+        #expect(throws: Authorization.Refusal.self) { try ofRoot.requireStanding(ann, priority: 5, nice: nil) }
+        #expect(throws: Authorization.Refusal.self) { try ofRoot.requireStanding(ann, priority: 0, nice: -1) }
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import OpsDaemon
+
+@Suite struct ConfigurationTests {
+    private func configuration() -> Configuration { Configuration(state: "/var/lib/opsd", socket: "/run/opsd/s") }
+
+    @Test func aFileSetsWhatItNames() throws {
+        var configuration = configuration()
+        try configuration.apply(
+            """
+            # a comment
+            ; another
+            workers = 7
+            [opsd]
+            on-stop=drain
+              log-level = debug
+            keep-for = 30d
+            log-limit = 1M
+            """, from: "opsd.conf")
+        #expect(configuration.workers == 7)
+        #expect(configuration.onStop == .drain)
+        #expect(configuration.logLevel == .debug)
+        #expect(configuration.keepFor == 30 * 86_400_000_000_000)
+        #expect(configuration.logLimit == 1 << 20)
+        #expect(configuration.socket == "/run/opsd/s")
+    }
+
+    @Test func laterFilesWin() throws {
+        var configuration = configuration()
+        try configuration.apply("workers = 1\nkeep-at-most = 5", from: "opsd.conf")
+        try configuration.apply("workers = 2\nkeep-at-most = all", from: "10.conf")
+        #expect(configuration.workers == 2)
+        #expect(configuration.keepAtMost == nil)
+    }
+
+    @Test(arguments: [
+        ("workers = many", "opsd.conf:1"), ("\nworkerz = 3", "opsd.conf:2"), ("[pool]\nworkers = 3", "opsd.conf:2"),
+        ("[opsd\nworkers = 3", "opsd.conf:1"), ("nonsense", "opsd.conf:1"), ("state = here", "opsd.conf:1"),
+        ("workers = 4097", "opsd.conf:1"), ("on-stop = explode", "opsd.conf:1"), ("log-limit = 1", "opsd.conf:1"),
+    ])
+    func aMistakeIsToldWithItsLine(text: String, place: String) throws {
+        var configuration = configuration()
+        let error = #expect(throws: ConfigurationError.self) { try configuration.apply(text, from: "opsd.conf") }
+        #expect(error?.place == place)
+    }
+
+    @Test func theCommandLineTakesBothForms() throws {
+        let options = try CommandLineOptions(["--workers", "3", "--socket=/tmp/x", "--config", "/etc/o.conf"])
+        #expect(options.settings.map(\.key) == ["workers", "socket"])
+        #expect(options.settings.map(\.value) == ["3", "/tmp/x"])
+        #expect(options.file == "/etc/o.conf")
+        #expect(try CommandLineOptions(["--help"]).wantsHelp)
+        #expect(try CommandLineOptions(["--version"]).wantsVersion)
+    }
+
+    @Test(arguments: [["--nonsense"], ["stray"], ["--workers"], ["-x"]])
+    func whatItDoesNotKnowIsRefused(words: [String]) {
+        #expect(throws: CommandLineOptions.Misuse.self) { try CommandLineOptions(words) }
+    }
+
+    /// The example file names every option, and nothing else.
+    @Test func helpNamesEveryOption() {
+        for key in Configuration.keys { #expect(CommandLineOptions.help.contains("--\(key) ")) }
+    }
+}

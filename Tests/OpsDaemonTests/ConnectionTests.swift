@@ -1,0 +1,140 @@
+import OpsCore
+import OpsLinux
+import OpsStore
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+
+@Suite struct ConnectionTests {
+    @Test func oneTooManyIsToldSo() throws {
+        let fixture = try Fixture(connections: 2)
+        let first = try fixture.connect()
+        let second = try fixture.connect()
+        let third = try fixture.connect()
+        guard case .control(.busy) = try third.receive()?.failure else {
+            Issue.record("a third of two was let in")
+            return
+        }
+        #expect(try third.receive() == nil)
+        // The others are served, and a place that is free is given again.
+        #expect(try first.call(StatusRequest()).workers == 2)
+        #expect(try second.call(StatusRequest()).workers == 2)
+    }
+
+    @Test func limitsCountEachUser() {
+        let limits = ConnectionLimits(total: 10, perUser: 2)
+        #expect(limits.refusal(total: 9, ofUser: 1) == nil)
+        #expect(limits.refusal(total: 10, ofUser: 0) != nil)
+        #expect(limits.refusal(total: 5, ofUser: 2) != nil)
+    }
+
+    @Test func whatIsNoCallEndsTheConnection() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try client.send(Array("nonsense\0".utf8))
+        #expect(try client.receive()?.failure != nil)
+        #expect(try client.receive() == nil)
+    }
+
+    @Test func unknownMethodsAndParametersAreRefusedAndTheConnectionStays() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try client.send(Array(#"{"method":"org.opsd.Control.Fly"}"#.utf8) + [0])
+        #expect(try client.receive()?.error == "org.varlink.service.MethodNotFound")
+        try client.send(Array(#"{"method":"org.opsd.Control.Status","parameters":{"x":1}}"#.utf8) + [0])
+        #expect(try client.receive()?.error == "org.varlink.service.InvalidParameter")
+        try client.send(Array(#"{"method":"org.example.Do"}"#.utf8) + [0])
+        #expect(try client.receive()?.error == "org.varlink.service.InterfaceNotFound")
+        #expect(try client.call(StatusRequest()).workers == 2)
+    }
+
+    @Test func aOnewayCallHasNoReply() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try client.send(Client.submission(#"[{"command":["true"]}]"#), oneway: true)
+        #expect(try client.call(StatusRequest()).counts.ready == 1)
+    }
+
+    @Test func aClientThatClosedItsSendingHalfIsStillAnswered() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try client.send(StatusRequest())
+        client.finishSending()
+        #expect(try client.receive()?.result(StatusReply.self).workers == 2)
+        #expect(try client.receive() == nil)
+    }
+
+    @Test func aCallSplitAnywhereIsOneCall() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        for byte in Call.frame(StatusRequest()) {
+            try client.send([byte])
+            try fixture.loop.turn(timeout: 0)
+        }
+        #expect(try client.receive()?.result(StatusReply.self).workers == 2)
+    }
+
+    /// Every event once and in order, whether it was there before the call or came after.
+    @Test func aWatcherSeesEveryEventOnce() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"]},{"command":["true"]}]"#)
+        let watcher = try fixture.connect()
+        try watcher.send(.with { $0.since = 0 } as WatchRequest, more: true)
+        _ = try client.submit(#"[{"command":["true"]}]"#)
+        let last = try client.call(StatusRequest()).lastSeq
+        var seen: [Int64] = []
+        while seen.last != last { seen.append(try #require(try watcher.receive()).result(WatchReply.self).event.seq) }
+        #expect(seen == Array(1...last))
+    }
+
+    /// A reader that stops is not buffered for; when it reads again nothing is missing.
+    @Test func aSlowWatcherIsReadToFromTheStore() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let watcher = try fixture.connect()
+        try watcher.send(.with { $0.since = 0 } as WatchRequest, more: true)
+        let operations = "[" + Array(repeating: #"{"command":["true"]}"#, count: 2000).joined(separator: ",") + "]"
+        for _ in 0..<5 { _ = try client.submit(operations) }
+        let last = try client.call(StatusRequest()).lastSeq
+        var expected: Int64 = 1
+        while expected <= last {
+            let event = try #require(try watcher.receive()).result(WatchReply.self).event
+            guard event.seq == expected else {
+                Issue.record("event \(event.seq) where \(expected) was next")
+                return
+            }
+            expected += 1
+        }
+    }
+
+    @Test func aLongListComesInBatchesWhileOthersAreServed() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let operations = "[" + Array(repeating: #"{"command":["true"]}"#, count: 3000).joined(separator: ",") + "]"
+        _ = try client.submit(operations)
+        let lister = try fixture.connect()
+        try lister.send(ListRequest(), more: true)
+        #expect(try client.call(StatusRequest()).counts.ready == 3000)
+        var rows: [Int64] = []
+        while true {
+            let reply = try #require(try lister.receive())
+            rows += try reply.result(ListReply.self).operations.map(\.id)
+            if !reply.continues { break }
+        }
+        #expect(rows == Array(1...3000))
+    }
+
+    @Test func aSubmissionInPartsIsOneGraph() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.call(BeginSubmissionRequest())
+        let part = RawElements(Array(#"[{"command":["true"]}]"#.utf8))
+        #expect(try client.call(.with { $0.operations = part } as AddOperationsRequest).count == 1)
+        #expect(try client.call(.with { $0.operations = part } as AddOperationsRequest).count == 2)
+        #expect(try fixture.daemon.store.load().operations.isEmpty)
+        #expect(try client.call(CommitSubmissionRequest()).count == 2)
+        #expect(try fixture.daemon.store.load().operations.count == 2)
+    }
+}

@@ -1,0 +1,138 @@
+import Glibc
+import OpsLinux
+import OpsStore
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+
+/// A daemon in a directory of its own, without listening socket and runner, turned by the test.
+final class Fixture {
+    let daemon: Daemon
+    let loop: EventLoop
+    let directory: String
+
+    init(connections: Int = 64, perUser: Int = 64) throws {
+        var template = Array("/tmp/opsd-daemon-test.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError("mkdtemp", errno: errno) }
+        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        loop = try EventLoop()
+        var configuration = Configuration(state: directory, socket: directory + "/control.sock")
+        configuration.connections = connections
+        configuration.connectionsPerUser = perUser
+        configuration.workers = 2
+        let store = try Store.open(directory: directory, boot: "boot")
+        let history = try History.open(path: store.path)
+        daemon = try Daemon(
+            configuration: configuration, options: try CommandLineOptions([]), loop: loop, diary: Diary(level: .error),
+            store: store, history: history)
+        let limits = ConnectionLimits(total: connections, perUser: perUser)
+        daemon.server = try Server(
+            loop: loop, limits: limits, diary: daemon.diary,
+            handler: { [unowned daemon] frame, connection in daemon.requests.take(frame, from: connection) })
+    }
+
+    deinit {
+        daemon.server?.closeAll()
+        // What the store and the logs made; a test's directory holds no directories that matter.
+        for name in (try? Files.list(directory)) ?? [] { _ = try? Files.remove("\(directory)/\(name)") }
+        rmdir(directory)
+    }
+
+    /// A connected client of this process's own user.
+    func connect() throws -> Client {
+        var ends: [Int32] = [0, 0]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw SystemError("socketpair", errno: errno)
+        }
+        let theirs = Descriptor(owning: ends[1])
+        try theirs.setNonBlocking(true)
+        try daemon.server?.welcome(theirs)
+        let client = Client(Descriptor(owning: ends[0]), self)
+        try client.descriptor.setNonBlocking(true)
+        return client
+    }
+
+    /// Turns until `isDone`, at most so often; each turn waits for an event for at most 20 ms.
+    func turn(until isDone: () throws -> Bool) throws {
+        for _ in 0..<500 {
+            if try isDone() { return }
+            try loop.turn(timeout: 20_000)
+        }
+        Issue.record("the daemon did not do it within 500 turns")
+    }
+}
+
+/// The other end of a connection.
+final class Client {
+    let descriptor: Descriptor
+    private let fixture: Fixture
+    private var decoder = FrameDecoder()
+    private(set) var hasEnded = false
+
+    init(_ descriptor: consuming Descriptor, _ fixture: Fixture) {
+        self.descriptor = descriptor
+        self.fixture = fixture
+    }
+
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            switch try descriptor.write(rest) {
+            case .moved(let count): rest = rest.dropFirst(count)
+            case .wouldBlock: try fixture.loop.turn(timeout: 1000)
+            case .ended: return
+            }
+        }
+    }
+
+    func send(_ request: some WireRequest, more: Bool = false, oneway: Bool = false) throws {
+        try send(Call.frame(request, more: more, oneway: oneway))
+    }
+
+    /// The next message, or nil at the end of the connection.
+    func receive() throws -> Reply? {
+        var reply: Reply?
+        try fixture.turn { [self] in
+            if let frame = try decoder.next() {
+                reply = try Reply(frame: frame)
+                return true
+            }
+            var bytes: [UInt8] = []
+            switch try descriptor.read(atMost: 1 << 16, onto: &bytes) {
+            case .moved: decoder.append(bytes)
+            case .wouldBlock: break
+            case .ended: hasEnded = true
+            }
+            return hasEnded && decoder.buffered == 0
+        }
+        return reply
+    }
+
+    /// Calls and takes the result.
+    func call<Request: WireRequest>(_ request: Request) throws -> Request.Reply {
+        try send(request)
+        let reply = try #require(try receive())
+        if let failure = reply.failure { throw failure }
+        return try reply.result()
+    }
+
+    /// Calls and takes the error, which there must be.
+    func refusal(_ request: some WireRequest) throws -> ReplyError? {
+        try send(request)
+        return try receive()?.failure
+    }
+
+    func submit(_ operations: String) throws -> SubmitReply {
+        try call(Client.submission(operations))
+    }
+
+    static func submission(_ operations: String) -> SubmitRequest {
+        .with { $0.operations = RawElements(Array(operations.utf8)) }
+    }
+}
+
+extension Client {
+    /// Says that nothing more will be sent.
+    func finishSending() { shutdown(descriptor.rawValue, Int32(SHUT_WR)) }
+}

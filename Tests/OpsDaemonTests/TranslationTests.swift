@@ -1,0 +1,100 @@
+import OpsCore
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+
+@Suite struct TranslationTests {
+    private let text = ReasonText(label: { "\($0.rawValue) (n\($0.rawValue))" }, instantText: { "at \($0)" })
+
+    @Test func reasonsAreSentences() {
+        let ids = [OperationID(3), OperationID(4)]
+        let use = CategoryUse(name: "db", mode: .exclusive)
+        let expected: [(Reason, String)] = [
+            (Reason(kind: .dependency, ids: ids, detail: .dependency(.succeeded)), "waits for 3 (n3), 4 (n4) to succeed"),
+            (
+                Reason(
+                    kind: .category, ids: [OperationID(3)],
+                    detail: .category(name: "db", wanted: use, capacity: 1, place: 2)),
+                "category db is held by 3 (n3); 2nd in line"
+            ),
+            (
+                Reason(kind: .category, detail: .category(name: "db", wanted: use, capacity: 0, place: 1)),
+                "category db is closed (capacity 0)"
+            ),
+            (Reason(kind: .pool, detail: .pool(workers: 2, place: 11)), "all 2 workers are busy; 11th in line"),
+            (Reason(kind: .queue, detail: .queue(name: "q", limit: 0, place: 1)), "queue q has a limit of 0"),
+            (Reason(kind: .backoff, detail: .instant(5)), "waits until at 5 before it is retried"),
+            (Reason(kind: .notBefore, detail: .instant(5)), "not before at 5"),
+            (Reason(kind: .suspended, detail: .suspended(.graph(GraphID(7)))), "graph g7 is suspended"),
+        ]
+        for (reason, sentence) in expected { #expect(text.text(reason) == sentence) }
+    }
+
+    @Test func manyNamesAreCounted() {
+        let ids = (1...5).map { OperationID($0) }
+        let reason = Reason(kind: .barrier, ids: ids, detail: .barrier)
+        #expect(text.text(reason) == "waits for the barrier 1 (n1), 2 (n2), 3 (n3) and 2 more")
+    }
+
+    @Test func storedDetailsAreReadBack() throws {
+        let captured: Details.Captured = .with {
+            $0.directory = "/home/ann"
+            $0.umask = 0o027
+        }
+        let own = #"{"directory":"sub","stdin":"in.txt","observers":{"finish":["notify","x"]}}"#
+        let stored = Details.text(
+            own: Array(own.utf8), labels: Array(#"{"team":"a"}"#.utf8), captured: captured)
+        let details = try Details(stored)
+        #expect(details.labels["team"] == "a")
+        #expect(details.directory == "/home/ann/sub")
+        #expect(details.stdin == "/home/ann/sub/in.txt")
+        #expect(details.umask == 0o027)
+        #expect(details.observer(.finish(run: 1)) == ["notify", "x"])
+        #expect(details.observer(.start) == nil)
+    }
+
+    @Test func detailsWithNothingOfTheirOwnAreReadBack() throws {
+        let stored = Details.text(own: Array("{}".utf8), labels: Array("{}".utf8), captured: Details.Captured())
+        let details = try Details(stored)
+        #expect(details.own == OperationDetails())
+        #expect(details.labels.entries.isEmpty)
+        #expect(details.directory == "/")
+    }
+
+    @Test func resultsBecomeVariableNames() {
+        #expect(LaunchComposer.variableName("build.x-86/ö") == "BUILD_X_86___")
+        #expect(LaunchComposer.variableName("12") == "12")
+    }
+
+    @Test func capturedEnvironmentsLoseWhatOpsdSets() throws {
+        var capture = Capture()
+        capture.environment = ["A": "1", "OPS_ID": "7", "NOTIFY_SOCKET": "/x", "B": "2"]
+        let environment = Captured(capture, account: nil).environment(under: ["B": "3", "C": "4"])
+        #expect(environment == #"{"A":"1","B":"3","C":"4"}"#)
+    }
+
+    @Test func policiesGoThereAndBack() {
+        var input = PolicyInput()
+        input.timeout = 5
+        input.deadline = .after(10)
+        input.notBefore = .at(3)
+        var retry = PolicyInput.Retry()
+        retry.limit = 2
+        retry.onInterrupted = true
+        input.retry = retry
+        let policy = Policy(input, submittedAt: 100)
+        #expect(policy.deadline == 110)
+        #expect(policy.notBefore == 3)
+        let back = PolicyInput(policy)
+        #expect(Policy(back, submittedAt: 500) == policy)
+    }
+
+    @Test func limitsThatNobodyKeepsAreNamed() {
+        var limits = OperationDetails.ResourceLimits()
+        limits.memory = 1 << 20
+        limits.openFiles = 10
+        #expect(EnforceableLimits(controllers: []).problems(with: limits).map(\.key) == ["memory"])
+        #expect(EnforceableLimits(controllers: ["memory"]).problems(with: limits).isEmpty)
+    }
+}

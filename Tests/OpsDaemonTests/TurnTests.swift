@@ -1,0 +1,113 @@
+import OpsCore
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+@testable import OpsStore
+
+@Suite struct TurnTests {
+    @Test func anAcknowledgedSubmissionIsInTheStore() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let reply = try client.submit(#"[{"name":"a","command":["true"]},{"name":"b","command":["true"],"after":["a"]}]"#)
+        #expect(reply.count == 2)
+        let snapshot = try fixture.daemon.store.load()
+        #expect(snapshot.operations.map(\.id.rawValue) == [reply.first, reply.first + 1])
+        #expect(snapshot.edges.count == 1)
+    }
+
+    @Test func callsOfOneTurnAreAnsweredInOrder() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        // A read between two submissions: it tells what was stored before it was answered.
+        let one = Call.frame(Client.submission(#"[{"command":["true"]}]"#))
+        let wrong = Call.frame(Client.submission(#"[{"command":["true"],"queue":"nowhere"}]"#))
+        try client.send(one + wrong + Call.frame(StatusRequest()) + one)
+        #expect(try client.receive()?.result(SubmitReply.self).first == 1)
+        #expect(try client.receive()?.failure != nil)
+        #expect(try client.receive()?.result(StatusReply.self).counts.ready == 2)
+        #expect(try client.receive()?.result(SubmitReply.self).first == 2)
+    }
+
+    @Test func aRefusedGraphLeavesNothing() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let cycle = #"[{"name":"a","command":["x"],"after":["b"]},{"name":"b","command":["x"],"after":["a"]}]"#
+        #expect(try client.refusal(Client.submission(cycle)) != nil)
+        let unknown = try client.refusal(Client.submission(#"[{"command":["x"],"after":[77]}]"#))
+        guard case .control(.invalidOperation(let problems)) = unknown else {
+            Issue.record("not refused as invalid: \(String(describing: unknown))")
+            return
+        }
+        #expect(problems.map(\.key) == ["after"])
+        #expect(try fixture.daemon.store.load().operations.isEmpty)
+        #expect(try fixture.daemon.store.load().nextOperation == 1)
+    }
+
+    /// While the disk takes nothing: no acknowledgement, reads answer from what is stored, and it ends by itself.
+    @Test func aFailedCommitIsAsIfItHadNotBeen() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let kept = try client.submit(#"[{"name":"kept","command":["true"]}]"#)
+
+        try fixture.daemon.store.database.execute("PRAGMA query_only = 1")
+        guard case .control(.storageUnavailable) = try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) else {
+            Issue.record("acknowledged without a disk")
+            return
+        }
+        #expect(try client.call(StatusRequest()).state == .storageUnavailable)
+        let show = try client.call(.with { $0.ref = "kept" } as ShowRequest)
+        #expect(show.operation.id == kept.first)
+        let why = try client.call(.with { $0.ref = "kept" } as WhyRequest)
+        #expect(why.waitingFor.contains { $0.kind == .storage })
+
+        try fixture.daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { fixture.daemon.outage == nil }
+        #expect(try client.submit(#"[{"command":["true"]}]"#).first == kept.first + 1)
+        #expect(try client.call(StatusRequest()).state == .running)
+    }
+
+    @Test func factsThatAreToldOnceOutliveAnOutage() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"]}]"#)
+        let daemon = fixture.daemon
+        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        let attempt = AttemptID(OperationID(1), 1)
+        daemon.record(.told(attempt, Notice(status: "half way")))
+        try fixture.turn { daemon.outage != nil }
+        daemon.record(.told(attempt, Notice(progressDone: 1, progressTotal: 2)))
+
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { try daemon.history.record(of: OperationID(1))?.progressDone == 1 }
+        #expect(try daemon.history.record(of: OperationID(1))?.statusText == "half way")
+    }
+
+    @Test func aKeyIsAnsweredWithTheEarlierSubmission() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        var request = Client.submission(#"[{"command":["true"]}]"#)
+        request.key = "nightly"
+        // Both in one turn: the second must see the first although it is not stored yet.
+        try client.send(Call.frame(request) + Call.frame(request))
+        let first = try #require(try client.receive()).result(SubmitReply.self)
+        let second = try #require(try client.receive()).result(SubmitReply.self)
+        #expect(!first.existing)
+        #expect(second.existing)
+        #expect(second.first == first.first)
+    }
+
+    @Test func aDryRunStoresNothing() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        var request = Client.submission(#"[{"name":"a","command":["true"]}]"#)
+        request.dryRun = true
+        request.list = true
+        let reply = try client.call(request)
+        #expect(reply.operations?.map(\.name) == ["a"])
+        #expect(try fixture.daemon.store.load().operations.isEmpty)
+    }
+}
