@@ -10,6 +10,8 @@ extension Scheduler {
                 return false
             }
         }
+        // While it is being asked it keeps no place from others.
+        if reservations > 0 { reservationsInDoubt = true }
         guard evaluating < Limits.evaluationsAtOnce else {
             park(lane, at: .evaluations)
             return false

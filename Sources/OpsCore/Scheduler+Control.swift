@@ -154,6 +154,7 @@ extension Scheduler {
         if let limit = edit.limit {
             if name == "main", limit != 1 { throw .builtInQueue(name) }
             queues[queue].limit = limit.map { max(0, $0) }
+            if reservations > 0 { reservationsInDoubt = true }
         }
         if let aging = edit.aging {
             queues[queue].aging = aging.flatMap { $0 > 0 ? $0 : nil }

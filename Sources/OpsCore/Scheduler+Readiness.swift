@@ -125,7 +125,6 @@ extension Scheduler {
         let token = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
         lanes[lane].status = .idle
-        lanes[lane].members.removeAll()
         let key = lanes[lane].key
         if key.categories >= 0 || key.parent != 0 || key.only != 0 {
             laneIndex[key] = nil

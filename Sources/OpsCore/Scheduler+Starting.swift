@@ -11,10 +11,16 @@ extension Scheduler {
         } while reviewReservations()
     }
 
-    /// The best lane to consider: of groups alone when the pool is full.
-    private mutating func nextCandidate() -> LaneHeap.Entry? {
+    /// Whether there is a lane to consider.
+    mutating func hasCandidate() -> Bool {
         Self.dropStale(&candidates, lanes)
         Self.dropStale(&groupCandidates, lanes)
+        return groupCandidates.first != nil || slots.used < workers && candidates.first != nil
+    }
+
+    /// The best lane to consider: of groups alone when the pool is full.
+    private mutating func nextCandidate() -> LaneHeap.Entry? {
+        guard hasCandidate() else { return nil }
         let plain = slots.used < workers ? candidates.first : nil
         if let group = groupCandidates.first, group.key < plain?.key ?? .max {
             groupCandidates.removeFirst()

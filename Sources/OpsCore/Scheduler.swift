@@ -126,7 +126,8 @@ public struct Scheduler {
             settlePriorities()
             startEligible()
             settlePriorities()
-        } while mayStart && reservationsInDoubt
+            // A changed priority may have set free what was kept back.
+        } while mayStart && (reservationsInDoubt || hasCandidate())
         forgetFinished()
         dropStaleTimers()
         submissions = 0

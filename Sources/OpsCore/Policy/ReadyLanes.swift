@@ -80,12 +80,6 @@ struct ReadyMembers {
         }
     }
 
-    mutating func removeAll() {
-        line.removeAll(keepingCapacity: line.count < 4096)
-        head = 0
-        heap = []
-    }
-
     mutating func removeFirst() {
         if head < line.count, heap.isEmpty || line[head].key <= heap[0].key {
             head += 1
