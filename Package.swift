@@ -35,7 +35,8 @@ let package = Package(
         .target(name: "OpsCore", swiftSettings: strict),
         .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
         .target(name: "OpsWire", resources: [.embedInCode("org.opsd.Control.varlink")], swiftSettings: strict),
-        .target(name: "OpsLinux", dependencies: ["COpsSpawn", "CSystemd"], swiftSettings: pointers),
+        .target(name: "OpsKernel", dependencies: ["COpsSpawn"], swiftSettings: pointers),
+        .target(name: "OpsLinux", dependencies: ["OpsKernel", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
         .target(name: "OpsRunner", dependencies: ["OpsLinux"], swiftSettings: strict),
         .target(
             name: "OpsDaemon", dependencies: ["OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"],
@@ -43,7 +44,7 @@ let package = Package(
 
         .executableTarget(name: "opsd", dependencies: ["OpsDaemon"], swiftSettings: strict),
         .executableTarget(name: "opsd-runner", dependencies: ["OpsRunner"], swiftSettings: strict),
-        .executableTarget(name: "opsctl", dependencies: ["OpsWire", "OpsLinux"], swiftSettings: strict),
+        .executableTarget(name: "opsctl", dependencies: ["OpsWire", "OpsKernel"], swiftSettings: strict),
 
         .executableTarget(
             name: "bare", dependencies: ["CSQLite"], path: "Benchmarks/Bare",

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsLinux
+internal import OpsKernel
 
 /// From the command line to the exit status.
 enum Program {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsLinux
+internal import OpsKernel
 
 /// A file read whole; `-` is standard input.
 enum InputFile {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsLinux
+internal import OpsKernel
 
 /// Where the daemon is listening.
 enum SocketPath {

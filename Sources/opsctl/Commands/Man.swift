@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsLinux
+internal import OpsKernel
 
 /// `man`: writes the manual pages; `make install` calls it.
 enum ManVerb {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsLinux
+internal import OpsKernel
 internal import OpsWire
 
 /// A point of wall-clock time, in nanoseconds since 1970.

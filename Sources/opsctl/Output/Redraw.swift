@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsKernel
 
 /// Shows something anew after every change of the daemon, until it is interrupted.
 enum Redraw {

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsKernel
 
 /// What is known of the terminal that is written to.
 struct Screen: Sendable {

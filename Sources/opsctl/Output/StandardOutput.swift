@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsLinux
+internal import OpsKernel
 
 /// Standard output behind a buffer of our own: rows go out in large pieces, and an unwritable output is an error.
 final class StandardOutput: LineSink {

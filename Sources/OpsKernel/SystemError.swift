@@ -13,7 +13,7 @@ public struct SystemError: Error, Hashable, Sendable {
     }
 
     /// The error that the call just made has left in `errno`.
-    static func last(_ call: String) -> SystemError { SystemError(call, errno: Glibc.errno) }
+    package static func last(_ call: String) -> SystemError { SystemError(call, errno: Glibc.errno) }
 }
 
 extension SystemError {
@@ -33,7 +33,7 @@ extension SystemError: CustomStringConvertible {
 
 /// Calls `body` until no signal interrupts it; the one place where EINTR is met.
 @discardableResult
-func retrying<Result: FixedWidthInteger & SignedInteger>(
+package func retrying<Result: FixedWidthInteger & SignedInteger>(
     _ call: @autoclosure () -> String, _ body: () -> Result
 ) throws(SystemError) -> Result {
     while true {
@@ -41,11 +41,4 @@ func retrying<Result: FixedWidthInteger & SignedInteger>(
         if result >= 0 { return result }
         if errno != EINTR { throw .last(call()) }
     }
-}
-
-/// For libsystemd, which returns a negative errno.
-@discardableResult
-func systemd(_ call: @autoclosure () -> String, _ result: Int32) throws(SystemError) -> Int32 {
-    if result < 0 { throw SystemError(call(), errno: -result) }
-    return result
 }
