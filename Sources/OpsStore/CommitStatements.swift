@@ -1,21 +1,28 @@
 /// The statements of a turn, prepared once. Preparing them also proves that the tables are there.
 struct CommitStatements {
     let begin, commit: Statement
-    let insertSubmission, insertOperation, insertEdge, insertText, findText: Statement
-    let insertPolicy, insertCategorySet, insertCategoryUse, insertRunner: Statement
-    let becameReady, becamePending, retrying, finished, reopened, hold, freeze: Statement
-    let setPriority, setQueue, setPolicy, setCategories: Statement
-    let started, startedGroup, insertAttempt, launched, exited, attemptEnded, told, timeoutMoved: Statement
-    let insertEnding, deleteEnding, deleteEdge: Statement
-    let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon: Statement
-    let oweObserver, observed, insertEvent: Statement
-    let nameAndOutcome, conditionOf: Statement
+    let submission: SubmissionStatements
+    let operation: OperationStatements
+    let attempt: AttemptStatements
+    let setting: SettingStatements
+
+    init(_ database: Database) throws(StoreError) {
+        begin = try database.prepare("BEGIN IMMEDIATE")
+        commit = try database.prepare("COMMIT")
+        submission = try SubmissionStatements(database)
+        operation = try OperationStatements(database)
+        attempt = try AttemptStatements(database)
+        setting = try SettingStatements(database)
+    }
+}
+
+/// What a submission adds.
+struct SubmissionStatements {
+    let insertSubmission, insertOperation, insertEdge, deleteEdge, insertText, findText, insertPolicy: Statement
+    let insertCategorySet, insertCategoryUse: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
-        begin = try make("BEGIN IMMEDIATE")
-        commit = try make("COMMIT")
-
         insertSubmission = try make(
             """
             INSERT INTO submission (first, count, graph, isNew, name, key, uid, gid, user, producer, at)
@@ -30,16 +37,28 @@ struct CommitStatements {
             """)
         insertEdge = try make(
             "INSERT OR IGNORE INTO edge (operation, dependency, \"when\", crossing) VALUES (?1, ?2, ?3, ?4)")
+        deleteEdge = try make("DELETE FROM edge WHERE operation = ?1 AND dependency = ?2")
         insertText = try make("INSERT INTO text (id, hash, body) VALUES (?1, ?2, ?3)")
         findText = try make("SELECT id FROM text WHERE hash = ?1 AND body = ?2")
         insertPolicy = try make(PolicyRow.insert)
         insertCategorySet = try make("INSERT INTO categorySet (id) VALUES (?1)")
         insertCategoryUse = try make(
             "INSERT INTO categoryUse (categorySet, place, name, mode, units) VALUES (?1, ?2, ?3, ?4, ?5)")
-        insertRunner = try make("INSERT INTO runner (id, name, boot) VALUES (?1, ?2, ?3)")
+    }
+}
 
+/// The steps and edits of one operation.
+struct OperationStatements {
+    let becameReady, becamePending, started, startedGroup, retrying, finished, reopened, hold, freeze: Statement
+    let setPriority, setQueue, setPolicy, setCategories, insertEnding, deleteEnding, nameAndOutcome: Statement
+    let conditionOf: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
         becameReady = try make("UPDATE operation SET state = 1, readyAt = ?2 WHERE id = ?1")
         becamePending = try make("UPDATE operation SET state = 0 WHERE id = ?1")
+        started = try make("UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4 WHERE id = ?1")
+        startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
         retrying = try make("UPDATE operation SET state = 1, notBefore = ?2, frozen = 0 WHERE id = ?1")
         finished = try make(
             """
@@ -59,9 +78,30 @@ struct CommitStatements {
         setQueue = try make("UPDATE operation SET queue = ?2 WHERE id = ?1")
         setPolicy = try make("UPDATE operation SET policy = ?2 WHERE id = ?1")
         setCategories = try make("UPDATE operation SET categories = ?2 WHERE id = ?1")
+        insertEnding = try make(
+            """
+            INSERT OR REPLACE INTO ending (operation, outcome, "by", reason, \(CauseRow.columns))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            """)
+        deleteEnding = try make("DELETE FROM ending WHERE operation = ?1")
+        nameAndOutcome = try make("SELECT name, outcome FROM operation WHERE id = ?1")
+        conditionOf = try make(
+            """
+            SELECT part.key, part.value FROM operation, text,
+                json_each(text.body, '$.conditions[' || ?2 || ']') AS part
+            WHERE operation.id = ?1 AND text.id = operation.details
+                AND part.key NOT IN ('otherwise', 'every', 'provide', 'silent', 'timeout')
+            """)
+    }
+}
 
-        started = try make("UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4 WHERE id = ?1")
-        startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
+/// What becomes known of one attempt.
+struct AttemptStatements {
+    let insertRunner, insertAttempt, launched, exited, attemptEnded, told, timeoutMoved: Statement
+
+    init(_ database: Database) throws(StoreError) {
+        func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
+        insertRunner = try make("INSERT INTO runner (id, name, boot) VALUES (?1, ?2, ?3)")
         insertAttempt = try make(
             """
             INSERT INTO attempt (operation, number, run, runner, slot, startedMonotonic, startedAt)
@@ -94,15 +134,16 @@ struct CommitStatements {
             WHERE operation = ?1 AND number = ?2
             """)
         timeoutMoved = try make("UPDATE attempt SET timeout = ?3 WHERE operation = ?1 AND number = ?2")
+    }
+}
 
-        insertEnding = try make(
-            """
-            INSERT OR REPLACE INTO ending (operation, outcome, "by", reason, \(CauseRow.columns))
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-            """)
-        deleteEnding = try make("DELETE FROM ending WHERE operation = ?1")
-        deleteEdge = try make("DELETE FROM edge WHERE operation = ?1 AND dependency = ?2")
+/// What is not about one operation, and the event stream.
+struct SettingStatements {
+    let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, oweObserver, observed: Statement
+    let insertEvent: Statement
 
+    init(_ database: Database) throws(StoreError) {
+        func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
         putQueue = try make(
             """
             INSERT INTO queue (name, "limit", aging, suspended) VALUES (?1, ?2, ?3, ?4)
@@ -115,22 +156,12 @@ struct CommitStatements {
         suspendGraph = try make("INSERT OR IGNORE INTO suspendedGraph (graph) VALUES (?1)")
         resumeGraph = try make("DELETE FROM suspendedGraph WHERE graph = ?1")
         suspendDaemon = try make("UPDATE meta SET suspended = ?1")
-
         oweObserver = try make("INSERT OR IGNORE INTO owedObserver (operation, run) VALUES (?1, ?2)")
         observed = try make("DELETE FROM owedObserver WHERE operation = ?1 AND run = ?2")
         insertEvent = try make(
             """
             INSERT INTO event (seq, at, kind, operation, graph, old, new, outcome, product, detail)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-            """)
-
-        nameAndOutcome = try make("SELECT name, outcome FROM operation WHERE id = ?1")
-        conditionOf = try make(
-            """
-            SELECT part.key, part.value FROM operation, text,
-                json_each(text.body, '$.conditions[' || ?2 || ']') AS part
-            WHERE operation.id = ?1 AND text.id = operation.details
-                AND part.key NOT IN ('otherwise', 'every', 'provide', 'silent', 'timeout')
             """)
     }
 }

@@ -33,8 +33,8 @@ extension Store {
     func row(of policy: Policy) throws(StoreError) -> Int64 {
         if let known = interned.policies[policy] { return known }
         let id = interned.nextPolicy
-        PolicyRow.bind(policy, id: id, to: statements.insertPolicy)
-        try statements.insertPolicy.run()
+        PolicyRow.bind(policy, id: id, to: statements.submission.insertPolicy)
+        try statements.submission.insertPolicy.run()
         interned.nextPolicy += 1
         if interned.policies.count >= Interned.capacity { interned.policies.removeAll() }
         interned.policies[policy] = id
@@ -46,10 +46,10 @@ extension Store {
         if uses.isEmpty { return nil }
         if let known = interned.categorySets[uses] { return known }
         let id = interned.nextCategorySet
-        statements.insertCategorySet.bind(1, id)
-        try statements.insertCategorySet.run()
+        statements.submission.insertCategorySet.bind(1, id)
+        try statements.submission.insertCategorySet.run()
         for (place, use) in uses.enumerated() {
-            let statement = statements.insertCategoryUse
+            let statement = statements.submission.insertCategoryUse
             statement.bind(1, id)
             statement.bind(2, place)
             statement.bind(3, use.name)
@@ -66,10 +66,10 @@ extension Store {
     func row(ofRunner name: String) throws(StoreError) -> Int64 {
         if let known = interned.runners[name] { return known }
         let id = interned.nextRunner
-        statements.insertRunner.bind(1, id)
-        statements.insertRunner.bind(2, name)
-        statements.insertRunner.bind(3, boot)
-        try statements.insertRunner.run()
+        statements.attempt.insertRunner.bind(1, id)
+        statements.attempt.insertRunner.bind(2, name)
+        statements.attempt.insertRunner.bind(3, boot)
+        try statements.attempt.insertRunner.run()
         interned.nextRunner += 1
         interned.runners[name] = id
         return id
@@ -88,11 +88,11 @@ extension Store {
     /// A text that later submissions are likely to repeat: the row that already holds it, or a new one.
     func row(ofShared text: String) throws(StoreError) -> Int64 {
         let hash = TextHash.of(text)
-        statements.findText.bind(1, hash)
-        statements.findText.bind(2, text)
-        if try statements.findText.step() {
-            let id = statements.findText.int(0)
-            statements.findText.reset()
+        statements.submission.findText.bind(1, hash)
+        statements.submission.findText.bind(2, text)
+        if try statements.submission.findText.step() {
+            let id = statements.submission.findText.int(0)
+            statements.submission.findText.reset()
             interned.sharedSince?.insert(id)
             return id
         }
@@ -101,10 +101,10 @@ extension Store {
 
     private func insert(_ text: String, hash: Int64?) throws(StoreError) -> Int64 {
         let id = interned.nextText
-        statements.insertText.bind(1, id)
-        statements.insertText.bind(2, hash)
-        statements.insertText.bind(3, text)
-        try statements.insertText.run()
+        statements.submission.insertText.bind(1, id)
+        statements.submission.insertText.bind(2, hash)
+        statements.submission.insertText.bind(3, text)
+        try statements.submission.insertText.run()
         interned.nextText += 1
         return id
     }

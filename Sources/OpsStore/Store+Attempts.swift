@@ -6,9 +6,11 @@ extension Store {
         _ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ runner: String, _ at: Moment
     ) throws(StoreError) {
         // A group has no process, so no attempt.
-        if attempt.number == 0 { return try update(statements.startedGroup, attempt.operation, Int64(run), at.wall) }
-        try update(statements.started, attempt.operation, Int64(attempt.number), Int64(run), at.wall)
-        let statement = statements.insertAttempt
+        if attempt.number == 0 {
+            return try update(statements.operation.startedGroup, attempt.operation, Int64(run), at.wall)
+        }
+        try update(statements.operation.started, attempt.operation, Int64(attempt.number), Int64(run), at.wall)
+        let statement = statements.attempt.insertAttempt
         statement.bind(1, attempt.operation.rawValue)
         statement.bind(2, attempt.number)
         statement.bind(3, run)
@@ -21,12 +23,12 @@ extension Store {
 
     func launched(_ attempt: AttemptID, _ process: Process) throws(StoreError) {
         try update(
-            statements.launched, attempt.operation, Int64(attempt.number), Int64(process.pid),
+            statements.attempt.launched, attempt.operation, Int64(attempt.number), Int64(process.pid),
             Int64(bitPattern: process.startTicks), process.at.monotonic, process.at.wall)
     }
 
     func exited(_ attempt: AttemptID, _ exit: Exit) throws(StoreError) {
-        let statement = statements.exited
+        let statement = statements.attempt.exited
         statement.bind(1, attempt.operation.rawValue)
         statement.bind(2, attempt.number)
         switch exit.status {
@@ -47,7 +49,7 @@ extension Store {
     }
 
     func ended(_ attempt: AttemptID, _ outcome: Outcome, _ cause: Cause, _ at: Int64) throws(StoreError) {
-        let statement = statements.attemptEnded
+        let statement = statements.attempt.attemptEnded
         statement.bind(1, attempt.operation.rawValue)
         statement.bind(2, attempt.number)
         statement.bind(3, outcome.stored)
@@ -58,8 +60,8 @@ extension Store {
     }
 
     func finish(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
-        try update(statements.deleteEnding, id)
-        let statement = statements.finished
+        try update(statements.operation.deleteEnding, id)
+        let statement = statements.operation.finished
         statement.bind(1, id.rawValue)
         statement.bind(2, outcome.stored)
         if let cause { statement.bind(3, try words(cause, of: id)) } else { statement.bindNull(3) }
@@ -69,7 +71,7 @@ extension Store {
     }
 
     func reopen(_ id: OperationID, _ run: Int32, _ state: OperationState, at: Int64) throws(StoreError) {
-        let statement = statements.reopened
+        let statement = statements.operation.reopened
         statement.bind(1, id.rawValue)
         statement.bind(2, run)
         statement.bind(3, state.stored)
@@ -80,7 +82,7 @@ extension Store {
     func cancelling(
         _ id: OperationID, _ user: String, _ reason: String?, _ outcome: Outcome, _ cause: Cause
     ) throws(StoreError) {
-        let statement = statements.insertEnding
+        let statement = statements.operation.insertEnding
         statement.bind(1, id.rawValue)
         statement.bind(2, outcome.stored)
         statement.bind(3, user)
@@ -90,7 +92,7 @@ extension Store {
     }
 
     func told(_ attempt: AttemptID, _ notice: Notice) throws(StoreError) {
-        let statement = statements.told
+        let statement = statements.attempt.told
         statement.bind(1, attempt.operation.rawValue)
         statement.bind(2, attempt.number)
         statement.bind(3, notice.progressDone)
@@ -101,13 +103,13 @@ extension Store {
     }
 
     func apply(_ edit: Edit, to id: OperationID) throws(StoreError) {
-        if let priority = edit.priority { try update(statements.setPriority, id, Int64(priority)) }
-        if let queue = edit.queue { try update(statements.setQueue, id, try row(ofQueue: queue)) }
-        if let policy = edit.policy { try update(statements.setPolicy, id, try row(of: policy)) }
+        if let priority = edit.priority { try update(statements.operation.setPriority, id, Int64(priority)) }
+        if let queue = edit.queue { try update(statements.operation.setQueue, id, try row(ofQueue: queue)) }
+        if let policy = edit.policy { try update(statements.operation.setPolicy, id, try row(of: policy)) }
         if let categories = edit.categories {
-            statements.setCategories.bind(1, id.rawValue)
-            statements.setCategories.bind(2, try row(of: categories))
-            try statements.setCategories.run()
+            statements.operation.setCategories.bind(1, id.rawValue)
+            statements.operation.setCategories.bind(2, try row(of: categories))
+            try statements.operation.setCategories.run()
         }
     }
 
@@ -124,7 +126,7 @@ extension Store {
     }
 
     private func other(_ id: OperationID) throws(StoreError) -> CauseText.Other {
-        let statement = statements.nameAndOutcome
+        let statement = statements.operation.nameAndOutcome
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return CauseText.Other() }
         defer { statement.reset() }
@@ -134,7 +136,7 @@ extension Store {
 
     /// What one of an operation's conditions asks: `pathExists /x`.
     private func condition(_ index: Int32, of id: OperationID) throws(StoreError) -> String? {
-        let statement = statements.conditionOf
+        let statement = statements.operation.conditionOf
         statement.bind(1, id.rawValue)
         statement.bind(2, index)
         guard try statement.step() else { return nil }

@@ -13,7 +13,7 @@ public final class RunningBackup {
     private let part: String
     private var backup: Backup?
 
-    fileprivate init(of database: Database, to path: String) throws(StoreError) {
+    init(of database: Database, to path: String) throws(StoreError) {
         self.path = path
         part = path + ".part"
         // What an earlier, interrupted backup left is no database to go on with.
@@ -36,7 +36,8 @@ public final class RunningBackup {
         guard unsafe rename(part, path) == 0 else {
             let code = errno
             unsafe unlink(part)
-            throw StoreError(.ioError, "cannot rename the finished copy: \(unsafe String(cString: strerror(code)))", file: path)
+            throw StoreError(
+                .ioError, "cannot rename the finished copy: \(unsafe String(cString: strerror(code)))", file: path)
         }
         return false
     }

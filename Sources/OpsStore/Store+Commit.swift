@@ -32,9 +32,9 @@ extension Store {
                 at: submittedAt.next(first))
             try insert(submissions[number], states, at: place)
         case .becameReady(let id, let at):
-            try update(statements.becameReady, id, at)
+            try update(statements.operation.becameReady, id, at)
         case .becamePending(let id):
-            try update(statements.becamePending, id)
+            try update(statements.operation.becamePending, id)
         case .started(let id, let attempt, let run, let slot, let runner, let at):
             try start(AttemptID(id, attempt), run, slot, runner, at)
         case .launched(let attempt, let process):
@@ -44,8 +44,8 @@ extension Store {
         case .attemptEnded(let attempt, let outcome, let cause, let at):
             try ended(attempt, outcome, cause, at)
         case .retrying(let id, let notBefore):
-            try update(statements.deleteEnding, id)
-            try update(statements.retrying, id, notBefore)
+            try update(statements.operation.deleteEnding, id)
+            try update(statements.operation.retrying, id, notBefore)
         case .finished(let id, let outcome, let cause, let at):
             try finish(id, outcome, cause, at)
         case .reopened(let id, let run, let state):
@@ -53,24 +53,24 @@ extension Store {
         case .cancelling(let id, let user, let reason, let outcome, let cause):
             try cancelling(id, user, reason, outcome, cause)
         case .held(let id, let isHeld):
-            try update(statements.hold, id, isHeld ? Draft.Flags.held.stored : 0)
+            try update(statements.operation.hold, id, isHeld ? Draft.Flags.held.stored : 0)
         case .frozen(let id, let isFrozen):
-            try update(statements.freeze, id, isFrozen ? 1 : 0)
+            try update(statements.operation.freeze, id, isFrozen ? 1 : 0)
         case .edited(let id, let edit):
             try apply(edit, to: id)
         case .told(let attempt, let notice):
             try told(attempt, notice)
         case .timeoutMoved(let attempt, let remaining):
-            try update(statements.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
+            try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
         case .edgeAdded(let id, let on, let when):
             // It may cross submissions; only what was submitted together is known not to.
             try insertEdge(id, on, when, crossing: true)
         case .edgeRemoved(let id, let on):
-            try update(statements.deleteEdge, id, on.rawValue)
+            try update(statements.submission.deleteEdge, id, on.rawValue)
         case .observerOwed(let id, let run):
-            try update(statements.oweObserver, id, Int64(run))
+            try update(statements.setting.oweObserver, id, Int64(run))
         case .observed(let id, let run):
-            try update(statements.observed, id, Int64(run))
+            try update(statements.setting.observed, id, Int64(run))
         case .queueSet, .queueRemoved, .categorySet, .graphSuspended, .daemonSuspended:
             try applySetting(change)
         }
@@ -80,26 +80,26 @@ extension Store {
     private func applySetting(_ change: Change) throws(StoreError) {
         switch change {
         case .queueSet(let name, let limit, let aging, let suspended):
-            let statement = statements.putQueue
+            let statement = statements.setting.putQueue
             statement.bind(1, name)
             statement.bind(2, limit.map(Int64.init))
             statement.bind(3, aging)
             statement.bind(4, suspended)
             while try statement.step() { interned.queues[name] = statement.int(0) }
         case .queueRemoved(let name):
-            statements.removeQueue.bind(1, name)
-            try statements.removeQueue.run()
+            statements.setting.removeQueue.bind(1, name)
+            try statements.setting.removeQueue.run()
         case .categorySet(let name, let capacity):
-            statements.putCategory.bind(1, name)
-            statements.putCategory.bind(2, capacity)
-            try statements.putCategory.run()
+            statements.setting.putCategory.bind(1, name)
+            statements.setting.putCategory.bind(2, capacity)
+            try statements.setting.putCategory.run()
         case .graphSuspended(let graph, let isOn):
-            let statement = isOn ? statements.suspendGraph : statements.resumeGraph
+            let statement = isOn ? statements.setting.suspendGraph : statements.setting.resumeGraph
             statement.bind(1, graph.rawValue)
             try statement.run()
         case .daemonSuspended(let isOn):
-            statements.suspendDaemon.bind(1, isOn)
-            try statements.suspendDaemon.run()
+            statements.setting.suspendDaemon.bind(1, isOn)
+            try statements.setting.suspendDaemon.run()
         case .submitted, .becameReady, .becamePending, .started, .launched, .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .told,
             .timeoutMoved, .observerOwed, .observed:
@@ -115,7 +115,7 @@ extension Store {
     }
 
     private func insert(_ report: Report) throws(StoreError) {
-        let statement = statements.insertEvent
+        let statement = statements.setting.insertEvent
         statement.bind(1, report.sequence)
         statement.bind(2, report.at)
         statement.bind(3, report.kind.stored)

@@ -14,6 +14,8 @@ extension Store {
         try loadEndedChildren(&snapshot)
         let owed = try database.prepare("SELECT operation, run FROM owedObserver")
         while try owed.step() { snapshot.owedObservers.append((OperationID(owed.int(0)), run: owed.int32(1))) }
+        // All that can be refused has been read.
+        database.setCheckpointOnClose(true)
         return snapshot
     }
 

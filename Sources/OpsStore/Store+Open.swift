@@ -7,11 +7,11 @@ extension Store {
         let header = try DatabaseHeader.read(path)
         try header?.refuseForeign()
         let database = try Database(path, header == nil ? .create : .readWrite)
-        // Until it is known to be ours, closing it must not move its write-ahead log into it.
+        // Until it is known to be ours and sound (`load`), closing it must not move its write-ahead log into it.
         database.setCheckpointOnClose(false)
         if try database.isEmpty() { try prepareNew(database) }
         try Schema.bringUpToDate(database)
-        database.setCheckpointOnClose(true)
+        try Schema.expectComplete(database)
         try configure(database)
         return try Store(database, boot: boot, lock: lock)
     }

@@ -37,7 +37,7 @@ extension Store {
     func insertEdge(
         _ id: OperationID, _ on: OperationID, _ when: When, crossing: Bool
     ) throws(StoreError) {
-        let statement = statements.insertEdge
+        let statement = statements.submission.insertEdge
         statement.bind(1, id.rawValue)
         statement.bind(2, on.rawValue)
         statement.bind(3, when.stored)
@@ -46,7 +46,7 @@ extension Store {
     }
 
     private func insertSubmission(_ texts: SubmissionTexts, _ place: SubmissionPlace) throws(StoreError) {
-        let statement = statements.insertSubmission
+        let statement = statements.submission.insertSubmission
         statement.bind(1, place.first.rawValue)
         statement.bind(2, texts.submission.operations.count)
         statement.bind(3, place.graph.rawValue)
@@ -65,7 +65,7 @@ extension Store {
         _ draft: Draft, _ particulars: SubmissionTexts.Particulars, _ state: OperationState, _ index: Int,
         _ rows: inout SharedRows, _ place: SubmissionPlace
     ) throws(StoreError) {
-        let statement = statements.insertOperation
+        let statement = statements.submission.insertOperation
         statement.bind(1, place.id(Int32(index)))
         statement.bind(2, state.stored)
         statement.bind(3, draft.flags.stored)

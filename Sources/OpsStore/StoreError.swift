@@ -38,7 +38,8 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "nothing was changed; move it away and put a backup in its place (opsctl backup makes them), "
                 + "or save what can be read with: sqlite3 \(file) .recover"
         case .notADatabase: "nothing was changed; move it away or start opsd with another --state directory"
-        case .newerSchema: "nothing was changed; install the newer opsd again, or put back the backup made before the upgrade"
+        case .newerSchema:
+            "nothing was changed; install the newer opsd again, or put back the backup made before the upgrade"
         case .busy: "end the other process that uses it"
         case .other: "see the message; opsctl check tells whether the database is sound"
         }

@@ -42,10 +42,11 @@ import Testing
         #expect(try words.text(cause) == text)
     }
 
-    @Test(arguments: [
-        (0, "0s"), (250_000_000, "250ms"), (30_000_000_000, "30s"), (90_000_000_000, "1m30s"),
-        (3_600_000_000_000, "1h"), (5_400_500_000_000, "1h30m500ms"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "0s"), (250_000_000, "250ms"), (30_000_000_000, "30s"), (90_000_000_000, "1m30s"),
+            (3_600_000_000_000, "1h"), (5_400_500_000_000, "1h30m500ms"),
+        ] as [(Int64, String)])
     func durationsReadAsTheyAreWritten(_ nanoseconds: Int64, _ text: String) {
         #expect(durationText(nanoseconds) == text)
     }

@@ -18,7 +18,8 @@ import Testing
         submission.categorySets = [[CategoryUse(name: "db", mode: .shared), CategoryUse(name: "gpu", units: 2)]]
         submission.policies = [policy]
         submission.operations = [
-            Draft(priority: 4), Draft(queue: 1), Draft(categories: 0, policy: 0, priority: -100, flags: [.held, .barrier]),
+            Draft(priority: 4), Draft(queue: 1),
+            Draft(categories: 0, policy: 0, priority: -100, flags: [.held, .barrier]),
         ]
         submission.edges = [DraftEdge(from: 1, on: .local(0)), DraftEdge(from: 1, on: .local(2), when: .finished)]
         return SubmissionTexts(

@@ -14,7 +14,9 @@ class TurnBuilder {
 
     /// Adds a submission to the turn; the operations are ready unless an edge or a group says otherwise.
     @discardableResult
-    func submit(_ texts: SubmissionTexts, graph: GraphID? = nil, parent: OperationID? = nil, producer: OperationID? = nil)
+    func submit(
+        _ texts: SubmissionTexts, graph: GraphID? = nil, parent: OperationID? = nil, producer: OperationID? = nil
+    )
         -> OperationID
     {
         let first = OperationID(nextOperation)

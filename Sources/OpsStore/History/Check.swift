@@ -6,9 +6,11 @@ extension History {
             problems += try lines("PRAGMA integrity_check(100)").filter { $0 != "ok" }
             // The invariants of a file whose pages are damaged say nothing.
             if !problems.isEmpty { return problems }
-            for (table, row) in try foreignKeys() { problems.append("row \(row) of \(table) refers to what is not there") }
+            for (table, row) in try foreignKeys() {
+                problems.append("row \(row) of \(table) refers to what is not there")
+            }
             for invariant in Self.invariants { problems += try lines(invariant) }
-        } catch where error.kind == .corrupt || error.kind == .notADatabase {
+        } catch  where error.kind == .corrupt || error.kind == .notADatabase {
             problems.append(error.message)
         }
         return problems
@@ -39,7 +41,10 @@ extension History {
         FROM operation WHERE (state = 3) <> (outcome IS NOT NULL)
         """,
         "SELECT 'operation ' || id || ' ended in an unknown way' FROM operation WHERE outcome NOT BETWEEN 0 AND 5",
-        "SELECT 'operation ' || id || ' is finished without an instant' FROM operation WHERE state = 3 AND finishedAt IS NULL",
+        """
+        SELECT 'operation ' || id || ' is finished without an instant'
+        FROM operation WHERE state = 3 AND finishedAt IS NULL
+        """,
         """
         SELECT 'operation ' || id || ' did not succeed and does not say why'
         FROM operation WHERE state = 3 AND outcome <> 0 AND cause IS NULL

@@ -74,7 +74,8 @@ extension History {
         guard try row.step() else { return nil }
         defer { row.reset() }
         return KeyedSubmission(
-            graph: GraphID(row.int(0)), first: OperationID(row.int(1)), count: Int(row.int(2)), isUnfinished: row.bool(3))
+            graph: GraphID(row.int(0)), first: OperationID(row.int(1)), count: Int(row.int(2)),
+            isUnfinished: row.bool(3))
     }
 
     /// The names of those that exist and have one.
@@ -111,7 +112,8 @@ extension History {
 
     /// How those of the operations ended that have finished: what a submission must bring of what it names.
     public func finishedFacts(_ ids: [OperationID]) throws(StoreError) -> [OperationID: FinishedFact] {
-        let row = try statement("SELECT outcome, root, startedAt IS NOT NULL FROM operation WHERE id = ?1 AND state = 3")
+        let row = try statement(
+            "SELECT outcome, root, startedAt IS NOT NULL FROM operation WHERE id = ?1 AND state = 3")
         var facts: [OperationID: FinishedFact] = [:]
         for id in ids {
             row.bind(1, id.rawValue)

@@ -39,7 +39,8 @@ extension History {
         while try rows.step() {
             guard let when = When(stored: rows.int(1)) else { continue }
             dependencies.append(
-                OperationRecord.Dependency(id: OperationID(rows.int(0)), when: when, isSatisfied: isSatisfied(when, rows)))
+                OperationRecord.Dependency(
+                    id: OperationID(rows.int(0)), when: when, isSatisfied: isSatisfied(when, rows)))
         }
         return dependencies
     }

@@ -28,7 +28,9 @@ struct RetryClosure {
     }
 
     private mutating func follow(_ id: Int64) throws(StoreError) {
-        for skipped in try list("SELECT id FROM operation WHERE root = ?1 AND root IS NOT NULL", id) { try add(skipped) }
+        for skipped in try list("SELECT id FROM operation WHERE root = ?1 AND root IS NOT NULL", id) {
+            try add(skipped)
+        }
         for parent in try list("SELECT parent FROM operation WHERE id = ?1 AND parent IS NOT NULL", id) {
             try add(parent, isAbove: true)
         }
@@ -44,7 +46,9 @@ struct RetryClosure {
 
     private mutating func dependents(_ id: Int64) throws(StoreError) -> [Int64] {
         var found = try list("SELECT operation FROM edge WHERE dependency = ?1 AND crossing", id)
-        guard let first = try list("SELECT max(first) FROM submission WHERE first <= ?1", id).first else { return found }
+        guard let first = try list("SELECT max(first) FROM submission WHERE first <= ?1", id).first else {
+            return found
+        }
         if submissions[first] == nil { submissions[first] = try LocalDependents(history, first) }
         if let local = submissions[first] { found += local.dependents(of: id) }
         return found

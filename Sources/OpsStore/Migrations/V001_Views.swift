@@ -54,7 +54,8 @@ private let outcomeWords = ["succeeded", "failed", "timedOut", "cancelled", "ski
 private let whenWords = ["succeeded", "finished", "failed", "started"]
 private let modeWords = ["units", "exclusive", "shared"]
 private let eventWords = [
-    "submitted", "ready", "started", "progress", "produced", "retrying", "cancelling", "suspended", "resumed", "finished",
+    "submitted", "ready", "started", "progress", "produced", "retrying", "cancelling", "suspended", "resumed",
+    "finished",
     "edited", "conditionFalse", "interrupted",
 ]
 

@@ -52,7 +52,8 @@ extension CauseRow {
         }
     }
 
-    private init(_ kind: Int64, _ number: Int64? = nil, _ other: Int64? = nil, text: String? = nil, note: String? = nil) {
+    private init(_ kind: Int64, _ number: Int64? = nil, _ other: Int64? = nil, text: String? = nil, note: String? = nil)
+    {
         self.init(kind: kind, number: number, other: other, text: text, note: note)
     }
 

@@ -24,8 +24,4 @@ final class Backup {
         case let code: throw target.error(code, doing: "backup")
         }
     }
-
-    func finish() throws(StoreError) {
-        while try step(pages: -1) {}
-    }
 }

@@ -22,7 +22,7 @@ final class Database {
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
         _ = Self.isConfigured
-        if access == .create { Self.makePrivate(path) }
+        if access == .create && path != ":memory:" { Self.makePrivate(path) }
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let made = unsafe opened else {

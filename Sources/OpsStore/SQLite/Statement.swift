@@ -36,7 +36,9 @@ final class Statement {
         var text = text
         let code = text.withUTF8 { bytes -> Int32 in
             // An empty buffer may have no address, which would bind NULL.
-            guard let start = bytes.baseAddress else { return unsafe sqlite3_bind_text(handle, index, "", 0, transient) }
+            guard let start = bytes.baseAddress else {
+                return unsafe sqlite3_bind_text(handle, index, "", 0, transient)
+            }
             return unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
                 unsafe sqlite3_bind_text64(
                     handle, index, $0, UInt64(bytes.count), transient, UInt8(SQLITE_UTF8))
