@@ -5,7 +5,7 @@ public struct TextTable: Sendable {
     /// Open addressing: the number of a text plus one, 0 where free. Its size is a power of two.
     private var slots: [UInt32] = []
     /// Texts are chosen by clients: without a secret they could be chosen to collide.
-    private let seed = UInt64.random(in: 1 ... .max)
+    private static let seed = UInt64.random(in: 1 ... .max)
     private let limit: Int
 
     init(limit: Int = WireLimits.tableBytes) { self.limit = limit }
@@ -78,6 +78,7 @@ public struct TextTable: Sendable {
             return product.high ^ product.low
         }
         let prime: UInt64 = 0xa076_1d64_78bd_642f
+        let seed = Self.seed
         var state = seed ^ UInt64(truncatingIfNeeded: text.count)
         var index = 0
         let base = UnsafeRawPointer(text.baseAddress)

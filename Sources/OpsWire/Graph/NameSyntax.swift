@@ -1,0 +1,34 @@
+/// What names and references look like.
+public enum NameSyntax {
+    static let rule = "not 1 to \(WireLimits.nameBytes) of the characters A-Z a-z 0-9 _ . : / -"
+
+    private static let isAllowed: [Bool] = (0..<256).map {
+        switch UInt8($0) {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), 0x5f, 0x2e, 0x3a, 0x2f, 0x2d:
+            true
+        default: false
+        }
+    }
+
+    static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+        1...WireLimits.nameBytes ~= bytes.count && bytes.allSatisfy { isAllowed[Int($0)] }
+    }
+
+    static func isNumber(_ bytes: some Collection<UInt8>) -> Bool { bytes.allSatisfy { $0 &- UInt8(ascii: "0") <= 9 } }
+
+    /// A name (in the same graph), an id, or a name with its graph.
+    static func isReference(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
+        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else {
+            guard isName(bytes) else { return false }
+            return !isNumber(bytes) || (bytes.count <= 18 && bytes.first != UInt8(ascii: "0"))
+        }
+        return isName(bytes[..<at]) && isName(bytes[bytes.index(after: at)...])
+    }
+
+    /// Whether a text can be the name of an operation.
+    public static func isOperationName(_ text: String) -> Bool { isName(text.utf8) && !isNumber(text.utf8) }
+
+    /// Whether a text can be the name of a queue, a category or a graph.
+    public static func isName(_ text: String) -> Bool { isName(text.utf8) }
+}
