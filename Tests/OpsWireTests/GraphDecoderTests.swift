@@ -105,4 +105,24 @@ import Testing
             graph.operations.map { graph.commands[$0.command] }
                 == expected.operations.map { expected.commands[$0.command] })
     }
+
+    @Test func slicesEndInsideOfGroups() throws {
+        func children(_ letter: String) -> String {
+            (0..<50).map { "{\"name\":\"\(letter)\($0)\",\"command\":[\"x\"]}" }.joined(separator: ",")
+        }
+        let inner = "{\"operations\":[\(children("d"))]}"
+        let text = "[{\"operations\":[\(children("c")),\(inner)],\"queue\":\"main\"}]"
+        var decoder = GraphDecoder()
+        decoder.add(Array(text.utf8))
+        var before = 0
+        while decoder.step(maxOperations: 7) {
+            #expect(decoder.count - before <= 7)
+            before = decoder.count
+        }
+        let graph = try decoder.finish()
+        #expect(graph.operations.count == 102)
+        #expect(
+            graph.operations.map(\.parent) == [-1] + Array(repeating: 0, count: 51) + Array(repeating: 51, count: 50))
+        #expect(graph.operations.allSatisfy { graph.queues[$0.queue] == "main" })
+    }
 }

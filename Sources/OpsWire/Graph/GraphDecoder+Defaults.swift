@@ -1,13 +1,14 @@
 /// The defaults of a submission: keys of an operation, laid under all of them.
 extension GraphDecoder {
     mutating func read(defaults bytes: [UInt8]) {
-        var draft = OperationDraft(index: -1, start: 0)
+        var draft = OperationDraft(index: -1, start: 0, knownProblems: 0)
         do throws(JSONError) {
             try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
                 var scanner = JSONScanner(buffer)
                 scanner.countsLines = false
                 guard try scanner.peek() == .object else { throw scanner.error(.expected("an object")) }
-                try readMembers(&draft, &scanner, depth: 0)
+                try scanner.beginObject()
+                _ = try readMembers(&draft, &scanner)
                 try scanner.end()
             }
         } catch {

@@ -22,6 +22,8 @@ public struct GraphDecoder: Sendable {
     private var waiting: [Part] = []
     private var nextPart = 0
     private var state: JSONScanner.State?
+    /// Groups whose operations are being read, the innermost last.
+    var openGroups: [OperationDraft] = []
     /// The part being read, for telling where a problem is.
     var part = -1
     private var totalBytes = 0
@@ -53,7 +55,7 @@ public struct GraphDecoder: Sendable {
         waiting.append(part)
     }
 
-    /// Reads up to so many more operations of what was added (a group counts as one); whether there is more to read.
+    /// Reads up to so many more operations of what was added; whether there is more to read.
     public mutating func step(maxOperations: Int = .max) -> Bool {
         var budget = maxOperations
         while !isBroken, nextPart < waiting.count, budget > 0 {
@@ -77,15 +79,16 @@ public struct GraphDecoder: Sendable {
     private mutating func read(_ form: Form, _ scanner: inout JSONScanner, _ budget: inout Int) -> Bool {
         do throws(JSONError) {
             if let state { scanner.state = state } else if form == .array { try scanner.beginArray() }
-            while form == .array ? try scanner.nextElement() : !scanner.isAtEnd {
-                try readOperation(&scanner, parent: -1, depth: 0)
-                budget -= 1
-                if budget == 0 || isBroken {
+            repeat {
+                guard try read(downTo: 0, &scanner, &budget), budget > 0 else {
                     state = scanner.state
                     return false
                 }
-            }
-            if form == .array { try scanner.end() }
+                guard form == .array ? try scanner.nextElement() : !scanner.isAtEnd else { break }
+                budget -= 1
+                try beginOperation(&scanner, parent: -1)
+            } while !isBroken
+            if form == .array, !isBroken { try scanner.end() }
         } catch {
             report(GraphProblem(message: error.reason.text, part: part, offset: error.offset))
             isBroken = true

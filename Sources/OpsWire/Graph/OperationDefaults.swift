@@ -17,7 +17,7 @@ struct OperationDefaults: Sendable {
 }
 
 /// One operation while its keys are read.
-struct OperationDraft {
+struct OperationDraft: Sendable {
     var index: Int32
     var seen: UInt64 = 0
     var operation = GraphInput.Operation()
@@ -28,6 +28,8 @@ struct OperationDraft {
     var labels: StringMap?
     var hasUnknownKey = false
     var start: Int
+    /// Problems that were known when it began.
+    var knownProblems: Int
 
     func has(_ key: OperationKey) -> Bool { seen & key.bit != 0 }
 }

@@ -10,7 +10,7 @@ public struct OperationEdit: Equatable, Sendable {
     /// `changes` with problems whose keys are as given.
     public init(_ changes: JSONObject) throws(GraphRefusal) {
         var decoder = GraphDecoder()
-        var draft = OperationDraft(index: -1, start: 0)
+        var draft = OperationDraft(index: -1, start: 0, knownProblems: 0)
         var problems: [GraphProblem] = []
         for member in changes.members {
             guard let key = OperationKey.find(member.key), key.isEditable else {

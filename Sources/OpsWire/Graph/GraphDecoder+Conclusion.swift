@@ -1,0 +1,68 @@
+/// What an operation's keys come to together, once all of them are read.
+extension GraphDecoder {
+    /// Checks what only all keys together show, and fills the operation's places in the tables.
+    mutating func conclude(_ draft: inout OperationDraft) {
+        let isGroup = draft.operation.flags.contains(.group)
+        if isGroup { checkGroup(draft) } else { checkPlain(&draft) }
+        if !isGroup, !draft.has(.after) { applyDefaultEdges(to: draft) }
+        if !isGroup {
+            if !draft.has(.barrier) { draft.operation.flags.formUnion(defaults.flags.intersection(.barrier)) }
+            if !draft.has(.held) { draft.operation.flags.formUnion(defaults.flags.intersection(.held)) }
+            if !draft.has(.categories) { draft.operation.categories = defaults.categories }
+        }
+        draft.operation.priority = draft.priority ?? .min
+        let details = concludedDetails(draft, isGroup: isGroup)
+        draft.operation.details = details.map { detailsIndex($0) } ?? (isGroup ? -1 : defaults.detailsIndex)
+        let policy = concludedPolicy(draft, details, isGroup: isGroup)
+        draft.operation.policy = policy.map { policyIndex($0) } ?? (isGroup ? -1 : defaults.policyIndex)
+        if let labels = draft.labels { draft.operation.labels = labelsIndex(labels) }
+    }
+
+    private mutating func checkGroup(_ draft: OperationDraft) {
+        for key in OperationKey.allCases where key.isOfProcess && draft.has(key) {
+            report(draft, key: key.text, "a group has no process; give it to the operations inside")
+        }
+    }
+
+    private mutating func checkPlain(_ draft: inout OperationDraft) {
+        if draft.has(.operations) { return }
+        if draft.has(.limit) { report(draft, key: "limit", "only a group (with \"operations\") has a limit") }
+        if draft.has(.command), draft.has(.shell) {
+            report(draft, key: "shell", "there is a \"command\" too; one of them is possible")
+        } else if !draft.has(.command), !draft.has(.shell) {
+            draft.operation.command = defaults.command
+            // An unknown key may well be a mistyped one of these, and has been told.
+            if defaults.command < 0, !draft.hasUnknownKey {
+                report(draft, key: nil, "has no \"command\", \"shell\" or \"operations\"")
+            }
+        }
+    }
+
+    /// Nil when nothing of its own differs from the defaults.
+    private func concludedDetails(_ draft: OperationDraft, isGroup: Bool) -> OperationDetails? {
+        guard let own = draft.details, isGroup else { return draft.details }
+        var details = OperationDetails()
+        if draft.has(.conditions) { details.conditions = own.conditions }
+        if draft.has(.observers) { details.observers = own.observers }
+        return details
+    }
+
+    private func concludedPolicy(_ draft: OperationDraft, _ details: OperationDetails?, isGroup: Bool) -> PolicyInput? {
+        guard draft.policy != nil || draft.has(.conditions) || draft.has(.observers) else { return nil }
+        var policy = draft.policy ?? defaults.policy
+        if isGroup {
+            let own = policy
+            policy = PolicyInput()
+            policy.childLimit = own.childLimit
+            if draft.has(.timeout) { policy.timeout = own.timeout }
+            if draft.has(.grace) { policy.grace = own.grace }
+            if draft.has(.deadline) { policy.deadline = own.deadline }
+            if draft.has(.notBefore) { policy.notBefore = own.notBefore }
+        }
+        if let details {
+            policy.conditions = details.conditions.map(\.policy)
+            policy.observers = details.observers.present
+        }
+        return policy
+    }
+}
