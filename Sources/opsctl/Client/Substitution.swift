@@ -31,8 +31,10 @@ struct Substitution {
                 continue
             }
             guard bytes[index + 1] == UInt8(ascii: "{"),
-                let end = bytes[index...].prefix(256).firstIndex(of: UInt8(ascii: "}"))
+                let end = bytes[index...].prefix(256).firstIndex(of: UInt8(ascii: "}")),
+                bytes[index + 2..<end].allSatisfy(Self.isOfName), end > index + 2
             else {
+                // `${X:-y}` and the like are the shell's.
                 filled.append(bytes[index])
                 index += 1
                 continue
@@ -45,6 +47,13 @@ struct Substitution {
             index = end + 1
         }
         return filled
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"): true
+        default: false
+        }
     }
 
     private func unknown(_ name: String, line: Int, _ path: String) -> Failure {

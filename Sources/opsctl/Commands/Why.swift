@@ -32,9 +32,9 @@ enum WhyVerb {
             let reasons = reply["waitingFor"]?.elements ?? []
             let state = reply["state"]?.text ?? ""
             let id = reply["id"]?.integer ?? 0
-            try session.output.line(
-                session.style(.bold, "\(id)")
-                    + (reasons.isEmpty ? " is \(state) and waits for nothing" : " is \(state) and waits for"))
+            let isWaiting = state == "pending" || state == "ready"
+            let what = reasons.isEmpty ? "waits for nothing" : isWaiting ? "waits for" : "goes on"
+            try session.output.line(session.style(.bold, "\(id)") + " is \(state) and \(what)")
             for reason in reasons {
                 let kind = DisplayWidth.pad(reason["kind"]?.text ?? "", 10)
                 try session.output.line("  \(session.style(.yellow, kind))  \((reason["text"]?.text ?? "").printable)")
