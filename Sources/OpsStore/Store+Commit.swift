@@ -6,6 +6,7 @@ extension Store {
         if transition.changes.isEmpty && transition.reports.isEmpty { return }
         if needsRecovery { try recover() }
         do {
+            interned.latestWords = nil
             try statements.begin.run()
             var submittedAt = SubmissionInstants(transition.reports)
             for change in transition.changes { try apply(change, submissions, &submittedAt) }
