@@ -69,6 +69,7 @@ let package = Package(
         tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
         tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner"]),
         tests("OpsDaemonTests", ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"]),
+        tests("OpsctlTests", ["opsctl"]),
         tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl"]),
         tests("TidyTests", []),
         .executableTarget(name: "torture", path: "Tests/Torture", swiftSettings: strict),

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import opsctl
+
+@Suite struct GraphFileTests {
+    private func file(_ text: String) throws(Failure) -> GraphFile {
+        try GraphFile(path: "g.json", bytes: Array(text.utf8))
+    }
+
+    private func refusal(_ text: String) -> String? {
+        do throws(Failure) {
+            _ = try file(text)
+            return nil
+        } catch {
+            #expect(error.status == .refused)
+            return error.lines.joined(separator: "\n")
+        }
+    }
+
+    @Test func threeFormsAreOneGraph() throws {
+        let operation = #"{"command":["true"]}"#
+        for text in [
+            #"{"name":"x","operations":[\#(operation),\#(operation)]}"#, "[\(operation),\n\(operation)]",
+            "\(operation)\n\(operation)\n",
+        ] {
+            let graph = try file(text)
+            #expect(
+                graph.operations.map { String(decoding: graph.bytes[$0], as: UTF8.self) } == [operation, operation])
+        }
+        #expect(try file(operation).operations.count == 1, "a single object with a command is an operation")
+    }
+
+    @Test func whatIsNoGraphIsPlaced() {
+        #expect(
+            refusal("{\n \"operations\": [\n  {\"command\": [\"a\"],}]}")
+                == "opsctl: g.json:3:21: unexpected '}', correct the file and submit it again")
+        #expect(
+            refusal("[1]")
+                == "opsctl: g.json:1:2: an operation, an object, is expected, correct the file and submit it again")
+        #expect(
+            refusal("{\"operation\":[]}")
+                == "opsctl: g.json:1:2: unknown key \"operation\" of a graph; did you mean \"operations\"?, correct the file and submit it again"
+        )
+        #expect(refusal("  \n")?.contains("there is no operation in it") == true)
+    }
+
+    @Test func problemsAreGivenTheirLines() throws {
+        let graph = try file(
+            """
+            {"operations": [
+              {"name": "a", "command": ["true"]},
+              {"name": "g", "operations": [
+                {"name": "c",
+                 "queue": "x", "command": ["true"]}]},
+              {"name": "d", "command": ["true"]}
+            ]}
+            """)
+        var failure = Failure(.refused, "submit", "")
+        failure.problems = [
+            Problem(index: 2, name: "c", key: "queue", message: "no queue x"),
+            Problem(index: 3, name: "d", key: nil, message: "is wrong"),
+        ]
+        #expect(
+            graph.located(failure).lines == [
+                "opsctl: g.json:5: operation c, key queue: no queue x", "opsctl: g.json:6: operation d: is wrong",
+            ])
+    }
+
+    @Test func gapsAreFilledInsideStrings() throws {
+        let filled = try Substitution([Pair("A=x\"y"), Pair("B=2")].compactMap { $0 })
+            .fill(Array(#"{"shell":"${A} $${A} ${A:-z} $B ${B}"}"#.utf8), of: "g.json")
+        #expect(String(decoding: filled, as: UTF8.self) == #"{"shell":"x\"y ${A} ${A:-z} $B 2"}"#)
+    }
+
+    @Test func anUnknownGapIsNamed() throws {
+        let substitution = Substitution([Pair("VERSION=1")].compactMap { $0 })
+        do throws(Failure) {
+            _ = try substitution.fill(Array("{\n\"a\":\"${VERSIO}\"}".utf8), of: "g.json")
+            Issue.record("it was filled")
+        } catch {
+            #expect(error.lines == ["opsctl: g.json:2: ${VERSIO} has no value, did you mean ${VERSION}?"])
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import opsctl
+
+@Suite struct OutputTests {
+    @Test func widthsCountCells() {
+        #expect(DisplayWidth.of("abc") == 3)
+        #expect(DisplayWidth.of("日本語") == 6)
+        #expect(DisplayWidth.of("e\u{301}") == 1)
+        #expect(DisplayWidth.of("👍🏽") == 2)
+        #expect(DisplayWidth.fit("日本語", 5) == "日本…")
+        #expect(DisplayWidth.fit("日本語", 4) == "日…")
+        #expect(DisplayWidth.fit("abc", 3) == "abc")
+    }
+
+    @Test func textOfOthersCannotSteerTheTerminal() {
+        #expect("a\u{1b}[2Jb\nc\u{9b}d".printable == "a?[2Jb c?d")
+    }
+
+    @Test func tablesAlignAndFit() throws {
+        let columns: [Table.Column] = [.init("ID", right: true), .init("NAME", elastic: true), .init("STATE")]
+        func lines(_ width: Int?) throws -> [String] {
+            let lines = LineCollector()
+            var table = Table(columns, style: Style(isColoured: false), columns: width)
+            try table.add(["1", "short", "ready"], to: lines)
+            try table.add(["12", "a name that is rather long", "executing"], to: lines)
+            try table.finish(lines)
+            return lines.lines
+        }
+        #expect(
+            try lines(nil) == [
+                "ID  NAME                        STATE", " 1  short                       ready",
+                "12  a name that is rather long  executing",
+            ])
+        #expect(
+            try lines(30) == [
+                "ID  NAME             STATE", " 1  short            ready", "12  a name that is…  executing",
+            ])
+    }
+
+    @Test func spansHaveTwoUnits() {
+        let texts = [0, 999, 3200, 59_999, 65_000, 7_380_000, 352_800_000].map { Span(milliseconds: $0).text }
+        #expect(texts == ["0ms", "999ms", "3.2s", "59s", "1m05s", "2h03m", "4d02h"])
+    }
+
+    @Test func instantsAreReadAsPeopleWriteThem() throws {
+        let now = try #require(Instant.rfc3339("2027-01-31T12:00:00Z"))
+        #expect(Instant.parse("2027-01-31T13:00:00+01:00", now: now) == now)
+        let next = try #require(Instant.parse("22:00", now: now))
+        #expect(next > now && next - now <= Span(milliseconds: 86_400_000))
+        #expect(try #require(Instant.parse("tomorrow 06:00", now: now)) > now)
+        for wrong in ["", "soon", "25:00", "2027-13-01", "12", "10:00 tomorrow", "22:00x"] {
+            #expect(Instant.parse(wrong, now: now) == nil, "\(wrong)")
+        }
+    }
+
+    @Test func barsFillInEighths() {
+        #expect(ProgressBar.text(done: 0, total: 4, cells: 4) == "░░░░ 0%")
+        #expect(ProgressBar.text(done: 3, total: 8, cells: 4) == "█▌░░ 37%")
+        #expect(ProgressBar.text(done: 9, total: 8, cells: 4) == "████ 100%")
+        #expect(ProgressBar.text(done: 9, total: nil, cells: 4) == "9")
+    }
+}

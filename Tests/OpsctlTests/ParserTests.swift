@@ -1,0 +1,82 @@
+import Testing
+
+@testable import opsctl
+
+@Suite struct ParserTests {
+    private func parse(_ words: String...) throws(Failure) -> Arguments {
+        var parser = Parser(words)
+        return try parser.parse()
+    }
+
+    private func refusal(_ words: String...) -> String? {
+        var parser = Parser(words)
+        do throws(Failure) {
+            _ = try parser.parse()
+            return nil
+        } catch {
+            #expect(error.status == .usage)
+            return error.lines.joined(separator: "\n")
+        }
+    }
+
+    @Test func optionsOfSubmitEndAtTheCommand() throws {
+        let arguments = try parse("submit", "--name", "x", "sleep", "--name", "5")
+        #expect(arguments.text(.name) == "x")
+        #expect(arguments.operands == ["sleep", "--name", "5"])
+    }
+
+    @Test func twoDashesEndOptionsOnce() throws {
+        #expect(try parse("submit", "--", "--name", "--", "x").operands == ["--name", "--", "x"])
+    }
+
+    @Test func optionsOfOtherVerbsStandAnywhere() throws {
+        let arguments = try parse("log", "12", "-fn", "5")
+        #expect(arguments.operands == ["12"])
+        #expect(arguments.has(LogVerb.follow))
+        #expect(arguments.integer(LogVerb.lines) == 5)
+    }
+
+    @Test func valuesMayBeAttached() throws {
+        #expect(try parse("set", "1", "--priority=-5").text(.priority) == "-5")
+        #expect(try parse("log", "1", "-n7").integer(LogVerb.lines) == 7)
+        #expect(try parse("submit", "--env=A=B=C", "true").text(.env) == "A=B=C")
+    }
+
+    @Test func whatEveryVerbTakesMayComeFirst() throws {
+        let arguments = try parse("--json", "--socket", "/s", "queue", "ls")
+        #expect(arguments.path == "queue ls")
+        #expect(arguments.has(.json))
+        #expect(arguments.text(.socket) == "/s")
+    }
+
+    @Test func mistypedWordsSuggestTheNearest() {
+        #expect(refusal("submt") == "opsctl: submt: unknown verb \"submt\", did you mean submit?")
+        #expect(
+            refusal("submit", "--queu", "x", "true") == "opsctl: submit: unknown option --queu, did you mean --queue?")
+        #expect(
+            refusal("ls", "--state", "redy")
+                == "opsctl: ls: --state takes pending, ready, executing or finished, not \"redy\", did you mean ready?")
+        #expect(refusal("queue", "st") == "opsctl: queue: unknown verb \"st\", did you mean set?")
+    }
+
+    @Test func whatIsMissingOrTooMuchIsNamed() {
+        #expect(refusal("show") == "opsctl: show: OPERATION is missing, see opsctl help show")
+        #expect(refusal("status", "x") == "opsctl: status: unexpected \"x\", it takes no arguments")
+        #expect(refusal("log", "1", "-n") == "opsctl: log: -n needs a value, write -n N")
+        #expect(refusal("ls", "--json=yes") == "opsctl: ls: --json takes no value, leave \"=yes\" away")
+        #expect(
+            refusal("wait", "1", "--timeout", "soon")
+                == "opsctl: wait: --timeout takes a duration such as 90s, 5m or 1h30m, not \"soon\"")
+    }
+
+    @Test func whatStandsForAnOperationKeepsItsOwnStatusApart() {
+        for (words, expected) in [
+            (["run", "--foo"], true), (["wait", "--exit-code", "1"], true), (["wait", "1"], false),
+        ] {
+            var parser = Parser(words)
+            // Whether it parses is not the question.
+            _ = try? parser.parse()
+            #expect(parser.isForOperation == expected)
+        }
+    }
+}

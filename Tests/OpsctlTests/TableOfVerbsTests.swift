@@ -1,0 +1,95 @@
+import Testing
+
+@testable import opsctl
+
+/// Parsing, help, completion and the manual are made from one table; here they are held together.
+@Suite struct TableOfVerbsTests {
+    static let verbs = VerbTable.all.flatMap { [$0] + $0.verbs }
+
+    /// The words of a command line as a shell would see them, up to the first pipe or list operator.
+    private func words(_ command: String) -> [String] {
+        var words: [String] = []
+        var word = ""
+        var isOpen = false
+        var quote: Character?
+        for character in command {
+            if let open = quote {
+                if character == open { quote = nil } else { word.append(character) }
+            } else if character == "\"" || character == "'" {
+                quote = character
+                isOpen = true
+            } else if character == " " {
+                if isOpen || !word.isEmpty { words.append(word) }
+                (word, isOpen) = ("", false)
+            } else {
+                word.append(character)
+            }
+        }
+        if isOpen || !word.isEmpty { words.append(word) }
+        return words
+    }
+
+    @Test func everyExampleIsUnderstood() throws {
+        for verb in Self.verbs {
+            for example in verb.examples {
+                var line = words(example.command)
+                line = Array(line[(line.firstIndex { $0.hasSuffix("opsctl") } ?? 0)...].dropFirst())
+                line = Array(line.prefix { !["|", "&&", ">"].contains($0) }).map {
+                    $0.hasSuffix(")") ? String($0.dropLast()) : $0
+                }
+                var parser = Parser(line)
+                let arguments = try parser.parse()
+                #expect(arguments.path.hasPrefix(verb.name), "\(example.command)")
+            }
+        }
+    }
+
+    @Test func noTwoOptionsOfAVerbShareANameOrALetter() {
+        for verb in Self.verbs {
+            let options = (verb.groups + [Option.everywhere]).flatMap(\.options)
+            #expect(Set(options.map(\.name)).count == options.count, "\(verb.name)")
+            let letters = options.compactMap(\.short)
+            #expect(Set(letters).count == letters.count, "\(verb.name): \(letters)")
+        }
+    }
+
+    @Test func everyVerbHasAnActionOrVerbsOfItsOwn() {
+        for verb in Self.verbs {
+            #expect((verb.action != nil) != !verb.verbs.isEmpty, "\(verb.name)")
+            #expect(!verb.summary.isEmpty && !verb.summary.hasSuffix("."), "\(verb.name)")
+        }
+    }
+
+    @Test func completionOffersEveryVerbAndEveryOption() throws {
+        var parser = Parser(["version"])
+        let session = Session(try parser.parse())
+        let verbs = try #require(Candidates(session, [""]).words()).map(\.text)
+        #expect(verbs == VerbTable.shown.map(\.name))
+        for verb in VerbTable.shown where verb.verbs.isEmpty {
+            let offered = try #require(Candidates(session, [verb.name, "--"]).words()).map(\.text)
+            let known = (verb.groups + [Option.everywhere]).flatMap(\.options).map { "--" + $0.name }
+            #expect(offered == known, "\(verb.name)")
+        }
+    }
+
+    @Test func valuesThatAreKnownAreOffered() throws {
+        var parser = Parser(["version"])
+        let session = Session(try parser.parse())
+        let states = try #require(Candidates(session, ["ls", "--state", "f"]).words()).map(\.text)
+        #expect(states == ["finished"])
+        let outcomes = try #require(Candidates(session, ["submit", "--retry-on", "failed,t"]).words()).map(\.text)
+        #expect(outcomes == ["failed,timedOut"])
+        #expect(Candidates(session, ["submit", "--", ""]).words() == nil, "files are the shell's business")
+    }
+
+    @Test func everyVerbHasAManualPageThatTellsEveryOption() throws {
+        let pages = ManualPage.all()
+        for verb in VerbTable.shown {
+            let page = try #require(pages.first { $0.name == "opsctl-\(verb.name).1" })
+            for option in (verb.groups + verb.verbs.flatMap(\.groups)).flatMap(\.options) {
+                #expect(page.text.contains(" Fl -\(option.name)"), "\(verb.name) --\(option.name)")
+            }
+            #expect(page.text.contains(".Sh SYNOPSIS") && page.text.contains(".Sh EXIT STATUS"))
+        }
+    }
+}
