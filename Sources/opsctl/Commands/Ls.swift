@@ -34,10 +34,14 @@ enum LsVerb {
         var heading: Table.Column {
             switch self {
             case .id: .init("ID", right: true)
-            case .priority: .init("PRIO", right: true)
+            case .priority: .init("PRIO", right: true, rank: 4)
             case .time: .init("TIME", right: true)
             case .attempt: .init("ATTEMPT", right: true)
-            case .name, .cause, .command, .labels: .init(rawValue.uppercased(), elastic: true)
+            case .graph: .init("GRAPH", elastic: true, rank: 2)
+            case .queue: .init("QUEUE", elastic: true, rank: 3)
+            case .progress: .init("PROGRESS", rank: 1)
+            case .cause: .init("CAUSE", elastic: true, rank: 0)
+            case .name, .command, .labels: .init(rawValue.uppercased(), elastic: true)
             default: .init(rawValue.uppercased())
             }
         }
@@ -100,7 +104,14 @@ enum LsVerb {
     }
 
     private static func table(_ shown: [Column], _ session: Session) -> Table {
-        Table(shown.map(\.heading), style: session.style, columns: session.screen.columns)
+        let isChosen = session.arguments.has(columns)
+        let headings = shown.map { column in
+            var heading = column.heading
+            // What was asked for by name is never left out.
+            if isChosen { heading.rank = nil }
+            return heading
+        }
+        return Table(headings, style: session.style, columns: session.screen.columns)
     }
 
     /// Every selected operation, as they come.

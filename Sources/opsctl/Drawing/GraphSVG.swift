@@ -4,28 +4,38 @@ enum GraphSVG {
         let layout = GraphLayout(picture)
         let now = Instant.now
         try SVGText.open(width: layout.width, height: layout.height, title: picture.title, output)
-        for edge in picture.edges { try write(layout.boxes[edge.on], layout.boxes[edge.from], when: edge.when, output) }
+        for edge in picture.edges { try write(layout, from: edge.on, to: edge.from, when: edge.when, output) }
         for (node, holder) in picture.holders.enumerated() {
-            if let holder { try write(layout.boxes[holder], layout.boxes[node], when: "group", output) }
+            if let holder { try write(layout, from: holder, to: node, when: "group", output) }
         }
         for (index, node) in picture.nodes.enumerated() { try write(node, layout.boxes[index], now, output) }
         try output.line("</svg>")
     }
 
     private static func write(
-        _ start: GraphLayout.Box, _ end: GraphLayout.Box, when: String, _ output: StandardOutput
+        _ layout: GraphLayout, from left: Int, to right: Int, when: String, _ output: StandardOutput
     ) throws(Failure) {
         let half = GraphLayout.boxHeight / 2
-        let x1 = start.x + start.width
-        let y1 = start.y + half
-        let x2 = end.x - 3
-        let y2 = end.y + half
-        let bend = max(24, (x2 - x1) / 2)
-        let dash =
-            when == "succeeded" ? "" : when == "group" ? " stroke-dasharray=\"2 4\"" : " stroke-dasharray=\"6 3\""
+        let start = layout.boxes[left]
+        let end = layout.boxes[right]
+        var x = start.x + start.width
+        var y = start.y + half
+        var path = "M\(x) \(y)"
+        func curve(to nextX: Int, _ nextY: Int) {
+            let bend = max(24, (nextX - x) / 2)
+            path += " C\(x + bend) \(y) \(nextX - bend) \(nextY) \(nextX) \(nextY)"
+            (x, y) = (nextX, nextY)
+        }
+        for place in layout.route(from: left, to: right) {
+            curve(to: place.x, place.y + half)
+            x = place.x + place.width
+            path += " H\(x)"
+        }
+        curve(to: end.x - 3, end.y + half)
+        let dash = when == "succeeded" ? "" : " stroke-dasharray=\"\(when == "group" ? "2 4" : "6 3")\""
         let arrow = when == "group" ? "" : " marker-end=\"url(#arrow)\""
         try output.line(
-            "<path d=\"M\(x1) \(y1) C\(x1 + bend) \(y1) \(x2 - bend) \(y2) \(x2) \(y2)\" fill=\"none\" stroke=\"#90a4ae\"\(dash)\(arrow)>"
+            "<path d=\"\(path)\" fill=\"none\" stroke=\"#90a4ae\"\(dash)\(arrow)>"
                 + "<title>\(SVGText.escaped(when))</title></path>")
     }
 

@@ -17,11 +17,14 @@ struct Table {
         var alignsRight = false
         /// Takes what is left of the line and gives way first.
         var isElastic = false
+        /// Left out of a terminal where it is empty, or where the line has no room: the highest rank first.
+        var rank: Int?
 
-        init(_ title: String, right: Bool = false, elastic: Bool = false) {
+        init(_ title: String, right: Bool = false, elastic: Bool = false, rank: Int? = nil) {
             self.title = title
             alignsRight = right
             isElastic = elastic
+            self.rank = rank
         }
     }
 
@@ -42,11 +45,12 @@ struct Table {
     private let available: Int?
     private let hasHeadings: Bool
     private var widths: [Int]
+    private var isHidden: [Bool]
     private var waiting: [[Cell]] = []
     private var begun = false
     /// Rows looked at before the first is written.
     private static let lookahead = 500
-    private static let narrowest = 8
+    private static let narrowest = 12
 
     init(_ columns: [Column], style: Style, columns available: Int?, hasHeadings: Bool = true) {
         self.columns = columns
@@ -54,6 +58,7 @@ struct Table {
         self.available = available
         self.hasHeadings = hasHeadings
         widths = columns.map { hasHeadings ? DisplayWidth.of($0.title) : 0 }
+        isHidden = columns.map { _ in false }
     }
 
     mutating func add(_ row: [Cell], to output: some LineSink) throws(Failure) {
@@ -83,23 +88,40 @@ struct Table {
         waiting.removeAll()
     }
 
-    /// Takes what is too much from the elastic columns, widest first, then from the last ones.
+    /// Makes the line fit: empty columns go, then elastic ones give way, then ranked ones go.
     private mutating func shrink() {
         guard let available else { return }
-        var excess = widths.reduce(0, +) + 2 * (columns.count - 1) - available
+        for index in columns.indices where columns[index].rank != nil {
+            isHidden[index] = waiting.allSatisfy { $0[index].text.isEmpty }
+        }
+        while true {
+            let excess = squeezed(into: available)
+            guard excess > 0 else { return }
+            let ranked = columns.indices.filter { columns[$0].rank != nil && !isHidden[$0] }
+            guard let last = ranked.max(by: { (columns[$0].rank ?? 0) < (columns[$1].rank ?? 0) }) else { return }
+            isHidden[last] = true
+        }
+    }
+
+    /// Takes what is too much from the elastic columns, widest first; answers how much is still too much.
+    private mutating func squeezed(into available: Int) -> Int {
+        let shown = columns.indices.filter { !isHidden[$0] }
+        var excess = shown.reduce(0) { $0 + widths[$1] } + 2 * (shown.count - 1) - available
         while excess > 0 {
-            let elastic = widths.indices.filter { columns[$0].isElastic && widths[$0] > Self.narrowest }
-            guard let widest = elastic.max(by: { widths[$0] < widths[$1] }) else { return }
+            let elastic = shown.filter { columns[$0].isElastic && widths[$0] > Self.narrowest }
+            guard let widest = elastic.max(by: { widths[$0] < widths[$1] }) else { break }
             widths[widest] -= 1
             excess -= 1
         }
+        return excess
     }
 
     private func write(_ row: [Cell], to output: some LineSink) throws(Failure) {
         var line = ""
         var room = available ?? .max
-        for (index, cell) in row.enumerated() {
-            let isLast = index == row.count - 1
+        let last = isHidden.lastIndex(of: false)
+        for (index, cell) in row.enumerated() where !isHidden[index] {
+            let isLast = index == last
             if room <= 0 { break }
             let width = min(widths[index], room)
             // A pipe gets the whole text; a terminal what fits.
