@@ -8,6 +8,11 @@ extension Scheduler {
         unfinished(id).map { Int(liveEffective(of: $0)) }
     }
 
+    /// What it is scheduled by; nil for one that the core does not hold.
+    public func policy(of id: OperationID) -> Policy? {
+        unfinished(id).map { policy(of: $0) ?? Policy() }
+    }
+
     public func isHeld(_ id: OperationID) -> Bool {
         unfinished(id).map { table[$0].traits.contains(.held) } ?? false
     }

@@ -31,9 +31,13 @@ extension Daemon {
     /// Tells the scheduler what happened in the world.
     func record(_ fact: Event) {
         guard outage == nil, core != nil else { return keep(fact) }
-        turn.hasEvents = true
         if fact.isToldOnce { turn.facts.append(fact) }
         _ = core?.handle(fact, at: .now())
+        guard !fact.isPatient else {
+            turn.hasPatientEvents = true
+            return
+        }
+        turn.hasEvents = true
         wakeUp()
     }
 
@@ -51,7 +55,7 @@ extension Daemon {
 
     /// Once per wake-up of the loop, when all that was ready has been told.
     func endTurn() {
-        settle()
+        if turn.hasEvents || !turn.afterwards.isEmpty { settle() } else if turn.hasPatientEvents { settleSoon() }
         server?.flush()
         armTimers()
         stopIfDrained()
@@ -63,7 +67,7 @@ extension Daemon {
         let turn = self.turn
         self.turn = Turn()
         var transition = Transition()
-        if turn.hasEvents, outage == nil, let decided = core?.endTurn(at: .now()) {
+        if turn.isAheadOfStore, outage == nil, let decided = core?.endTurn(at: .now()) {
             transition = decided
             if !transition.changes.isEmpty || !transition.reports.isEmpty {
                 do throws(StoreError) {
@@ -78,6 +82,17 @@ extension Daemon {
         performer.perform(transition.effects)
         for answer in turn.afterwards { answer(true) }
         publisher.publish(transition.reports)
+    }
+
+    /// One commit for many: the number of commits costs, not their size.
+    private func settleSoon() {
+        guard let patience, patience.deadline == nil else { return }
+        do throws(SystemError) {
+            try patience.arm(at: Clock.read().monotonic + DaemonLimits.patience)
+        } catch {
+            diary.error("cannot set a timer: \(error)")
+            settle()
+        }
     }
 
     func armTimers() {
@@ -97,6 +112,15 @@ extension Daemon {
 }
 
 extension Event {
+    /// Nobody waits for it to be stored: a start that was ordered has happened, an operation tells how far it is.
+    var isPatient: Bool {
+        switch self {
+        case .launched: true
+        case .told(_, let notice): notice.finished == nil && notice.extendTimeout == nil
+        default: false
+        }
+    }
+
     /// The runner repeats exits and inventories until they are acknowledged; these come once.
     var isToldOnce: Bool {
         switch self {

@@ -48,6 +48,7 @@ public final class Daemon {
     var monotonicTimer: TimerSource?
     var wallTimer: TimerSource?
     var probeTimer: TimerSource?
+    var patience: TimerSource?
     /// Brings the loop back when a turn left events for the next.
     var again: DeferredSource?
     var signals: [SignalSource] = []
@@ -70,6 +71,7 @@ public final class Daemon {
         monotonicTimer = try loop.timer(.monotonic) { [unowned self] in self.record(.tick) }
         wallTimer = try loop.timer(.wall) { [unowned self] in self.record(.tick) }
         probeTimer = try loop.timer(.monotonic) { [unowned self] in self.probe() }
+        patience = try loop.timer(.monotonic) { [unowned self] in self.settle() }
         again = try loop.deferred {}
         loop.endTurn = { [unowned self] in self.endTurn() }
     }

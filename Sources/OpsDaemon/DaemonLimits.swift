@@ -15,6 +15,8 @@ enum DaemonLimits {
     static let eventsInABatch = 256
     /// Events a watcher may be behind before it is sent away.
     static let eventsBehind: Int64 = 100_000
+    /// Nanoseconds that what nobody waits for may wait for its commit.
+    static let patience: Int64 = 20_000_000
     static let observersAtOnce = 4
     static let observerSeconds: Int64 = 30
     /// Facts kept for later while the disk takes nothing.

@@ -12,7 +12,7 @@ final class EffectPerformer {
         self.daemon = daemon
         composer = LaunchComposer(
             socket: daemon.configuration.socket, logs: daemon.logs, logCap: daemon.configuration.logLimit,
-            history: daemon.history, daemonUser: daemon.authorization.daemonUser)
+            store: daemon.store, daemonUser: daemon.authorization.daemonUser)
     }
 
     func setLogCap(_ bytes: Int64) { composer.logCap = bytes }
@@ -47,7 +47,8 @@ final class EffectPerformer {
             guard let texts = try daemon.store.texts(of: attempt.operation) else {
                 return daemon.diary.error("operation \(attempt.operation.rawValue) was to start and is not in the store")
             }
-            daemon.runner.send(.launch(try composer.launch(attempt, slot: slot, texts)))
+            let policy = daemon.core?.policy(of: attempt.operation) ?? Policy()
+            daemon.runner.send(.launch(try composer.launch(attempt, slot: slot, policy, texts)))
         } catch let error as SystemError {
             // The directory of its log, or its user: the operation cannot start, and says why.
             daemon.diary.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")

@@ -9,22 +9,23 @@ struct LaunchComposer {
     let socket: String
     let logs: Logs
     var logCap: Int64
-    let history: History
+    let store: Store
     let daemonUser: UInt32
     /// Operations of one submission share their environment: the last one is kept taken apart.
     private var lastEnvironment: (text: String, entries: StringMap) = ("", StringMap())
 
-    init(socket: String, logs: Logs, logCap: Int64, history: History, daemonUser: UInt32) {
+    init(socket: String, logs: Logs, logCap: Int64, store: Store, daemonUser: UInt32) {
         self.socket = socket
         self.logs = logs
         self.logCap = logCap
-        self.history = history
+        self.store = store
         self.daemonUser = daemonUser
     }
 
-    mutating func launch(_ attempt: AttemptID, slot: Int32, _ texts: LaunchTexts) throws -> LaunchRequest {
+    mutating func launch(
+        _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts
+    ) throws -> LaunchRequest {
         let details = try Details(texts.details)
-        let policy = try history.policy(of: attempt.operation) ?? Policy()
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
             environment: try environment(texts, details) + own(attempt, slot, texts), directory: details.directory,
@@ -94,7 +95,7 @@ struct LaunchComposer {
 
     /// What the dependencies published: OPS_RESULT_<NAME>.
     private func results(of operation: OperationID) throws -> [String] {
-        try history.results(for: operation).map { id, name, text in
+        try store.results(for: operation).map { id, name, text in
             "OPS_RESULT_\(Self.variableName(name ?? "\(id.rawValue)"))=\(text)"
         }
     }

@@ -2,8 +2,12 @@ internal import OpsCore
 internal import OpsLinux
 
 /// Where the output of attempts is: a thousand operations share a directory, so that none grows without bound.
-struct Logs {
+final class Logs {
     let state: String
+    /// The directory that was made last: neighbours share it.
+    private var made = ""
+
+    init(state: String) { self.state = state }
 
     enum Stream: Equatable {
         /// Both streams, or of a split attempt standard output.
@@ -19,7 +23,10 @@ struct Logs {
     }
 
     func makeDirectory(for operation: OperationID) throws(SystemError) {
-        try Files.makeDirectories(directory(of: operation), mode: 0o700)
+        let directory = directory(of: operation)
+        if directory == made { return }
+        try Files.makeDirectories(directory, mode: 0o700)
+        made = directory
     }
 
     func remove(_ attempt: AttemptID) throws(SystemError) {

@@ -9,9 +9,11 @@ struct Turn {
     var afterwards: [(_ isCommitted: Bool) -> Void] = []
     /// The scheduler was told something: its `endTurn` has work.
     var hasEvents = false
+    /// It was told only what nobody waits for: that may wait a moment for the commit of something else.
+    var hasPatientEvents = false
     /// Facts of this turn that nobody will tell again, should the commit fail.
     var facts: [Event] = []
 
     /// The scheduler may know of things that the store does not know yet.
-    var isAheadOfStore: Bool { hasEvents }
+    var isAheadOfStore: Bool { hasEvents || hasPatientEvents }
 }
