@@ -49,12 +49,20 @@ final class Command {
             &actions, 1, directory.appendingPathComponent("out").path, O_WRONLY | O_CREAT, 0o600)
         posix_spawn_file_actions_addopen(
             &actions, 2, directory.appendingPathComponent("err").path, O_WRONLY | O_CREAT, 0o600)
+        // The threads of the test library block signals; a program starts as from a shell.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var argv: [UnsafeMutablePointer<CChar>?] =
             (["env", "-C", place, program] + arguments).map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in argv + envp { free(text) } }
         var child: pid_t = 0
-        let error = posix_spawn(&child, "/usr/bin/env", &actions, nil, &argv, &envp)
+        let error = posix_spawn(&child, "/usr/bin/env", &actions, &attributes, &argv, &envp)
         guard error == 0 else { throw SetupError("cannot start \(program): \(String(cString: strerror(error)))") }
         pid = child
         reaped = Reaper(child)
