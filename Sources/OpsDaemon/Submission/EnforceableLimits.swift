@@ -17,6 +17,7 @@ struct EnforceableLimits {
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix("0::") {
             let path = line.dropFirst(3)
             for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+                // As above.
                 guard let found = try? Files.read("\(root)\(path)/cgroup.controllers", limit: 4096) else { continue }
                 return Set(String(decoding: found, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" }).map(String.init))
             }
