@@ -95,23 +95,28 @@ public struct ControlGroup: Hashable, Sendable {
         try Files.write(text, to: path + "/" + file)
     }
 
-    /// A number out of a file of `name number` lines, or of one number alone (`name` empty); `nil`: not there.
+    /// One number of a file of `name number` lines, or (`name` empty) of a file of one number; `nil`: not there.
     public func value(_ name: String, in file: String) throws(SystemError) -> Int64? {
-        let bytes: [UInt8]?
+        try values(in: file)[name]
+    }
+
+    /// The numbers of a file of `name number` lines; one without a name is under the empty one.
+    public func values(in file: String) throws(SystemError) -> [String: Int64] {
+        let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try Files.readIfPresent(path + "/" + file, limit: 65_536)
+            bytes = try Files.readIfPresent(path + "/" + file, limit: 65_536) ?? []
         } catch {
             // The group was removed between opening and reading.
-            if error.errno == ENODEV { return nil }
+            if error.errno == ENODEV { return [:] }
             throw error
         }
-        guard let bytes else { return nil }
+        var values: [String: Int64] = [:]
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-            if name.isEmpty { return words.first.flatMap { Int64($0) } }
-            if words.count == 2, words[0] == name { return Int64(words[1]) }
+            guard let last = words.last, let number = Int64(last), words.count <= 2 else { continue }
+            values[words.count == 2 ? words[0] : ""] = number
         }
-        return nil
+        return values
     }
 
     private func children() throws(SystemError) -> [ControlGroup] {

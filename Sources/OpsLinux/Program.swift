@@ -28,7 +28,7 @@ public enum Program {
         unsafe pointers.append(nil)
         unsafe execv(path, pointers)
         let error = SystemError.last("exec \(path)")
-        unsafe pointers.forEach { pointer in unsafe free(pointer) }
+        while let pointer = unsafe pointers.popLast() { unsafe free(pointer) }
         return error
     }
 

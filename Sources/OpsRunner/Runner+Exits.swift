@@ -45,13 +45,23 @@ extension Runner {
         case .code(let code): exit.status = .code(code)
         case .signal(let number): exit.status = .signal(number)
         }
-        guard case .group(let group) = record.tree, groups?.controllers.contains("memory") == true else { return exit }
-        noting { () throws(SystemError) in
-            exit.outOfMemory = try group.value("oom_kill", in: "memory.events") ?? 0 > 0
-            let peak = try group.value("", in: "memory.peak") ?? 0
-            exit.maxResidentBytes = max(exit.maxResidentBytes, peak)
-        }
+        if case .group(let group) = record.tree { noting { () throws(SystemError) in try account(group, to: &exit) } }
         return exit
+    }
+
+    /// What the whole tree used: the main process answers only for children that it has waited for.
+    private func account(_ group: ControlGroup, to exit: inout ProcessExit) throws(SystemError) {
+        if groups?.controllers.contains("cpu") == true {
+            let time = try group.values(in: "cpu.stat")
+            exit.userMicroseconds = max(exit.userMicroseconds, time["user_usec"] ?? 0)
+            exit.systemMicroseconds = max(exit.systemMicroseconds, time["system_usec"] ?? 0)
+        }
+        if groups?.controllers.contains("memory") == true {
+            exit.maxResidentBytes = max(exit.maxResidentBytes, try group.value("", in: "memory.peak") ?? 0)
+            // What the OOM killer took from a tree that succeeded all the same is no cause of anything.
+            guard exit.status != .code(0) else { return }
+            exit.outOfMemory = try group.value("oom_kill", in: "memory.events") ?? 0 > 0
+        }
     }
 
     /// Proof, not guess: the group can be removed, or no child of ours belongs to the attempt.

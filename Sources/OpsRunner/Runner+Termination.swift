@@ -88,6 +88,7 @@ extension Runner {
 
     /// Ends all trees, then this process; `grace` nil: each has its own.
     func endEverything(grace: Int64?) {
+        noting { () throws(SystemError) in try Service.notify("STOPPING=1") }
         let living = table.values.filter(\.isAlive)
         for record in living { terminate(record, grace: grace ?? record.grace) }
         let longest = living.map { grace ?? $0.grace }.max() ?? 0

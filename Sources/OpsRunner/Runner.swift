@@ -101,6 +101,8 @@ public final class Runner {
         for number in [Signals.terminate, Signals.interrupt] {
             sources.append(try loop.watchSignal(number) { [unowned self] in endEverything(grace: nil) })
         }
+        // What a service manager sends to have an upgraded program take over.
+        sources.append(try loop.watchSignal(Signals.hangUp) { [unowned self] in wantsReexecution = true })
         // Children that ended before the signal was watched.
         reapChildren()
     }

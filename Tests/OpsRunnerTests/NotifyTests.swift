@@ -45,7 +45,8 @@ import Testing
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
     func strangersAreNotHeard(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
-        let request = runner.request(1, "echo $NOTIFY_SOCKET > $DIR/address; read line < $DIR/fifo; systemd-notify READY=1 STATUS=own")
+        let request = runner.request(
+            1, "echo $NOTIFY_SOCKET > $DIR/address; read line < $DIR/fifo; systemd-notify READY=1 STATUS=own")
         #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
         try runner.send([.launch(request)])
         let address = try runner.awaitFile("address").dropLast()

@@ -16,11 +16,15 @@ final class RunnerProcess {
 
     static let patience: Int64 = 20_000_000_000
 
+    private let user: Spawn.User?
+
     /// `user`: who the runner and so its operations are, where this test is root.
-    init(usesControlGroups: Bool = true) throws {
+    init(usesControlGroups: Bool = true, user: Spawn.User? = nil) throws {
         self.usesControlGroups = usesControlGroups
+        self.user = user
         state = "/tmp/ops-runner-\(try Randomness.identifier().prefix(10))"
         try Files.makePrivateDirectory(state)
+        if let user { #expect(chown(state, user.uid, user.gid) == 0) }
         try start()
     }
 
@@ -57,6 +61,7 @@ final class RunnerProcess {
         if !usesControlGroups { arguments.append("--no-cgroup") }
         var spawn = Spawn(arguments: arguments, environment: ["PATH=/usr/bin:/bin"])
         spawn.standardError = .writing(state + "/stderr")
+        spawn.user = user
         pid = try spawn.start()
         try connect()
     }

@@ -32,7 +32,12 @@ import Testing
 
     @Test(arguments: treeKinds)
     func anIgnoredSIGTERMIsFollowedBySIGKILL(usesControlGroups: Bool) throws {
-        let script = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 1000; done' & echo ready > $DIR/ready; wait"
+        let script = """
+            trap '' TERM
+            sh -c 'trap "" TERM; while :; do sleep 1000; done' &
+            echo ready > $DIR/ready
+            wait
+            """
         let status = try end(script, grace: Self.second / 10, usesControlGroups: usesControlGroups).status
         #expect(status == .signal(SIGKILL))
     }
@@ -175,7 +180,8 @@ import Testing
     private func isGroupFrozen(_ runner: RunnerProcess) throws -> Bool {
         guard runner.greeting?.abilities.hasControlGroups == true else { return false }
         guard let pid = try runner.survivors().first else { return false }
-        let groups = String(decoding: try Files.readIfPresent("/proc/\(pid)/cgroup", limit: 65_536) ?? [], as: UTF8.self)
+        let bytes = try Files.readIfPresent("/proc/\(pid)/cgroup", limit: 65_536) ?? []
+        let groups = String(decoding: bytes, as: UTF8.self)
         guard let line = groups.split(separator: "\n").first(where: { $0.hasPrefix("0::") }) else { return false }
         for mount in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
             let group = ControlGroup(path: mount + line.dropFirst(3))

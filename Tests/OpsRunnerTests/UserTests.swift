@@ -13,7 +13,12 @@ import Testing
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         #expect(chmod(runner.state, 0o711) == 0)
         var request = runner.request(
-            1, "id -u; id -g; id -G; echo err >> /dev/stderr; cat $DIR/runner.id 2>/dev/null || echo closed; systemd-notify STATUS=hi")
+            1,
+            """
+            id -u; id -g; id -G
+            echo err >> /dev/stderr
+            cat $DIR/runner.id 2>/dev/null || echo closed
+            """)
         request.user = Self.nobody
         request.directory = "/"
         try runner.send([.launch(request)])
@@ -38,5 +43,28 @@ import Testing
             if case .failed(request.attempt, "standard output", let errno) = $0 { errno } else { nil }
         }
         #expect(failure == EACCES)
+    }
+
+    @Test func anOrdinaryUsersRunnerHoldsWholeTreesToo() throws {
+        let runner = try RunnerProcess(user: .init(uid: 65534, gid: 65534, groups: [65534]))
+        #expect(runner.greeting?.abilities == RunnerAbilities())
+        let request = runner.request(1, "setsid sh -c 'id -u > $DIR/who; sleep 1000' & sleep 1000")
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitFile("who") == "65534\n")
+        try runner.send([.terminate(request.attempt, grace: 0)])
+        if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
+        #expect(try runner.survivors() == [])
+        // It can be nobody else, and bound no tree.
+        var other = runner.request(2, "true")
+        other.user = LaunchRequest.User(name: "daemon", uid: 1, gid: 1)
+        other.output = .null
+        var bounded = runner.request(3, "true")
+        bounded.controlLimits.tasks = 5
+        try runner.send([.launch(other), .launch(bounded)])
+        func failure(_ attempt: Attempt) throws -> String {
+            try runner.await { if case .failed(attempt, let step, let errno) = $0 { "\(step) \(errno)" } else { nil } }
+        }
+        #expect(try failure(other.attempt) == "user \(EPERM)")
+        #expect(try failure(bounded.attempt) == "control group \(ENOTSUP)")
     }
 }

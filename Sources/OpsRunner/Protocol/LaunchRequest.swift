@@ -93,7 +93,11 @@ extension LaunchRequest {
 
 /// How the kernel is to favour a process; `nil` leaves it as the runner's own.
 public struct ProcessPriority: Hashable, Sendable {
-    public enum IOClass: UInt8, Hashable, Sendable { case realtime = 1, bestEffort, idle }
+    public enum IOClass: UInt8, Hashable, Sendable {
+        case realtime = 1
+        case bestEffort = 2
+        case idle = 3
+    }
     public var nice: Int32?
     public var ioClass: IOClass?
     /// 0 (first) to 7, within the class.
