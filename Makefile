@@ -12,7 +12,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test build install format lint bench simulate torture clean
+.PHONY: help setup run test build install boot deb format lint bench simulate torture clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,13 @@ test: setup ## run every test
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
+
+boot: build ## boot a systemd in namespaces (as root), install there, restart, hang, kill, cut its power
+	scripts/boot-test $(BIN)
+
+deb: build ## build Debian packages into .build/deb (wants debhelper)
+	@command -v dh >/dev/null || { echo "deb: no debhelper here: apt-get install debhelper" >&2; exit 1; }
+	OPSD_BIN=$(BIN) DEB_BUILD_OPTIONS=noautodbgsym debian/rules binary
 
 format: ## format every Swift source in place
 	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
