@@ -11,11 +11,20 @@ extension Checker {
                 check(id, after: on, edge.when, firsts)
             }
         }
-        for edge in evidence.ledger.edgesAdded where !isInDoubt(edge.id, edge.on) {
+        for (edge, by) in evidence.ledger.edgesAdded where !isInDoubt(edge.id, edge.on) {
             checked += 1
-            check(edge.id, after: edge.on, edge.when, firsts)
+            check(edge, storedBy: by, firsts)
         }
         return checked
+    }
+
+    /// An edge that was added later holds for the starts after that.
+    private mutating func check(_ edge: Ledger.Edge, storedBy by: Int, _ firsts: Firsts) {
+        guard let other = evidence.rows[edge.on], other.run == 1 else { return }
+        for event in evidence.events[min(by, evidence.events.count)...]
+        where event.id == edge.id && event.type == "started" && event.sequence < firsts.finished[edge.on] ?? .max {
+            find("event \(event.sequence): operation \(edge.id) starts before \(edge.on), an edge added to it")
+        }
     }
 
     private func isInDoubt(_ id: Int, _ on: Int) -> Bool {

@@ -215,7 +215,7 @@ struct Client {
         let parameters = ["ref": "\(id)", "on": "\(on)"]
         if dice.happens(70) {
             _ = try call("AddDependency", parameters.merging(["when": when]) { $1 })
-            ledger.write { _ = $0.edgesAdded.insert(edge) }
+            if let by = try call("Status", [:])["lastSeq"] as? Int { ledger.write { $0.edgesAdded[edge] = by } }
         } else {
             let all = ["succeeded", "finished", "failed", "started"].map { Ledger.Edge(id: id, on: on, when: $0) }
             ledger.write { $0.edgesInDoubt.formUnion(all) }

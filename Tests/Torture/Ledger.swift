@@ -24,7 +24,8 @@ final class Ledger: Sendable {
         var cancelled: Set<Int> = []
         var mayBeRetried: Set<Int> = []
         var retried: Set<Int> = []
-        var edgesAdded: Set<Edge> = []
+        /// With a sequence number by which each was stored.
+        var edgesAdded: [Edge: Int] = [:]
         /// Somebody may have taken these away.
         var edgesInDoubt: Set<Edge> = []
         var prioritised: [Int: Set<Int>] = [:]
