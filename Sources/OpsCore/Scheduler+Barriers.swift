@@ -207,7 +207,8 @@ extension Scheduler {
             result += barriers(above: last, notAbove: parent).map { .end($0) }
         }
         guard isBarrier else { return result }
-        for place in table.places where table[place].queue == queue && table[place].state != .finished && !holds(place) {
+        for place in table.places where table[place].queue == queue && table[place].state != .finished && !holds(place)
+        {
             result.append(.end(place))
         }
         return result

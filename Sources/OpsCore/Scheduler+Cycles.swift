@@ -2,7 +2,7 @@ extension Scheduler {
     /// The cycle that an edge of `from` on `target` would close, in order, its first repeated at the end.
     func cycle(closedBy from: Int32, waitingFor target: Int32, when: When) -> [DraftEdge.Target]? {
         let start = when == .started ? WaitNode.start(target) : WaitNode.end(target)
-        guard let path = path(from: start, to: .start(from)) else { return nil }
+        guard let path = path(from: start, to: .start(from), throughCategories: true) else { return nil }
         return name([.start(from)] + path)
     }
 
@@ -118,7 +118,8 @@ extension Scheduler {
         }
         for (i, draft) in submission.operations.enumerated() {
             for node in newcomerWaits(
-                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: above[0].place) {
+                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: above[0].place)
+            {
                 targets.append((Int32(i), node))
             }
         }
@@ -130,13 +131,14 @@ extension Scheduler {
         var checked: Set<WaitNode> = []
         for (from, node) in targets where checked.insert(node).inserted {
             for goal in above {
-                guard let path = path(from: node, to: goal) else { continue }
+                guard let path = path(from: node, to: goal, throughCategories: true) else { continue }
                 if path.count == 1, goal == above[0] { throw .waitsForOwnProducer(producer) }
                 throw .cycle([.local(from)] + name(path) + [.local(from)])
             }
         }
         for goal in above {
-            guard let (other, _) = lockUp(goal.place, executions[table[goal.place].place].holding, Array(checked)) else {
+            guard let (other, _) = lockUp(goal.place, executions[table[goal.place].place].holding, Array(checked))
+            else {
                 continue
             }
             throw .cycle([.local(0)] + name([.start(other), goal]) + [.local(0)])
@@ -144,7 +146,7 @@ extension Scheduler {
     }
 
     /// The groups and producers that hold what a new child of `parent` wants.
-    private func holders(of uses: [CategoryUse], under parent: Int32) -> [WaitNode] {
+    func holders(of uses: [CategoryUse], under parent: Int32) -> [WaitNode] {
         var needs: [Need] = []
         for use in uses {
             guard let category = categories.find(use.name) else { continue }

@@ -105,7 +105,9 @@ extension Scheduler {
 
     /// Whether an entry still says something.
     func isLive(_ entry: TimerHeap.Entry) -> Bool {
-        guard let place = unfinished(OperationID(entry.id)), !table[place].traits.contains(.ending) else { return false }
+        guard let place = unfinished(OperationID(entry.id)), !table[place].traits.contains(.ending) else {
+            return false
+        }
         switch entry.kind {
         case .timeout:
             return table[place].state == .executing && executions[table[place].place].timeoutAt == entry.at

@@ -14,7 +14,10 @@ extension Scheduler {
             }
             let uses = CategoryTable.normalised(uses)
             try checkCapacity(uses)
-            for place in places { try checkFamily(place, uses) }
+            for place in places {
+                try checkFamily(place, uses)
+                try checkHolders(of: uses, place)
+            }
         }
         if let policy = edit.policy, policy.conditions.count > Limits.conditionsPerOperation {
             throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
@@ -97,9 +100,19 @@ extension Scheduler {
         for place in places {
             for node in [WaitNode.start(place), .end(place)] {
                 for next in trial.waits(of: node) {
-                    if let path = trial.path(from: next, to: node) { throw .cycle(trial.name([node] + path)) }
+                    if let path = trial.path(from: next, to: node, throughCategories: true) {
+                        throw .cycle(trial.name([node] + path))
+                    }
                 }
             }
+        }
+    }
+
+    /// No group that holds what it is to want waits for it.
+    private func checkHolders(of uses: [CategoryUse], _ place: Int32) throws(Rejection) {
+        for node in holders(of: uses, under: table[place].parent) {
+            guard let path = path(from: node, to: .start(place), throughCategories: true) else { continue }
+            throw .cycle(name([.start(place)] + path))
         }
     }
 

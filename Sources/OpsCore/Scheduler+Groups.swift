@@ -33,7 +33,8 @@ extension Scheduler {
             openScopes(of: parent)
         }
         let family = table[parent].family
-        if families[family].children.count > 16, families[family].children.count > 2 * Int(families[family].unfinished) {
+        if families[family].children.count > 16, families[family].children.count > 2 * Int(families[family].unfinished)
+        {
             let children = families[family].children.filter { unfinished(OperationID($0)) != nil }
             families[family].children = children
         }
@@ -46,7 +47,9 @@ extension Scheduler {
         openScopes(of: place)
         let family = table[place].family
         for id in families[family].children {
-            guard let child = unfinished(OperationID(id)), table[child].traits.contains(.groupNotStarted) else { continue }
+            guard let child = unfinished(OperationID(id)), table[child].traits.contains(.groupNotStarted) else {
+                continue
+            }
             table[child].traits.remove(.groupNotStarted)
             release(child)
         }

@@ -178,7 +178,8 @@ extension Scheduler {
                     broken.append("9: barrier \(barrier.id) is gone")
                     continue
                 }
-                if table[barrier.place].state != .executing, barrier.before != Int32(gathered(by: barrier.place).count) {
+                if table[barrier.place].state != .executing, barrier.before != Int32(gathered(by: barrier.place).count)
+                {
                     broken.append("9: barrier \(barrier.id) counts \(barrier.before)")
                 }
             }

@@ -33,10 +33,13 @@ extension Scheduler {
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
             categories[category].parkedCount += 1
             let parked = categories[category].parked
-            if let i = parked.firstIndex(where: { $0.mode == need.mode && $0.units == need.units }) {
+            let isGroup = lanes[lane].key.isGroup
+            if let i = parked.firstIndex(where: {
+                $0.isGroup == isGroup && $0.mode == need.mode && $0.units == need.units
+            }) {
                 categories[category].parked[i].heap.add(entry)
             } else {
-                var parking = Category.Parking(mode: need.mode, units: need.units)
+                var parking = Category.Parking(isGroup: isGroup, mode: need.mode, units: need.units)
                 parking.heap.add(entry)
                 categories[category].parked.append(parking)
             }
@@ -70,7 +73,11 @@ extension Scheduler {
             lane = Self.takeBest(from: &families[family].parked, lanes, at: resource)
         case .category(let category):
             guard categories[category].parkedCount > 0 else { return }
-            lane = takeBestFitting(category)
+            if let group = takeBestFitting(category, groups: true) {
+                makeCandidate(group)
+                lanes[group].wokenBy = resource
+            }
+            lane = takeBestFitting(category, groups: false)
         case .reservations:
             let woken = keptBack
             keptBack = []
@@ -93,10 +100,10 @@ extension Scheduler {
         while let lane = Self.takeBest(from: &queues[queue].parked, lanes, at: .queue(queue)) { makeCandidate(lane) }
     }
 
-    private mutating func takeBestFitting(_ category: Int32) -> Int32? {
+    private mutating func takeBestFitting(_ category: Int32, groups: Bool) -> Int32? {
         var best = -1
         var bestKey = UInt64.max
-        for i in categories[category].parked.indices {
+        for i in categories[category].parked.indices where categories[category].parked[i].isGroup == groups {
             let (mode, units) = (categories[category].parked[i].mode, categories[category].parked[i].units)
             guard categories[category].fits(mode, units),
                 let key = Self.firstKey(of: &categories[category].parked[i].heap, lanes, at: .category(category)),

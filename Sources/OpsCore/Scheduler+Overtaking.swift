@@ -133,6 +133,19 @@ extension Scheduler {
         return false
     }
 
+    /// True when what kept a lane back for want of a better place to wait does so no longer.
+    mutating func reviewKeptBack() -> Bool {
+        var isAny = false
+        for lane in keptBack {
+            guard let first = lanes[lane].members.first, obstacle(to: first.place, in: lane) != .reservations else {
+                continue
+            }
+            makeCandidate(lane)
+            isAny = true
+        }
+        return isAny && hasCandidate()
+    }
+
     /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.
     /// False when there is nothing to review.
     mutating func reviewReservations() -> Bool {

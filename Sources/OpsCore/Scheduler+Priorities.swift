@@ -38,6 +38,7 @@ extension Scheduler {
 
     private mutating func setEffective(_ place: Int32, _ priority: Int8) {
         table[place].effective = priority
+        prioritiesMoved = true
         guard table[place].state == .ready, table[place].place >= 0 else { return }
         moveInLane(place)
         if table[place].traits.contains(.reserving) {
@@ -86,12 +87,15 @@ extension Scheduler {
 
     mutating func settlePriorities() {
         guard usesPriorities else { return }
-        inheritThroughCategories()
-        while let place = inDoubt.popLast() {
-            table[place].traits.remove(.priorityInDoubt)
-            guard table[place].state != .finished else { continue }
-            reassess(place)
-        }
+        repeat {
+            prioritiesMoved = false
+            inheritThroughCategories()
+            while let place = inDoubt.popLast() {
+                table[place].traits.remove(.priorityInDoubt)
+                guard table[place].state != .finished else { continue }
+                reassess(place)
+            }
+        } while prioritiesMoved
         if table.count == 0 { usesPriorities = false }
     }
 

@@ -160,12 +160,14 @@ extension Scheduler {
     /// Compares what a runner holds with what should be executing.
     mutating func runnerConnected(_ inventory: Inventory) {
         runner = inventory.runner
+        let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
         for index in Array(executions.places) {
             let place = executions[index].operation
-            guard !table[place].isGroup, !executions[index].isOver, !table[place].traits.contains(.ending) else { continue }
+            guard !table[place].isGroup, !executions[index].isOver, !table[place].traits.contains(.ending) else {
+                continue
+            }
             reconcile(index, inventory)
         }
-        let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
         for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
             switch inventory.entries[attempt] {
             case .running, .exited: order(.terminate(attempt, grace: Policy().grace))

@@ -2,13 +2,12 @@ extension Scheduler {
     /// Starts all that can, best first. A lane is looked at when something about it has changed, not otherwise.
     mutating func startEligible() {
         guard mayStart else { return }
-        wake(.reservations)
         repeat {
             while let entry = nextCandidate() {
                 consider(entry)
                 settleEnds()
             }
-        } while reviewReservations()
+        } while reviewReservations() || reviewKeptBack()
     }
 
     /// Whether there is a lane to consider.

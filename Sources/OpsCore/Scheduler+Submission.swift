@@ -105,7 +105,8 @@ extension Scheduler {
             let on: Int32
             switch edge.on {
             case .local(let index): on = places[Int(index)]
-            case .existing(let id): on = table.place(of: id)
+            case .existing(let id):
+                on = table.place(of: id)
                 if let fact = fact(about: id, on, submission.finished) {
                     if let cause = Self.impossibility(edge.when, fact) { impossible.append((from, cause, fact)) }
                     continue
@@ -232,7 +233,9 @@ extension Scheduler {
         let base: Int32 = parent.map { self.depth(of: $0) + 1 } ?? 0
         for draft in submission.operations {
             depth.append(draft.group >= 0 ? depth[Int(draft.group)] + 1 : base)
-            if depth[depth.count - 1] > Limits.groupDepth { throw .tooMany(what: "groups in one another", limit: Limits.groupDepth) }
+            if depth[depth.count - 1] > Limits.groupDepth {
+                throw .tooMany(what: "groups in one another", limit: Limits.groupDepth)
+            }
             guard draft.categories >= 0 else { continue }
             for use in CategoryTable.normalised(submission.categorySets[Int(draft.categories)]) {
                 var above = draft.group
@@ -263,7 +266,9 @@ extension Scheduler {
     func heldAbove(_ parent: Int32, _ name: String) -> CategoryUse? {
         var ancestor = parent
         while ancestor >= 0 {
-            if let use = categories.uses(of: table[ancestor].categories).first(where: { $0.name == name }) { return use }
+            if let use = categories.uses(of: table[ancestor].categories).first(where: { $0.name == name }) {
+                return use
+            }
             ancestor = table[ancestor].parent
         }
         return nil

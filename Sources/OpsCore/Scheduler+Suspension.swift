@@ -85,7 +85,9 @@ extension Scheduler {
         let places = try selection(ids)
         if !freeze {
             for id in ids {
-                guard let place = unfinished(id), table[place].state == .executing, !table[place].isGroup else { continue }
+                guard let place = unfinished(id), table[place].state == .executing, !table[place].isGroup else {
+                    continue
+                }
                 throw .needsFreeze(id)
             }
         }

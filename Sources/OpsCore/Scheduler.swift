@@ -34,6 +34,8 @@ public struct Scheduler {
     var reservationsInDoubt = false
     /// False while all priorities are 0 and nothing ages: inheritance then has nothing to say.
     var usesPriorities = false
+    /// An effective priority has changed since the last look at what waits for categories.
+    var prioritiesMoved = false
 
     // What bounds it.
     var slots = SlotPool()

@@ -46,7 +46,8 @@ import Testing
         var world = World()
         world.add()
         world.turn()
-        #expect(world.after(cancel(1, force: true)) == ["ended 1#1 cancelled", "finished 1 cancelled abandoned by root"])
+        #expect(
+            world.after(cancel(1, force: true)) == ["ended 1#1 cancelled", "finished 1 cancelled abandoned by root"])
         #expect(world.after(.gone(AttemptID(1, 1))) == [])
         #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
     }

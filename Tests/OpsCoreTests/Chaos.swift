@@ -30,8 +30,12 @@ struct Chaos {
 
     mutating func handle(_ event: Event) {
         if case .submit(let submission) = event {
-            let parts = submission.operations.map { "(\($0.group) \($0.queue) \($0.categories) \($0.priority) \($0.flags.rawValue))" }
-            trace.append("submit \(parts) \(submission.edges.map { "\($0.from)->\($0.on) \($0.when)" }) \(submission.asChildren ? "of \(submission.producer?.rawValue ?? 0)" : "")")
+            let parts = submission.operations.map {
+                "(\($0.group) \($0.queue) \($0.categories) \($0.priority) \($0.flags.rawValue))"
+            }
+            trace.append(
+                "submit \(parts) \(submission.edges.map { "\($0.from)->\($0.on) \($0.when)" }) \(submission.asChildren ? "of \(submission.producer?.rawValue ?? 0)" : "")"
+            )
         } else {
             trace.append("\(event)")
         }
@@ -49,7 +53,12 @@ struct Chaos {
         }
         trace.append("| \(world.last.changes.map(brief).joined(separator: "; "))")
         var broken = world.scheduler.checkInvariants()
-        defer { if chance(50) { for (id, token) in asked { answer(id, token) }; asked = [] } }
+        defer {
+            if chance(50) {
+                for (id, token) in asked { answer(id, token) }
+                asked = []
+            }
+        }
         for id in 1..<max(2, world.scheduler.nextOperationID.rawValue) where world.scheduler.contains(OperationID(id)) {
             let why = world.scheduler.why(OperationID(id), at: world.now)
             if why.isEmpty { broken.append("\(id) has no reason") }
@@ -87,7 +96,9 @@ struct Chaos {
     }
 
     mutating func when() -> When { When(rawValue: UInt8(next(4))) ?? .succeeded }
-    mutating func fact() -> FinishedFact { FinishedFact(outcome: chance(60) ? .succeeded : .failed, root: 1, hasStarted: true) }
+    mutating func fact() -> FinishedFact {
+        FinishedFact(outcome: chance(60) ? .succeeded : .failed, root: 1, hasStarted: true)
+    }
 
     mutating func level() -> Level {
         switch next(4) {
@@ -115,7 +126,11 @@ struct Chaos {
         if chance(20) { policy.retry = RetryPolicy(limit: Int32(next(3)), onInterrupted: chance(50)) }
         if chance(10) { policy.notBefore = world.now.wall + Int64(next(20)) * World.second }
         if chance(10) { policy.deadline = world.now.wall + Int64(5 + next(60)) * World.second }
-        if chance(15) { policy.conditions = [ConditionPolicy(otherwise: ConditionPolicy.Otherwise(rawValue: UInt8(next(3))) ?? .wait)] }
+        if chance(15) {
+            policy.conditions = [
+                ConditionPolicy(otherwise: ConditionPolicy.Otherwise(rawValue: UInt8(next(3))) ?? .wait)
+            ]
+        }
         if chance(15) { policy.completion = .notify }
         if chance(15) { policy.leftovers = .wait }
         if chance(20) { policy.observers = [.start, .finish, .produce] }
@@ -156,7 +171,8 @@ struct Chaos {
             let local = chance(60)
             submission.edges.append(
                 DraftEdge(
-                    from: Int32(next(count)), on: local ? .local(Int32(next(count))) : .existing(anyID()), when: when()))
+                    from: Int32(next(count)), on: local ? .local(Int32(next(count))) : .existing(anyID()), when: when())
+            )
         }
         for edge in submission.edges {
             if case .existing(let id) = edge.on { submission.finished[id] = fact() }

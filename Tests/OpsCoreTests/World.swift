@@ -115,7 +115,8 @@ func brief(_ change: Change) -> String {
     case .started(let id, let attempt, _, let slot, _, _): "started \(id.rawValue)#\(attempt) slot \(slot)"
     case .launched(let attempt, _): "launched \(attempt.operation.rawValue)#\(attempt.number)"
     case .exited(let attempt, _): "exited \(attempt.operation.rawValue)#\(attempt.number)"
-    case .attemptEnded(let attempt, let outcome, _, _): "ended \(attempt.operation.rawValue)#\(attempt.number) \(outcome)"
+    case .attemptEnded(let attempt, let outcome, _, _):
+        "ended \(attempt.operation.rawValue)#\(attempt.number) \(outcome)"
     case .retrying(let id, _): "retrying \(id.rawValue)"
     case .finished(let id, let outcome, let cause, _):
         "finished \(id.rawValue) \(outcome)" + (cause.map { " \(brief($0))" } ?? "")
@@ -128,7 +129,8 @@ func brief(_ change: Change) -> String {
     case .edited(let id, _): "edited \(id.rawValue)"
     case .told(let attempt, _): "told \(attempt.operation.rawValue)"
     case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
-    case .queueSet(let name, let limit, _, let suspended): "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
+    case .queueSet(let name, let limit, _, let suspended):
+        "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
     case .queueRemoved(let name): "no queue \(name)"
     case .categorySet(let name, let capacity): "category \(name) \(capacity)"
     case .graphSuspended(let graph, let on): "graph \(graph.rawValue) suspended \(on)"

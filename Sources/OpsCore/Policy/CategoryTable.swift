@@ -33,6 +33,8 @@ struct Category {
     var reservations: [Int32] = []
 
     struct Parking {
+        /// Groups wait apart: they start when the pool is full, past others that would be next.
+        var isGroup: Bool
         var mode: CategoryUse.Mode
         var units: Int32
         var heap = LaneHeap()

@@ -1,0 +1,149 @@
+import OpsCore
+import Testing
+
+/// What a scheduler does with what an earlier one left behind.
+@Suite struct RecoveryTests {
+    func snapshot(_ change: (inout Snapshot) -> Void = { _ in }) -> Snapshot {
+        var snapshot = Snapshot()
+        snapshot.nextOperation = 3
+        snapshot.nextGraph = 2
+        snapshot.lastSequence = 9
+        snapshot.operations = [
+            Snapshot.Row(id: 1, graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1),
+            Snapshot.Row(id: 2, graph: GraphID(1), state: .pending),
+        ]
+        snapshot.edges = [Snapshot.Edge(from: 2, on: 1, when: .succeeded)]
+        snapshot.running = [
+            Snapshot.Running(
+                attempt: AttemptID(1, 1), slot: 0, runner: "r1", boot: "b1",
+                startedAt: Moment(monotonic: 0, wall: 0))
+        ]
+        change(&snapshot)
+        return snapshot
+    }
+
+    func connect(_ world: inout World, runner: String = "r1", boot: String = "b1", _ entry: Inventory.Entry? = nil)
+        -> [String]
+    {
+        let entries = entry.map { [AttemptID(1, 1): $0] } ?? [:]
+        return world.after(.runnerConnected(Inventory(runner: runner, boot: boot, entries: entries)))
+    }
+
+    @Test func whatTheRunnerHoldsGoesOn() {
+        var world = World(snapshot(), connected: false)
+        let process = Process(pid: 7, startTicks: 1, at: world.now)
+        #expect(connect(&world, .running(process)) == ["launched 1#1"])
+        #expect(
+            world.after(world.exit(1)) == [
+                "exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded", "ready 2", "started 2#1 slot 0",
+            ])
+        #expect(world.last.reports.first?.sequence == 10)
+    }
+
+    @Test func whatNeverReachedTheSameRunnerIsLaunchedAgain() {
+        var world = World(snapshot(), connected: false)
+        #expect(connect(&world) == [])
+        #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0)])
+    }
+
+    @Test func anExitThatHappenedMeanwhileCounts() {
+        var world = World(snapshot(), connected: false)
+        let exit = Exit(status: .code(3), at: world.now)
+        #expect(
+            connect(&world, .gone(exit)) == [
+                "exited 1#1", "ended 1#1 failed", "finished 1 failed exit 3", "finished 2 skipped root 1 failed",
+            ])
+        #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
+    }
+
+    @Test func anotherRunnerReapsBeforeAnythingIsGivenOn() {
+        var world = World(snapshot(), connected: false)
+        #expect(connect(&world, runner: "r2") == [])
+        #expect(world.last.effects == [.reap(AttemptID(1, 1))])
+        #expect(
+            world.after(.gone(AttemptID(1, 1))) == [
+                "ended 1#1 interrupted", "finished 1 interrupted runner lost", "finished 2 skipped root 1 interrupted",
+            ])
+    }
+
+    @Test func aRestartedMachineInterruptsAtOnce() {
+        var policy = Policy()
+        policy.retry = RetryPolicy(limit: 1, backoff: 0, onInterrupted: true)
+        var world = World(
+            snapshot {
+                $0.policies = [policy]
+                $0.operations[0].policy = 0
+            }, connected: false)
+        #expect(
+            connect(&world, runner: "r2", boot: "b2") == ["ended 1#1 interrupted", "retrying 1", "started 1#2 slot 0"])
+    }
+
+    @Test func aDecidedEndIsRepeated() {
+        var world = World(
+            snapshot {
+                $0.running[0].ending = (.cancelled, .cancelledBy("root", reason: nil))
+                $0.running[0].process = Process(pid: 7, startTicks: 1, at: Moment(monotonic: 0, wall: 0))
+            }, connected: false)
+        _ = connect(&world, .running(Process(pid: 7, startTicks: 1, at: world.now)))
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(world.after(world.exit(1)).last == "finished 2 skipped root 1 cancelled")
+    }
+
+    @Test func aProducerThatWaitsForItsChildrenIsNotLaunchedAgain() {
+        var world = World(
+            snapshot {
+                $0.operations[1].parent = 1
+                $0.operations[1].state = .ready
+                $0.edges = []
+                $0.running[0].isOver = true
+                $0.running[0].ending = (.succeeded, .exitStatus(0))
+            }, connected: false)
+        #expect(connect(&world) == ["started 2#1 slot 0"])
+        #expect(world.after(world.exit(2)).suffix(2) == ["finished 2 succeeded", "finished 1 succeeded"])
+    }
+
+    @Test func nothingStartsWithoutARunner() {
+        var world = World(connected: false)
+        world.add()
+        #expect(world.turn() == ["submitted g1 1+1 ready"])
+        #expect(connect(&world) == ["started 1#1 slot 0"])
+        world.after(.runnerLost)
+        world.add()
+        #expect(world.turn() == ["submitted g2 2+1 ready"])
+    }
+
+    @Test func strangersInTheInventoryAreEndedOrForgotten() {
+        var world = World(connected: false)
+        let process = Process(pid: 7, startTicks: 1, at: world.now)
+        let exit = Exit(status: .code(0), at: world.now)
+        world.after(
+            .runnerConnected(
+                Inventory(
+                    runner: "r1", boot: "b1",
+                    entries: [AttemptID(5, 1): .running(process), AttemptID(4, 1): .gone(exit)])))
+        #expect(
+            world.last.effects == [
+                .acknowledge(AttemptID(4, 1)), .terminate(AttemptID(5, 1), grace: 10 * World.second),
+            ])
+    }
+
+    @Test func retryOpensANewRunInPlace() {
+        var world = World()
+        world.add()
+        world.add(after: [1])
+        world.turn()
+        world.after(world.exit(1, 1))
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.operations = [
+            Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, attemptsInRun: 1),
+            Snapshot.Row(id: 2, graph: GraphID(2), state: .finished),
+        ]
+        revival.edges = [Snapshot.Edge(from: 2, on: 1, when: .succeeded)]
+        #expect(
+            world.after(.retry([1], revived: revival, by: "root")) == [
+                "reopened 1 run 2 ready", "reopened 2 run 2 pending", "started 1#2 slot 0",
+            ])
+        #expect(world.after(world.exit(1)).suffix(2) == ["ready 2", "started 2#1 slot 0"])
+    }
+}

@@ -1,0 +1,184 @@
+import OpsCore
+import Testing
+
+/// Barriers, suspension, conditions, edits, cycles.
+@Suite struct RuleTests {
+    @Test func aBarrierWaitsForAllBeforeAndHoldsAllAfter() {
+        var world = World()
+        world.add()
+        world.add()
+        world.add(flags: .barrier)
+        world.add()
+        world.turn()
+        #expect(world.executing == [1, 2])
+        #expect(world.scheduler.why(3, at: world.now) == [Reason(kind: .barrier, ids: [1, 2], detail: .barrier)])
+        #expect(world.scheduler.why(4, at: world.now) == [Reason(kind: .barrier, ids: [3], detail: .barrier)])
+        world.after(world.exit(1))
+        #expect(world.executing == [2])
+        world.after(world.exit(2))
+        #expect(world.executing == [3])
+        world.after(world.exit(3))
+        #expect(world.executing == [4])
+    }
+
+    @Test func aCancelledBarrierIsNoBarrier() {
+        var world = World()
+        world.add()
+        world.add(flags: .barrier)
+        world.add()
+        world.turn()
+        #expect(
+            world.after(.cancel([2], by: "root", reason: nil, force: false)) == [
+                "finished 2 cancelled by root", "ready 3", "started 3#1 slot 1",
+            ])
+    }
+
+    @Test func suspendedLevelsHaveFlagsOfTheirOwn() {
+        var world = World()
+        world.after(.suspend(.daemon, freeze: false))
+        world.after(.suspend(.queue("default"), freeze: false))
+        world.add()
+        world.turn()
+        #expect(world.scheduler.why(1, at: world.now).map(\.kind) == [.suspended, .suspended])
+        #expect(world.after(.resume(.daemon)) == ["suspended false"])
+        #expect(world.executing == [])
+        #expect(world.after(.resume(.queue("default"))) == ["queue default none false", "started 1#1 slot 0"])
+    }
+
+    @Test func aFrozenOperationKeepsItsClockStill() {
+        var world = World()
+        world.add { $0.timeout = 10 * World.second }
+        world.turn()
+        #expect(world.handle(.suspend(.operations([1]), freeze: false)) == .failure(.needsFreeze(1)))
+        world.pass(seconds: 4)
+        #expect(world.after(.suspend(.operations([1]), freeze: true)) == ["timeout 1 6s", "frozen 1 true"])
+        #expect(world.last.effects == [.freeze(AttemptID(1, 1))])
+        world.pass(seconds: 100)
+        #expect(world.turn() == [])
+        #expect(world.after(.resume(.operations([1]))) == ["timeout 1 110s", "frozen 1 false"])
+        world.pass(seconds: 6)
+        #expect(world.turn() == ["cancelling 1 timedOut"])
+    }
+
+    @Test func conditionsAreAskedWithoutASlotAndStandUntilTheStart() {
+        var world = World(workers: 1)
+        world.add { $0.conditions = [ConditionPolicy(otherwise: .wait)] }
+        #expect(world.turn() == ["submitted g1 1+1 ready"])
+        #expect(world.last.effects == [.evaluate(1, token: 1)])
+        world.after(.conditionsAnswered(1, token: 1, .isFalse(index: 0, detail: "no such file")))
+        #expect(world.last.reports.map(\.kind) == [.conditionFalse])
+        world.pass(seconds: 10)
+        world.turn()
+        #expect(world.last.effects == [.evaluate(1, token: 2)])
+        #expect(world.after(.conditionsAnswered(1, token: 2, .allTrue)) == ["started 1#1 slot 0"])
+    }
+
+    @Test func aFalseConditionEndsWithoutAnAttempt() {
+        var world = World()
+        world.add {
+            $0.conditions = [ConditionPolicy(otherwise: .fail)]
+            $0.retry = RetryPolicy(limit: 3)
+        }
+        world.turn()
+        #expect(
+            world.after(.conditionsAnswered(1, token: 1, .isFalse(index: 0, detail: ""))) == [
+                "finished 1 failed condition 0"
+            ])
+    }
+
+    @Test func atMostEightConditionsAreAskedAtOnce() {
+        var world = World(workers: 20)
+        for _ in 0..<10 { world.add { $0.conditions = [ConditionPolicy()] } }
+        world.turn()
+        #expect(world.last.effects.count == Limits.evaluationsAtOnce)
+        world.after(.conditionsAnswered(1, token: 1, .allTrue))
+        #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0), .evaluate(9, token: 9)])
+    }
+
+    @Test func aCycleIsNamedAndNothingIsStored() {
+        var world = World()
+        var submission = Submission()
+        submission.operations = [Draft(), Draft(), Draft()]
+        submission.edges = [
+            DraftEdge(from: 0, on: .local(2)), DraftEdge(from: 1, on: .local(0)), DraftEdge(from: 2, on: .local(1)),
+        ]
+        guard case .failure(.cycle(let cycle)) = world.handle(.submit(submission)) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(cycle.count == 4)
+        #expect(cycle.first == cycle.last)
+        #expect(world.turn() == [])
+        #expect(world.scheduler.nextOperationID == 1)
+    }
+
+    @Test func anEdgeThatClosesACircleIsRefused() {
+        var world = World(workers: 0)
+        world.add()
+        world.add(after: [1])
+        #expect(
+            world.handle(.depend(1, on: 2, when: .finished, finished: nil))
+                == .failure(.cycle([.existing(1), .existing(2), .existing(1)])))
+        #expect(
+            world.handle(.depend(1, on: 1, when: .finished, finished: nil))
+                == .failure(.cycle([.existing(1), .existing(1)])))
+    }
+
+    @Test func moreUnitsThanThereAreAreRefused() {
+        var world = World()
+        world.after(.setCategory("gpu", capacity: 2))
+        var submission = Submission()
+        submission.categorySets = [[CategoryUse(name: "gpu", units: 3)]]
+        submission.operations = [Draft(categories: 0)]
+        #expect(
+            world.handle(.submit(submission))
+                == .failure(.unitsExceedCapacity(category: "gpu", units: 3, capacity: 2)))
+    }
+
+    @Test func reprioritisingKeepsTheOrderAmongEquals() {
+        var world = World(workers: 0)
+        for _ in 0..<4 { world.add() }
+        world.turn()
+        world.after(.edit([3], Edit(priority: 5)))
+        world.after(.edit([1], Edit(priority: 5)))
+        world.handle(.setWorkers(1))
+        #expect(world.drain() == [1, 3, 2, 4])
+    }
+
+    @Test func ageingMovesUpWhatHasWaited() {
+        var world = World(workers: 1)
+        world.after(.setQueue("default", QueueEdit(aging: .some(60 * World.second))))
+        world.add()
+        world.add(priority: -2)
+        world.turn()
+        world.pass(seconds: 181)
+        world.turn()
+        world.add()
+        world.turn()
+        #expect(world.scheduler.effectivePriority(of: 2) == 1)
+        #expect(world.after(world.exit(1)).last == "started 2#1 slot 0")
+    }
+
+    @Test func aWaitingDeadlineEndsIt() {
+        var world = World(workers: 0)
+        let deadline = world.now.wall + 5 * World.second
+        world.add { $0.deadline = deadline }
+        world.turn()
+        #expect(world.scheduler.nextDeadline.wall == deadline)
+        world.pass(seconds: 5)
+        #expect(world.turn() == ["finished 1 timedOut deadline"])
+    }
+
+    @Test func whatWasProvidedGoesWithWhatWantedIt() {
+        var world = World(workers: 0)
+        var submission = Submission()
+        submission.operations = [Draft(flags: .provided), Draft()]
+        submission.edges = [DraftEdge(from: 1, on: .local(0), when: .finished)]
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(
+            world.after(.cancel([2], by: "root", reason: nil, force: false)) == [
+                "finished 2 cancelled by root", "finished 1 cancelled by root",
+            ])
+    }
+}
