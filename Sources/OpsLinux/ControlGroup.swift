@@ -119,7 +119,8 @@ public struct ControlGroup: Hashable, Sendable {
         return values
     }
 
-    private func children() throws(SystemError) -> [ControlGroup] {
+    /// The groups below.
+    public func children() throws(SystemError) -> [ControlGroup] {
         var groups: [ControlGroup] = []
         do throws(SystemError) {
             for name in try Files.list(path) where Files.isDirectory(path + "/" + name) {

@@ -41,6 +41,11 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         _ = try base.remove()
     }
 
+    /// Clears away what a predecessor left, but for groups in which something lives.
+    public func removeEmpty() throws(SystemError) {
+        for group in try base.children() { _ = try group.remove() }
+    }
+
     /// The group of one of our things.
     public func group(_ name: String) -> ControlGroup { ControlGroup(path: base.path + "/" + name) }
 

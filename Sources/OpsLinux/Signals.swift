@@ -26,14 +26,15 @@ public enum Signals {
         try retrying("block signal \(number)") { ops_block_signal(number) }
     }
 
-    /// Sends to one process, or with a negative number to a process group; `false` when there is none.
+    /// Sends to one process, or with a negative number to a process group; `false` when there is none, or none that
+    /// this process may signal (one that has become another user's): the others of a tree must be reached all the same.
     @discardableResult
     public static func send(_ number: Int32, to pid: Int32) throws(SystemError) -> Bool {
         do throws(SystemError) {
             try retrying("kill \(pid)") { Glibc.kill(pid, number) }
             return true
         } catch {
-            if error.errno == ESRCH { return false }
+            if error.errno == ESRCH || error.errno == EPERM { return false }
             throw error
         }
     }

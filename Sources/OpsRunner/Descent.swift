@@ -13,7 +13,10 @@ struct Descent {
 
     mutating func begin(_ attempt: Attempt, main: Int32) { sessions[main] = attempt }
 
-    mutating func end(main: Int32) { sessions[main] = nil }
+    mutating func end(_ attempt: Attempt, main: Int32) {
+        // The number may belong to another main process by now.
+        if sessions[main] == attempt { sessions[main] = nil }
+    }
 
     var isEmpty: Bool { sessions.isEmpty }
 
@@ -58,19 +61,28 @@ struct Descent {
         let all = try ProcessRecord.all()
         var childrenOf: [Int32: [ProcessRecord]] = [:]
         for record in all { childrenOf[record.parent, default: []].append(record) }
-        var open = all.filter { record in
-            record.pid != main && (record.session == main || orphans[record.pid] == .some(attempt))
+        // Only below ourselves: the pid of a main process that has ended may be anybody's.
+        let ours = Descent.below(childrenOf[Identity.pid] ?? [], childrenOf)
+        let ownsSession = sessions[main] == attempt
+        var tops = ours.filter { record in
+            record.pid != main && (ownsSession && record.session == main || orphans[record.pid] == .some(attempt))
         }
         // The main process first, so that it does not see its children killed and end as if nothing were wrong.
-        open += all.filter { $0.pid == main }
-        var found: Set<Int32> = []
-        var members: [Int32] = []
+        if ownsSession { tops += ours.filter { $0.pid == main } }
+        return Descent.below(tops, childrenOf).filter { !$0.hasEnded }.map(\.pid)
+    }
+
+    /// These and all their descendants, the last of these first.
+    private static func below(_ tops: [ProcessRecord], _ childrenOf: [Int32: [ProcessRecord]]) -> [ProcessRecord] {
+        var open = tops
+        var seen: Set<Int32> = []
+        var found: [ProcessRecord] = []
         while let record = open.popLast() {
-            guard found.insert(record.pid).inserted else { continue }
-            if !record.hasEnded { members.append(record.pid) }
+            guard seen.insert(record.pid).inserted else { continue }
+            found.append(record)
             open += childrenOf[record.pid] ?? []
         }
-        return members
+        return found
     }
 }
 

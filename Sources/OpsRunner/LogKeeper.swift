@@ -32,16 +32,25 @@ struct LogKeeper {
         _ = try LogKeeper.trim(&log)
     }
 
+    /// Looks at all if it is time; throws the first error when all have been looked at. A log that cannot be trimmed
+    /// (its file system cannot punch holes) is given up: it would fail every time.
     mutating func look(now: Int64) throws(SystemError) {
         guard let due = dueAt, due <= now else { return }
         var isFast = false
+        var failure: SystemError?
         for attempt in Array(logs.keys) {
             guard var log = logs[attempt] else { continue }
-            isFast = try LogKeeper.trim(&log) || isFast
-            logs[attempt] = log
+            do throws(SystemError) {
+                isFast = try LogKeeper.trim(&log) || isFast
+                logs[attempt] = log
+            } catch {
+                logs[attempt] = nil
+                failure = failure ?? error
+            }
         }
         interval = isFast ? LogKeeper.fastest : min(interval * 2, LogKeeper.slowest)
-        dueAt = now + interval
+        dueAt = logs.isEmpty ? nil : now + interval
+        if let failure { throw failure }
     }
 
     /// `true`: the log grew by a good part of its cap since the last look.

@@ -66,7 +66,7 @@ extension Runner {
     private func forget(_ attempt: Attempt) {
         guard let record = table.removeValue(forKey: attempt) else { return }
         mains[record.process.pid] = mains[record.process.pid] == attempt ? nil : mains[record.process.pid]
-        if record.tree == .descent { descent.end(main: record.process.pid) }
+        if record.tree == .descent { descent.end(attempt, main: record.process.pid) }
         guard record.isAlive else { return }
         if case .group(let group) = record.tree { leftGroups.append(group) }
         noting { () throws(SystemError) in try logs.remove(attempt) }

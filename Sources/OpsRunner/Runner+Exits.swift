@@ -84,7 +84,7 @@ extension Runner {
         record.phase = .gone(exit)
         record.killAt = nil
         record.groupWatch = nil
-        if record.tree == .descent { descent.end(main: record.process.pid) }
+        if record.tree == .descent { descent.end(record.attempt, main: record.process.pid) }
         // What it said last comes before its end.
         reportTold()
         report(isNews ? .exited(record.attempt, exit, treeIsGone: true) : .gone(record.attempt))

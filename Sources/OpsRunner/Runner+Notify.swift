@@ -2,14 +2,19 @@ internal import OpsLinux
 
 /// What operations say of themselves.
 extension Runner {
-    /// Messages read in one go, so that a flood of them cannot hold up the rest.
-    private static let messagesPerTurn = 256
+    /// So that a flood of messages cannot hold up the rest; what is left waits for the next turn.
+    private static let messagesPerTurn = 512
 
     /// Hears the messages that wait; only processes of a living operation are heard.
     func listen() {
         noting { () throws(SystemError) in
-            for _ in 0..<Runner.messagesPerTurn {
+            while true {
+                if heard == Runner.messagesPerTurn {
+                    try notifySource?.setInterest([])
+                    return
+                }
                 guard let message = try notify.receive() else { return }
+                heard += 1
                 guard let attempt = try attempt(of: message.sender.pid), let record = table[attempt] else { continue }
                 let told = Told(message: message.text)
                 if told.isEmpty || !record.isAlive { continue }
@@ -18,6 +23,14 @@ extension Runner {
                 toldAttempts.insert(attempt)
             }
         }
+    }
+
+    /// Listens again after a flood.
+    func resumeListening() {
+        if heard == Runner.messagesPerTurn {
+            noting { () throws(SystemError) in try notifySource?.setInterest(.readable) }
+        }
+        heard = 0
     }
 
     /// Whose process this is. One that has ended and was waited for can no longer be asked; `systemd-notify` waits

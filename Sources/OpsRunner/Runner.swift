@@ -35,6 +35,9 @@ public final class Runner {
     let lock: FileLock
     let listener: Descriptor
     let notify: NotifySocket
+    var notifySource: ReadinessSource?
+    /// Messages of operations in this turn.
+    var heard = 0
     private var sources: [EventSource] = []
     private var timer: TimerSource?
     /// Since when there is nothing to do and nobody to do it for.
@@ -67,6 +70,7 @@ public final class Runner {
         defaults = try LaunchDefaults.take()
         groups = try options.usesControlGroups ? ControlGroupHierarchy.open(name: try options.groupName()) : nil
         if options.isDetached { try groups?.adopt(Identity.pid) }
+        try groups?.removeEmpty()
         listener = try options.listener()
         notify = try NotifySocket(address: options.notifyAddress(instance: instance))
     }
@@ -96,7 +100,7 @@ public final class Runner {
         loop.endTurn = { [unowned self] in endTurn() }
         timer = try loop.timer(.monotonic) {}
         sources.append(try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() })
-        sources.append(try loop.watch(notify.descriptor.rawValue, for: .readable) { [unowned self] _ in listen() })
+        notifySource = try loop.watch(notify.descriptor.rawValue, for: .readable) { [unowned self] _ in listen() }
         sources.append(try loop.watchSignal(Signals.child) { [unowned self] in reapChildren() })
         for number in [Signals.terminate, Signals.interrupt] {
             sources.append(try loop.watchSignal(number) { [unowned self] in endEverything(grace: nil) })
@@ -120,6 +124,7 @@ public final class Runner {
         escalate(now: now)
         pursueRemains(now: now)
         noting { () throws(SystemError) in try logs.look(now: now) }
+        resumeListening()
         reportTold()
         connection?.flush()
         if connection?.isClosed == true { connection = nil }
