@@ -18,7 +18,8 @@ struct CommitStatements {
 
 /// What a submission adds.
 struct SubmissionStatements {
-    let insertSubmission, insertOperation, insertEdge, deleteEdge, insertText, findText, insertPolicy: Statement
+    let insertSubmission, insertOperation, insertEdge, deleteEdge, settleEdge, unsettleEdges, insertText, findText,
+        insertPolicy: Statement
     let insertCategorySet, insertCategoryUse: Statement
 
     init(_ database: Database) throws(StoreError) {
@@ -37,6 +38,8 @@ struct SubmissionStatements {
             """)
         insertEdge = try make(
             "INSERT OR IGNORE INTO edge (operation, dependency, \"when\", crossing) VALUES (?1, ?2, ?3, ?4)")
+        settleEdge = try make("UPDATE edge SET settled = 1 WHERE operation = ?1 AND dependency = ?2")
+        unsettleEdges = try make("UPDATE edge SET settled = 0 WHERE operation = ?1 AND settled")
         deleteEdge = try make("DELETE FROM edge WHERE operation = ?1 AND dependency = ?2")
         insertText = try make("INSERT INTO text (id, hash, body) VALUES (?1, ?2, ?3)")
         findText = try make("SELECT id FROM text WHERE hash = ?1 AND body = ?2")
@@ -57,9 +60,12 @@ struct OperationStatements {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
         becameReady = try make("UPDATE operation SET state = 1, readyAt = ?2 WHERE id = ?1")
         becamePending = try make("UPDATE operation SET state = 0 WHERE id = ?1")
-        started = try make("UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4 WHERE id = ?1")
+        started = try make(
+            """
+            UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4, notBefore = NULL WHERE id = ?1
+            """)
         startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
-        retrying = try make("UPDATE operation SET state = 1, notBefore = ?2, frozen = 0 WHERE id = ?1")
+        retrying = try make("UPDATE operation SET state = 1, notBefore = ?2, readyAt = ?3, frozen = 0 WHERE id = ?1")
         finished = try make(
             """
             UPDATE operation SET state = 3, outcome = ?2, cause = ?3, root = ?4, finishedAt = ?5, frozen = 0

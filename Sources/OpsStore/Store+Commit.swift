@@ -9,7 +9,12 @@ extension Store {
             interned.latestWords = nil
             try statements.begin.run()
             var submittedAt = SubmissionInstants(transition.reports)
-            for change in transition.changes { try apply(change, submissions, &submittedAt) }
+            var reopened = Reopened()
+            for change in transition.changes {
+                if case .reopened(let id, _, _) = change { reopened.add(id) } else { try reopened.settle(self) }
+                try apply(change, submissions, &submittedAt)
+            }
+            try reopened.settle(self)
             for report in transition.reports { try insert(report) }
             try statements.commit.run()
         } catch {
@@ -46,7 +51,7 @@ extension Store {
             try ended(attempt, outcome, cause, at)
         case .retrying(let id, let notBefore):
             try update(statements.operation.deleteEnding, id)
-            try update(statements.operation.retrying, id, notBefore)
+            try update(statements.operation.retrying, id, notBefore, submittedAt.turn)
         case .finished(let id, let outcome, let cause, let at):
             try finish(id, outcome, cause, at)
         case .reopened(let id, let run, let state):

@@ -45,8 +45,8 @@ extension Store {
 
     private func loadEndedChildren(_ snapshot: inout Snapshot) throws(StoreError) {
         let children = try EndedChildrenRows(database)
-        // Only a group, or what executes (it may have produced), has children.
-        for row in snapshot.operations where row.flags.contains(.group) || row.state == .executing {
+        // Only a group, or what has started (it may have produced), has children.
+        for row in snapshot.operations where row.flags.contains(.group) || row.attempt > 0 {
             if let ended = try children.ended(below: row.id) { snapshot.endedChildren.append(ended) }
         }
     }
@@ -57,7 +57,8 @@ extension Store {
         var unfinished = BitSet(first...last)
         for row in snapshot.operations { unfinished.insert(row.id.rawValue) }
         let rows = try database.prepare(
-            "SELECT operation, dependency, \"when\" FROM edge WHERE operation BETWEEN ?1 AND ?2")
+            "SELECT operation, dependency, \"when\" FROM edge WHERE operation BETWEEN ?1 AND ?2 AND NOT settled")
+        let started = try database.prepare("SELECT startedAt IS NOT NULL FROM operation WHERE id = ?1")
         for range in runs(snapshot.operations) {
             rows.bind(1, range.lowerBound)
             rows.bind(2, range.upperBound)
@@ -67,6 +68,12 @@ extension Store {
                 guard unfinished.contains(from), unfinished.contains(on) else { continue }
                 guard let when = When(stored: rows.int(2)) else {
                     throw StoreError(.corrupt, "operation \(from) waits for \(on) in an unknown way", file: path)
+                }
+                if when == .started {
+                    // Met for good by the first start, also when that attempt is over and another is to come.
+                    started.bind(1, on)
+                    defer { started.reset() }
+                    if try started.step(), started.bool(0) { continue }
                 }
                 snapshot.edges.append(Snapshot.Edge(from: OperationID(from), on: OperationID(on), when: when))
             }

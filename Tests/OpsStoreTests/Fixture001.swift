@@ -122,10 +122,11 @@ let fixture001 = #"""
         dependency INTEGER NOT NULL,
         "when" INTEGER NOT NULL,
         crossing INTEGER NOT NULL,
+        settled INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (operation, dependency, "when")
     ) STRICT, WITHOUT ROWID;
-    INSERT INTO edge VALUES(2,1,0,0);
-    INSERT INTO edge VALUES(3,2,0,0);
+    INSERT INTO edge VALUES(2,1,0,0,0);
+    INSERT INTO edge VALUES(3,2,0,0,0);
     CREATE TABLE runner (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL,

@@ -31,7 +31,7 @@ extension History {
     public func dependencies(of id: OperationID) throws(StoreError) -> [OperationRecord.Dependency] {
         let rows = try statement(
             """
-            SELECT e.dependency, e."when", d.state, d.outcome, d.startedAt FROM edge e
+            SELECT e.dependency, e."when", d.state, d.outcome, d.startedAt, e.settled FROM edge e
             LEFT JOIN operation d ON d.id = e.dependency WHERE e.operation = ?1
             """)
         rows.bind(1, id.rawValue)
@@ -46,6 +46,8 @@ extension History {
     }
 
     private func isSatisfied(_ when: When, _ rows: Statement) -> Bool {
+        // Granted before a retry brought it back.
+        if rows.bool(5) { return true }
         // Pruned: only what has finished is, and only when nothing unfinished still asks.
         guard let state = rows.optionalInt(2) else { return true }
         let outcome = Outcome(stored: rows.optionalInt(3))

@@ -126,6 +126,7 @@ let v001 = Migration(
             dependency INTEGER NOT NULL,
             "when" INTEGER NOT NULL,
             crossing INTEGER NOT NULL,
+            settled INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (operation, dependency, "when")
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX edgeCrossing ON edge (dependency) WHERE crossing;

@@ -1,0 +1,141 @@
+import OpsCore
+import OpsStore
+import OpsTesting
+
+/// A scheduler whose turns are also stored in SQLite, and that always starts from what SQLite gives back. The
+/// simulation keeps its own disk in memory; whatever the two tell differently is a fault of one of them.
+struct MirroredScheduler: TestedScheduler {
+    private var core: Scheduler
+    private let mirror: Mirror
+
+    init(_ snapshot: Snapshot, workers: Int32, at now: Moment) {
+        guard let mirror = Mirror.current else { fatalError("a mirror is set before the simulation is made") }
+        self.mirror = mirror
+        core = Scheduler(mirror.restart(expecting: snapshot), workers: workers, at: now)
+    }
+
+    mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
+        mirror.confirm()
+        let result = core.handle(event, at: now)
+        if case .submit(let submission) = event, case .success = result { mirror.submissions.append(submission) }
+        if case .runnerConnected(let inventory) = event { mirror.boot = inventory.boot }
+        return result
+    }
+
+    mutating func endTurn(at now: Moment) -> Transition {
+        mirror.confirm()
+        let transition = core.endTurn(at: now)
+        mirror.pending = transition
+        return transition
+    }
+
+    var nextDeadline: Deadlines { core.nextDeadline }
+    func why(_ operation: OperationID, at now: Moment) -> [Reason] { core.why(operation, at: now) }
+    func brokenInvariant() -> String? { mirror.problem ?? core.brokenInvariant() }
+}
+
+/// The store beside the simulation's own. Whether a turn was committed shows only in what follows: the next turn of
+/// the same scheduler, or the snapshot that the next one starts from.
+final class Mirror {
+    /// For the one simulation that runs.
+    nonisolated(unsafe) static var current: Mirror?
+
+    private let directory = TemporaryDirectory()
+    private var store: Store?
+    private(set) var problem: String?
+    private(set) var commits = 0
+    var pending: Transition?
+    var submissions: [Submission] = []
+    var boot = "boot1"
+    private var storedBoot = ""
+
+    func confirm() {
+        guard let turn = pending else { return }
+        pending = nil
+        let texts = submissions.map { submission in
+            SubmissionTexts(
+                submission, particulars: submission.operations.map { _ in .init(command: #"["true"]"#) })
+        }
+        submissions = []
+        attempt {
+            if store == nil || storedBoot != boot { try reopen() }
+            try store?.commit(turn, submissions: texts)
+            commits += 1
+        }
+    }
+
+    func restart(expecting expected: Snapshot) -> Snapshot {
+        var loaded = load()
+        if pending != nil, lines(loaded) != lines(expected) {
+            // The commit came through before whatever ended the scheduler.
+            confirm()
+            loaded = load()
+        }
+        pending = nil
+        submissions = []
+        let difference = Set(lines(loaded)).symmetricDifference(lines(expected))
+        if !difference.isEmpty { problem = problem ?? "stored otherwise: \(difference.sorted())" }
+        return loaded
+    }
+
+    func check() {
+        attempt {
+            guard let store else { return }
+            let problems = try History.open(path: store.path).check()
+            if !problems.isEmpty { problem = problem ?? "\(problems)" }
+        }
+    }
+
+    private func load() -> Snapshot {
+        var snapshot = Snapshot()
+        attempt {
+            try reopen()
+            snapshot = try store?.load() ?? Snapshot()
+        }
+        return snapshot
+    }
+
+    private func reopen() throws {
+        store = nil
+        store = try Store.open(directory: directory.path, boot: boot)
+        storedBoot = boot
+    }
+
+    private func attempt(_ body: () throws -> Void) {
+        do { try body() } catch { problem = problem ?? "\(error)" }
+    }
+
+    /// A snapshot without what is only a matter of order.
+    private func lines(_ snapshot: Snapshot) -> [String] {
+        var lines = [
+            "next \(snapshot.nextOperation) \(snapshot.nextGraph) \(snapshot.lastSequence)",
+            "suspended \(snapshot.isSuspended) \(snapshot.suspendedGraphs.map(\.rawValue).sorted())",
+        ]
+        lines += snapshot.queues.map { "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? -1) \($0.isSuspended)" }
+        lines += snapshot.capacities.map { "category \($0.name) \($0.capacity)" }
+        lines += snapshot.operations.map { line($0, snapshot) }
+        lines += snapshot.edges.map { "edge \($0.from.rawValue) \($0.on.rawValue) \($0.when)" }
+        lines += snapshot.running.map { running in
+            let ending = running.ending.map { "\($0.0) \($0.1)" } ?? "none"
+            return """
+                running \(running.attempt) \(running.slot) \(running.runner) \(running.boot) \(running.startedAt) \
+                \(String(describing: running.process)) \(String(describing: running.exit)) \(ending) \
+                \(running.timeoutRemaining ?? -1) \(running.isOver)
+                """
+        }
+        lines += snapshot.endedChildren.map { "children \($0.parent.rawValue) \($0.unsuccessful)" }
+        lines += snapshot.owedObservers.map { "owed \($0.0.rawValue) \($0.run)" }
+        return lines.sorted()
+    }
+
+    private func line(_ row: Snapshot.Row, _ snapshot: Snapshot) -> String {
+        let policy = row.policy < 0 ? Policy() : snapshot.policies[Int(row.policy)]
+        let uses = row.categories < 0 ? [] : snapshot.categorySets[Int(row.categories)]
+        return """
+            operation \(row.id.rawValue) \(row.graph.rawValue) \(row.parent.rawValue) \
+            \(snapshot.queues[Int(row.queue)].name) \(uses) \(policy) \(row.priority) \(row.state) \
+            \(row.flags.rawValue) \(row.isFrozen) \(row.attempt) \(row.run) \(row.attemptsInRun) \(row.submittedAt) \
+            \(row.state == .pending ? 0 : row.readyAt) \(row.notBefore)
+            """
+    }
+}
