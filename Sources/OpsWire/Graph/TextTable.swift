@@ -5,7 +5,8 @@ public struct TextTable: Sendable {
     /// Open addressing: the number of a text plus one, 0 where free. Its size is a power of two.
     private var slots: [UInt32] = []
     /// Texts are chosen by clients: without a secret they could be chosen to collide.
-    private static let seed = UInt64.random(in: 1 ... .max)
+    /// The standard library draws one for its own tables, for each process anew.
+    private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize()) | 1
     private let limit: Int
 
     init(limit: Int = WireLimits.tableBytes) { self.limit = limit }

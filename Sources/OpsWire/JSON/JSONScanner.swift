@@ -22,6 +22,8 @@ public struct JSONScanner {
     private var isFresh = false
     /// Whether errors tell lines and columns, for which everything before them is read again.
     var countsLines = true
+    /// A value that has been skipped before, by whoever looked for the members of an object: it need not be checked again.
+    var skipped: Range<Int>?
 
     public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = WireLimits.depth) {
         self.bytes = bytes
@@ -157,6 +159,10 @@ public struct JSONScanner {
     public mutating func skip() throws(JSONError) -> Range<Int> {
         let kind = try peek()
         let start = position
+        if let skipped, skipped.lowerBound == start {
+            position = skipped.upperBound
+            return skipped
+        }
         switch kind {
         case .object:
             try beginObject()

@@ -45,7 +45,7 @@ extension WireRecord {
 struct FieldReader: FieldVisitor {
     private struct Member {
         var key: JSONScanner.Text
-        var value: Int
+        var value: Range<Int>
         var isRead = false
     }
     private static let maximumMembers = 256
@@ -65,7 +65,7 @@ struct FieldReader: FieldVisitor {
                 if members.count > Self.maximumMembers {
                     throw scanner.error(.expected("fewer members"), at: key.start)
                 }
-                members.append(Member(key: key, value: try scanner.skip().lowerBound))
+                members.append(Member(key: key, value: try scanner.skip()))
             }
         } catch { throw InvalidParameter(error) }
     }
@@ -78,7 +78,8 @@ struct FieldReader: FieldVisitor {
         }
         expected = index + 1
         members[index].isRead = true
-        scanner.position = members[index].value
+        scanner.position = members[index].value.lowerBound
+        scanner.skipped = members[index].value
         do throws(InvalidParameter) { value = try T(from: &scanner) } catch { throw error.inside("\(name)") }
     }
 
