@@ -8,12 +8,15 @@ struct Client {
     let victims: Victims
     let ledger: Ledger
     let watcher: Watcher
+    let fillsDisk: Bool
     let name: String
     private var submissions = 0
     /// Unfinished operations above which nothing is added.
     static let backlog = 250
 
-    init(_ number: Int, seed: UInt64, victims: Victims, ledger: Ledger, watcher: Watcher) {
+    init(_ number: Int, _ arguments: Arguments, _ victims: Victims, _ ledger: Ledger, _ watcher: Watcher) {
+        let seed = arguments.seed
+        fillsDisk = arguments.hasSmallDisk
         dice = Dice(seed: seed &* 1000 &+ UInt64(number))
         name = "s\(number)"
         planner = Planner(
@@ -63,12 +66,15 @@ struct Client {
         case .silent: ledger.find("a call got no answer for 60 s")
         case .refused(let refusal):
             ledger.count("refused")
-            if refusal.name == "WrongState" || refusal.name == "Cycle" { return }
+            if ["WrongState", "Cycle"].contains(refusal.name) || isExpected(refusal) { return }
             // An edge may be gone; an acknowledged operation never is.
             if refusal.name == "NotFound", refusal.kind != "operation" { return }
             ledger.find("\(refusal)")
         }
     }
+
+    /// On a full disk nothing may be acknowledged.
+    private func isExpected(_ refusal: Refusal) -> Bool { fillsDisk && refusal.name == "StorageUnavailable" }
 
     private mutating func call(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
         ledger.count(method)
@@ -97,7 +103,7 @@ struct Client {
                 return acknowledge(key, reply, names)
             } catch {
                 if case .silent = error { throw error }
-                if let refusal = error.refusal {
+                if let refusal = error.refusal, !isExpected(refusal) {
                     ledger.write { $0.submissions[key] = nil }
                     // Its capacity is changed live: asking for more than there is now is rightly refused.
                     if !refusal.text.contains("gpu") { ledger.find("submission \(key) was refused: \(refusal)") }
@@ -151,6 +157,8 @@ struct Client {
 
     private func noteCancelled(_ reply: [String: Any]) {
         let ids = reply["ids"] as? [Int] ?? []
+        // Of what has ended meanwhile nothing is touched, and nothing promised.
+        guard reply["touched"] as? Int == ids.count else { return }
         ledger.write { $0.cancelled.formUnion(ids) }
     }
 
@@ -186,7 +194,7 @@ struct Client {
                 _ = try call("Resume", parameters)
                 return
             } catch {
-                if error.refusal != nil { throw error }
+                if let refusal = error.refusal, !isExpected(refusal) { throw error }
                 usleep(20_000)
             }
         }
@@ -285,7 +293,7 @@ struct Client {
             _ = program.wait(seconds: 5)
             return ledger.find("opsctl \(words.joined(separator: " ")) hung")
         }
-        if ![0, 1, 3, 4, 5].contains(status) {
+        if ![0, 1, 3, 4, 5].contains(status), !(fillsDisk && status == 6) {
             ledger.find("opsctl \(words.joined(separator: " ")) ended with \(status)")
         }
     }

@@ -8,13 +8,13 @@ struct Faults {
 
     var dice: Dice
     let victims: Victims
-    let ledger: Ledger
+    let fillsDisk: Bool
     private(set) var done: [Fault] = []
 
-    init(dice: Dice, victims: Victims, ledger: Ledger) {
+    init(dice: Dice, victims: Victims, fillsDisk: Bool) {
         self.dice = dice
         self.victims = victims
-        self.ledger = ledger
+        self.fillsDisk = fillsDisk
     }
 
     /// Until then, one fault every few seconds. Throws when a victim does not come back.
@@ -24,6 +24,7 @@ struct Faults {
             let begin = Date().timeIntervalSince1970
             let kind: String
             switch dice.roll(0...99) {
+            case 0..<15 where fillsDisk: kind = try fillDisk()
             case 0..<45: kind = try killDaemon()
             case 45..<55: kind = try restartDaemon()
             case 55..<70: kind = try pause(victims.daemonPid, "opsd")
@@ -61,6 +62,19 @@ struct Faults {
         rest(dice.roll(20...1500))
         kill(pid, SIGCONT)
         return "stop and continue \(name)"
+    }
+
+    /// No block is left for a while; sometimes opsd dies and comes back meanwhile.
+    private mutating func fillDisk() throws -> String {
+        let path = victims.state + "/filler"
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return "nothing" }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while block.withUnsafeBytes({ write(file, $0.baseAddress, $0.count) }) > 0 {}
+        close(file)
+        rest(dice.roll(100...2500))
+        unlink(path)
+        return "disk full"
     }
 
     private mutating func killRunner() throws -> String {

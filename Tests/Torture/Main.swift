@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR] [--keep]
+/// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR] [--small-disk] [--keep]
 ///
 /// Runs the real programs under random clients and random faults, lets everything settle, and then proves from what
 /// the operations wrote down themselves that every promise held. Ends with 0 when it did.
@@ -24,12 +24,18 @@ struct Arguments: Sendable {
     var workers = 4
     var work = ""
     var keeps = false
+    /// The state directory is a small file system of its own, which is filled now and then.
+    var hasSmallDisk = false
 
     init(_ words: ArraySlice<String>) throws {
         var words = words
         while let word = words.popFirst() {
             if word == "--keep" {
                 keeps = true
+                continue
+            }
+            if word == "--small-disk" {
+                hasSmallDisk = true
                 continue
             }
             guard let value = words.popFirst() else { throw Trouble("\(word) needs a value") }

@@ -177,6 +177,10 @@ struct Planner {
         }
         if dice.happens(4) { words.append("child=\(dice.roll(1...20) * 1000)") }
         if dice.happens(4) { words.append("ignore=1") }
+        if dice.happens(5) {
+            operation["completion"] = "notify"
+            words.append("notify=1")
+        }
         if dice.happens(4) {
             plan.hasTimeout = true
             operation["timeout"] = "\(dice.roll(20...400))ms"

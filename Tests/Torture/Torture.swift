@@ -29,12 +29,12 @@ struct Torture {
         for number in 0..<arguments.clients {
             clients.enter()
             Thread.detachNewThread {
-                var client = Client(number, seed: arguments.seed, victims: victims, ledger: ledger, watcher: watcher)
+                var client = Client(number, arguments, victims, ledger, watcher)
                 client.run(until: end)
                 clients.leave()
             }
         }
-        var faults = Faults(dice: Dice(seed: arguments.seed &+ 77), victims: victims, ledger: ledger)
+        var faults = Faults(dice: Dice(seed: arguments.seed &+ 77), victims: victims, fillsDisk: arguments.hasSmallDisk)
         try faults.run(until: end)
         guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client did not come back") }
         try settle()
@@ -120,6 +120,9 @@ struct Torture {
         for row in evidence.rows.values.sorted(by: { $0.id < $1.id }).shuffled(using: &dice) where checked < 200 {
             guard let plan = evidence.planned[row.name], plan.lines > 0 else { continue }
             for attempt in row.attempts where attempt.outcome == "succeeded" || attempt.outcome == "failed" {
+                let end = evidence.marks.ends[.init(id: row.id, number: attempt.number)]
+                // On a full disk it could not write all, and says so itself.
+                guard end?.isLogWhole == true else { continue }
                 checked += 1
                 let wanted = (0..<plan.lines).map { "\(row.name) attempt \(attempt.number) line \($0)\n" }.joined()
                 let path = arguments.work + "/log-\(row.id)-\(attempt.number)"

@@ -8,6 +8,7 @@
 //   name=N sleep=MS lines=N       its name; how long it lasts; how many lines it prints
 //   code=N until=K signal=N       how it ends: with that code (or by that signal) in attempts before K, else with 0
 //   ignore=1                      SIGTERM is ignored
+//   notify=1                      its end is told on $NOTIFY_SOCKET, before its process ends with 0
 //   child=MS                      a grandchild in a session of its own holds everything for that long
 //   x:F s:F                       lock F exclusively, shared
 //   n:F:K:U                       U of the K units of F
@@ -18,10 +19,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +91,22 @@ static void grandchild(long milliseconds) {
     _exit(0);
 }
 
+// The process lives on a little: who it is can only be asked of one that is there.
+static void tell(long code) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = getenv("NOTIFY_SOCKET");
+    if (!path || strlen(path) >= sizeof address.sun_path) die("NOTIFY_SOCKET");
+    strcpy(address.sun_path, path);
+    socklen_t size = offsetof(struct sockaddr_un, sun_path) + strlen(path);
+    if (path[0] == '@') address.sun_path[0] = 0;
+    else size++;
+    char message[64];
+    int length = snprintf(message, sizeof message, "X_OPS_FINISHED=%ld", code);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || sendto(fd, message, length, 0, (struct sockaddr *)&address, size) != length) die("notify");
+    rest(200);
+}
+
 static int print(long lines) {
     int whole = 1;
     for (long i = 0; i < lines; i++) {
@@ -104,7 +124,7 @@ int main(int argc, char **argv) {
     id = getenv("OPS_ID"), attempt = getenv("OPS_ATTEMPT");
     const char *slot = getenv("OPS_SLOT");
     if (marks < 0 || locks < 0 || !id || !attempt || !slot) die("start");
-    long sleep = 0, lines = 0, code = 0, until = 1 << 30, by = 0, child = 0;
+    long sleep = 0, lines = 0, code = 0, until = 1 << 30, by = 0, child = 0, notifies = 0;
     for (int i = 3; i < argc; i++) {
         char *value = strchr(argv[i], '=');
         if (!value) continue;
@@ -116,6 +136,7 @@ int main(int argc, char **argv) {
         else if (strncmp(argv[i], "until=", 6) == 0) until = atol(value);
         else if (strncmp(argv[i], "signal=", 7) == 0) by = atol(value);
         else if (strncmp(argv[i], "child=", 6) == 0) child = atol(value);
+        else if (strncmp(argv[i], "notify=", 7) == 0) notifies = 1;
         else if (strncmp(argv[i], "ignore=", 7) == 0) signal(SIGTERM, SIG_IGN);
     }
     mark("S %s %s %s %s %d\n", name, id, attempt, slot, getpid());
@@ -133,5 +154,6 @@ int main(int argc, char **argv) {
     if (atol(attempt) >= until) code = by = 0;
     mark("E %s %s %s %ld %d\n", name, id, attempt, by > 0 ? 128 + by : code, logged);
     if (by > 0) raise(by);
+    if (notifies && code == 0) tell(0);
     return code;
 }
