@@ -50,6 +50,13 @@ final class ConditionDesk {
         for operation in running.keys.sorted() { stop(operation) }
     }
 
+    /// A runner has connected: what waited for one, or was lost with the last, is asked now.
+    func goOnWithRunner() {
+        for operation in running.keys.sorted() {
+            if let evaluation = running[operation], evaluation.errand == nil { goOn(evaluation) }
+        }
+    }
+
     private func goOn(_ evaluation: Evaluation) {
         while evaluation.index < evaluation.conditions.count {
             let (test, isNegated) = Self.unwrap(evaluation.conditions[evaluation.index].test)
@@ -120,7 +127,7 @@ final class ConditionDesk {
         let errand = daemon.errands.start(request, timeout: timeout) { [unowned self, unowned evaluation] ending in
             self.ended(evaluation, ending, detail)
         }
-        guard let errand else { return .known(false, "there is no runner to ask") }
+        // Without a runner it waits for one: see `goOnWithRunner`.
         evaluation.errand = errand
         return .asked
     }
@@ -135,10 +142,8 @@ final class ConditionDesk {
         case .signal: if !take(evaluation, false, "\(detail): no answer in time") { return }
         case .cannotStart(_, let errno):
             if !take(evaluation, false, "\(detail): \(SystemError.text(errno))") { return }
-        case .lost:
-            // It is asked again when a runner is there.
-            running[evaluation.operation] = nil
-            return answer(evaluation.operation, evaluation.token, .isFalse(index: Int32(evaluation.index), detail: "the runner died"))
+        // It is asked again when a runner is there.
+        case .lost: return
         }
         goOn(evaluation)
     }

@@ -28,8 +28,9 @@ extension Daemon {
         finished.forget()
         notifyStatus()
         // The runner keeps exits until they are acknowledged, and tells them again on the next connection.
-        runner.disconnect()
         conditions.stopAll()
+        runner.flush()
+        runner.disconnect()
         restore()
         for answer in turn.afterwards { answer(false) }
         scheduleProbe()

@@ -14,7 +14,7 @@ enum DaemonLimits {
     static let rowsInABatch = 256
     static let eventsInABatch = 256
     /// Events a watcher may be behind before it is sent away.
-    static let eventsBehind: Int64 = 100_000
+    static let eventsBehind: Int64 = 1_000_000
     /// Nanoseconds that what nobody waits for may wait for its commit.
     static let patience: Int64 = 20_000_000
     static let observersAtOnce = 4

@@ -71,11 +71,7 @@ final class Errands {
     }
 
     func exited(_ attempt: Attempt, _ exit: ProcessExit, treeIsGone: Bool) {
-        let ending: Ending =
-            switch exit.status {
-            case .code(let code): .code(code)
-            case .signal(let signal): .signal(signal)
-            }
+        let ending = Ending(exit)
         if treeIsGone { finish(attempt, ending) } else { running[attempt]?.ending = ending }
     }
 
@@ -89,15 +85,22 @@ final class Errands {
         errand.end(ending)
     }
 
-    /// What an earlier opsd left running is ended; its numbers are not used again.
+    /// What ended while the line was down is told now. What an earlier opsd left running is ended, and its numbers
+    /// are not used again.
     func runnerIsHere(knowing known: [RunnerGreeting.Entry]) {
-        for entry in known where running[entry.attempt] == nil {
+        for attempt in running.keys where !known.contains(where: { $0.attempt == attempt }) { finish(attempt, .lost) }
+        for entry in known {
             let attempt = entry.attempt
             lastNumber = min(lastNumber, attempt.number)
-            running[attempt] = Errand(end: { _ in })
+            let isOurs = running[attempt] != nil
+            if !isOurs { running[attempt] = Errand(end: { _ in }) }
             switch entry.state {
-            case .running, .exited: terminate(attempt)
-            case .gone, .failed: finish(attempt, .lost)
+            case .running: if !isOurs { terminate(attempt) }
+            case .exited(let exit):
+                running[attempt]?.ending = Ending(exit)
+                if !isOurs { terminate(attempt) }
+            case .gone(let exit): finish(attempt, Ending(exit))
+            case .failed(let step, let errno): finish(attempt, .cannotStart(step: step, errno: errno))
             }
         }
     }
@@ -109,6 +112,16 @@ final class Errands {
             errand.timer?.cancel()
             errand.end(.lost)
         }
+    }
+}
+
+extension Errands.Ending {
+    init(_ exit: ProcessExit) {
+        self =
+            switch exit.status {
+            case .code(let code): .code(code)
+            case .signal(let signal): .signal(signal)
+            }
     }
 }
 

@@ -177,5 +177,6 @@ final class RunnerLink {
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         daemon.record(.runnerConnected(Inventory(greeting)))
         daemon.observers.startNext()
+        daemon.conditions.goOnWithRunner()
     }
 }

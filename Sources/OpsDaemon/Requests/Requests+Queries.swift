@@ -30,8 +30,6 @@ extension Requests {
         reply.operation = try daemon.rows.row(record)
         if daemon.authorization.mayRead(exchange.caller, ownedBy: record.uid) {
             reply.operation.environment = try daemon.history.environment(of: id).map { try stringMap($0) }
-        } else {
-            reply.operation.result = nil
         }
         reply.attempts = try daemon.rows.attempts(of: id)
         exchange.reply(reply)

@@ -54,7 +54,7 @@ extension Requests {
             if daemon.outage != nil { throw daemon.unavailable }
         }
         if let earlier = try earlier(order, exchange) { return answer(earlier, order, exchange) }
-        var builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
+        var builder = SubmissionBuilder(input, order, exchange.caller, daemon)
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
         if order.isDryRun { return try tryOut(event, input, order, exchange) }

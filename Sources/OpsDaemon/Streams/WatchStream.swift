@@ -40,7 +40,8 @@ final class WatchStream: ReplyStream, Follower {
             isLive = true
             return
         }
-        if first.sequence > sent + 1 && sent > 0 && first.sequence - sent > DaemonLimits.eventsBehind {
+        // What came in between was pruned.
+        if sent > 0 && first.sequence > sent + 1 {
             return leave(with: ControlError.lagged(resume: first.sequence - 1))
         }
         let news = News(batch, EventTranslation())

@@ -14,7 +14,7 @@ struct SubmissionBuilder {
     private var problems: [Problem] = []
     private var submission = Submission()
 
-    init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) throws {
+    init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) {
         self.input = input
         self.order = order
         self.caller = caller
