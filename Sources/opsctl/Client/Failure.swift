@@ -23,6 +23,8 @@ struct Failure: Error {
     var why: String
     /// What to do about it.
     var advice: String?
+    /// The daemon went away in the middle of a conversation; it may come back.
+    var isLoss = false
     /// All that is wrong with a submission, where that is the reason.
     var problems: [Problem] = []
 

@@ -92,9 +92,11 @@ enum Refusal {
     }
 
     static func lost(_ error: SystemError?) -> Failure {
-        Failure(
+        var failure = Failure(
             .unreachable, "daemon", error.map { SystemError.text($0.errno) } ?? "it closed the connection",
             "see that it runs with opsctl status and try again")
+        failure.isLoss = true
+        return failure
     }
 }
 

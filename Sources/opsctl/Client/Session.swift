@@ -28,6 +28,26 @@ final class Session {
         try Connection(path: SocketPath.chosen(arguments.text(.socket)))
     }
 
+    /// How long a daemon that is restarted or upgraded may be away.
+    private static let patience = Span(milliseconds: 10_000)
+    private static let pause: Int32 = 50
+
+    /// Waits for a daemon that went away in the middle of `failure`; anything else is thrown on.
+    func awaitReturn(after failure: Failure) throws(Failure) {
+        guard failure.isLoss else { throw failure }
+        connection = nil
+        let end = Instant.now + Self.patience
+        while true {
+            do throws(Failure) {
+                connection = try connect()
+                return
+            } catch {
+                guard Instant.now < end else { throw failure }
+                _ = Readable.among([], milliseconds: Self.pause)
+            }
+        }
+    }
+
     /// Asks once; errors bear the verb's name.
     func call(_ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in }) throws(Failure) -> JSONView {
         do throws(Failure) {

@@ -52,7 +52,9 @@ private final class Foreground {
     private let session: Session
     private let id: Int
     private let interruption: Interruption
-    private let streams: [Connection]
+    private var streams: [Connection] = []
+    /// How many bytes of either output have been shown.
+    private var shown = [0, 0]
     private var isOpen = [true, true, true]
     private var ended: JSONView?
 
@@ -60,9 +62,22 @@ private final class Foreground {
         self.session = session
         self.id = id
         interruption = try Interruption([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+        try open()
+    }
+
+    /// Follows what is still open, from where it was left.
+    private func open() throws(Failure) {
         streams = [try session.connect(), try session.connect(), try session.connect()]
-        try streams[0].send("Log", more: true, parameters: Self.log(id, isErrors: false))
-        try streams[1].send("Log", more: true, parameters: Self.log(id, isErrors: true))
+        for index in 0...1 where isOpen[index] {
+            try streams[index].send(
+                "Log", more: true,
+                parameters: JSONWriter.object {
+                    $0.member("ref", "\(id)")
+                    $0.member("stderr", index == 1)
+                    $0.member("offset", shown[index] > 0 ? shown[index] : nil)
+                    $0.member("follow", true)
+                })
+        }
         try streams[2].send(
             "Wait", more: true,
             parameters: JSONWriter.object { text in
@@ -71,21 +86,18 @@ private final class Foreground {
             })
     }
 
-    private static func log(_ id: Int, isErrors: Bool) -> [UInt8] {
-        JSONWriter.object {
-            $0.member("ref", "\(id)")
-            $0.member("stderr", isErrors)
-            $0.key("follow")
-            $0.bool(true)
-        }
-    }
-
     func run() throws(Failure) -> ExitStatus {
         while isOpen.contains(true) {
             let open = streams.indices.filter { isOpen[$0] }
             let readable = interruption.wait(open.map { streams[$0].descriptor })
             if let signal = interruption.take() { try cancel(signal) }
-            for place in readable { try read(open[place]) }
+            do throws(Failure) {
+                for place in readable { try read(open[place]) }
+            } catch {
+                // The operation goes on while the daemon is restarted.
+                try session.awaitReturn(after: error)
+                try self.open()
+            }
             try session.output.flush()
         }
         guard let ended else { return .own }
@@ -105,29 +117,38 @@ private final class Foreground {
             while isOpen[index], let reply = try streams[index].takeReply() { try take(reply, from: index) }
         } catch {
             // An output that goes to a file has no log to follow: the end is what matters.
-            guard Stream(rawValue: index) != .end, error.what != "standard output" else { throw session.named(error) }
+            let isOutput = Stream(rawValue: index) != .end && error.what != "standard output" && !error.isLoss
+            guard isOutput else { throw session.named(error) }
             isOpen[index] = false
         }
     }
 
     private func take(_ reply: Connection.Reply, from index: Int) throws(Failure) {
         isOpen[index] = reply.continues
+        let data = index < 2 ? LogVerb.data(reply.parameters) : []
+        if index < 2 { shown[index] = (reply.parameters["offset"]?.integer ?? shown[index]) + data.count }
         switch Stream(rawValue: index) {
         case .output:
-            try session.output.write(LogVerb.data(reply.parameters))
+            try session.output.write(data)
             // A terminal shows both streams in the order in which they came.
             try session.output.flush()
-        case .errors: StandardError.write(LogVerb.data(reply.parameters))
+        case .errors: StandardError.write(data)
         case .end, nil: ended = reply.parameters["ended"]?.elements.last ?? ended
         }
     }
 
     /// What a shell's child would feel: the operation is told to end, and we see how it does.
     private func cancel(_ signal: Int32) throws(Failure) {
-        _ = try session.call("Cancel") { text in
-            text.key("selection")
-            text.object { $0.member("refs", ["\(id)"]) }
-            text.member("reason", signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run")
+        do throws(Failure) {
+            _ = try session.call("Cancel") { text in
+                text.key("selection")
+                text.object { $0.member("refs", ["\(id)"]) }
+                text.member(
+                    "reason", signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run")
+            }
+        } catch {
+            // It has just finished by itself.
+            guard error.status == .refused else { throw error }
         }
     }
 }

@@ -50,20 +50,33 @@ enum WaitVerb {
 
     private static func quietly(_ session: Session, _ selection: Selection) throws(Failure) -> Tally {
         let arguments = session.arguments
+        let limit = arguments.text(timeout).flatMap { Span.parse($0) }
+        let end = limit.map { Instant.now + $0 }
         var tally = Tally()
+        while true {
+            do throws(Failure) {
+                try stream(session, selection, until: end, &tally)
+                return tally
+            } catch {
+                // What one waits for goes on while the daemon is restarted.
+                try session.awaitReturn(after: error)
+            }
+        }
+    }
+
+    private static func stream(
+        _ session: Session, _ selection: Selection, until end: Instant?, _ tally: inout Tally
+    ) throws(Failure) {
+        let waitsForAny = session.arguments.has(any)
         try session.stream("Wait") {
             selection.member(of: &$0)
-            $0.member("any", arguments.has(any))
-            $0.member("timeout", arguments.text(timeout))
+            $0.member("any", waitsForAny)
+            $0.member("timeout", end.map { "\(max(1, ($0 - .now).nanoseconds / 1_000_000))ms" })
         } each: { (reply) throws(Failure) in
-            for ended in reply["ended"]?.elements ?? [] {
-                tally.add(ended)
-                try tell(ended, session)
-            }
+            for ended in reply["ended"]?.elements ?? [] where tally.add(ended) { try tell(ended, session) }
             try session.output.flush()
-            return !(arguments.has(any) && tally.first != nil)
+            return !(waitsForAny && tally.first != nil)
         }
-        return tally
     }
 
     /// For programs every end, for people those that are no success.
@@ -84,9 +97,15 @@ enum WaitVerb {
         private(set) var first: JSONView?
         private var firstUnsuccessful: JSONView?
 
-        mutating func add(_ ended: JSONView) {
+        private var known: Set<Int> = []
+
+        /// False where that end is known already.
+        @discardableResult
+        mutating func add(_ ended: JSONView) -> Bool {
+            guard known.insert(ended["id"]?.integer ?? 0).inserted else { return false }
             if first == nil { first = ended }
             if firstUnsuccessful == nil, ended["outcome"]?.text != "succeeded" { firstUnsuccessful = ended }
+            return true
         }
 
         func status(any: Bool, exitCode: Bool) -> ExitStatus {

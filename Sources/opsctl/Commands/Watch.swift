@@ -20,16 +20,30 @@ enum WatchVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let selection = Selection(session.arguments)
+        var last = session.arguments.integer(since)
+        while true {
+            do throws(Failure) {
+                try follow(session, selection, &last)
+                return .done
+            } catch {
+                // Without a number there is nothing to go on from.
+                guard last != nil else { throw error }
+                try session.awaitReturn(after: error)
+            }
+        }
+    }
+
+    private static func follow(_ session: Session, _ selection: Selection, _ last: inout Int?) throws(Failure) {
         try session.stream("Watch") {
-            $0.member("since", session.arguments.integer(since))
+            $0.member("since", last)
             selection.member(of: &$0)
         } each: { (reply) throws(Failure) in
             guard let event = reply["event"] else { return true }
+            last = event["seq"]?.integer ?? last
             if session.wantsJSON { try session.row(event) } else { try session.output.line(line(event, session)) }
             try session.output.flush()
             return true
         }
-        return .done
     }
 
     private static func line(_ event: JSONView, _ session: Session) -> String {
