@@ -56,20 +56,28 @@ struct Descent {
         }
     }
 
-    /// The living processes of an attempt, in one look at the machine.
-    func members(of attempt: Attempt, main: Int32) throws(SystemError) -> [Int32] {
-        let all = try ProcessRecord.all()
+    /// The living processes of attempts (each with its main process), in one look at the machine for all of them.
+    func members(of attempts: [(attempt: Attempt, main: Int32)]) throws(SystemError) -> [Int32] {
         var childrenOf: [Int32: [ProcessRecord]] = [:]
-        for record in all { childrenOf[record.parent, default: []].append(record) }
+        for record in try ProcessRecord.all() { childrenOf[record.parent, default: []].append(record) }
         // Only below ourselves: the pid of a main process that has ended may be anybody's.
-        let ours = Descent.below(childrenOf[Identity.pid] ?? [], childrenOf)
-        let ownsSession = sessions[main] == attempt
-        var tops = ours.filter { record in
-            record.pid != main && (ownsSession && record.session == main || orphans[record.pid] == .some(attempt))
+        var inSession: [Int32: [ProcessRecord]] = [:]
+        var adopted: [Attempt: [ProcessRecord]] = [:]
+        for record in Descent.below(childrenOf[Identity.pid] ?? [], childrenOf) {
+            inSession[record.session, default: []].append(record)
+            if let owner = orphans[record.pid] ?? nil { adopted[owner, default: []].append(record) }
         }
-        // The main process first, so that it does not see its children killed and end as if nothing were wrong.
-        if ownsSession { tops += ours.filter { $0.pid == main } }
-        return Descent.below(tops, childrenOf).filter { !$0.hasEnded }.map(\.pid)
+        var members: [Int32] = []
+        for (attempt, main) in attempts {
+            var tops = adopted[attempt] ?? []
+            if sessions[main] == attempt {
+                let own = inSession[main] ?? []
+                // The main process first, so that it does not see its children killed and end as if nothing were wrong.
+                tops += own.filter { $0.pid != main } + own.filter { $0.pid == main }
+            }
+            members += Descent.below(tops, childrenOf).filter { !$0.hasEnded }.map(\.pid)
+        }
+        return members
     }
 
     /// These and all their descendants, the last of these first.

@@ -83,7 +83,9 @@ extension Runner {
         let group = groups.group(request.attempt.groupName)
         do throws(SystemError) {
             try group.make()
-            try request.controlLimits.apply(to: group)
+            var limits = request.controlLimits
+            if groups.controllers.contains("cpu") { limits.cpuWeight = limits.cpuWeight ?? request.priority.cpuWeight }
+            try limits.apply(to: group)
             return group
         } catch {
             noting { () throws(SystemError) in _ = try group.remove() }

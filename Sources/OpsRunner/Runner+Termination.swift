@@ -10,64 +10,67 @@ struct Ending {
 
 /// Signals to whole trees.
 extension Runner {
-    /// SIGTERM to every process, thawed and continued so that each can act on it; SIGKILL after `grace`.
+    /// SIGTERM to every process (at the end of the turn), SIGKILL after `grace`.
     func terminate(_ record: AttemptRecord, grace: Int64) {
         // Without grace nothing could come of a SIGTERM but a race with the SIGKILL.
-        if grace > 0 { noting { () throws(SystemError) in try ask(record) } }
+        if grace > 0 { asking.append(record) }
         let now = Clock.read().monotonic
         let (deadline, overflow) = now.addingReportingOverflow(max(grace, 0))
         // A second order may shorten the time that is left, never lengthen it.
         record.killAt = min(record.killAt ?? .max, overflow ? .max : deadline)
     }
 
-    private func ask(_ record: AttemptRecord) throws(SystemError) {
-        try signal(record, Signals.terminate)
+    /// SIGTERM to the trees that are to end, thawed and continued so that each process can act on it.
+    func ask() {
+        let records = asking.filter(\.isAlive)
+        asking = []
+        if records.isEmpty { return }
+        signal(records, Signals.terminate)
         // A stopped process gets its SIGTERM only when it goes on.
-        try signal(record, Signals.resume)
-        if record.isFrozen, case .group(let group) = record.tree { try group.setFrozen(false) }
-        record.isFrozen = false
+        signal(records, Signals.resume)
+        for record in records where record.isFrozen {
+            if case .group(let group) = record.tree {
+                noting { () throws(SystemError) in try group.setFrozen(false) }
+            }
+            record.isFrozen = false
+        }
     }
 
     /// Kills what has had its time, and again until it is gone.
     func escalate(now: Int64) {
-        for record in table.values {
-            guard let killAt = record.killAt, killAt <= now else { continue }
-            guard record.isAlive else {
-                record.killAt = nil
-                continue
-            }
-            noting { () throws(SystemError) in try kill(record) }
+        let due = table.values.filter { $0.killAt.map { $0 <= now } ?? false }
+        for record in due {
             // Its end comes as an event; looked at again for processes that no kill reached.
-            record.killAt = now + (record.tree == .descent ? 20_000_000 : 1_000_000_000)
+            record.killAt = record.isAlive ? now + (record.tree == .descent ? 20_000_000 : 1_000_000_000) : nil
+            guard record.isAlive, case .group(let group) = record.tree else { continue }
+            noting { () throws(SystemError) in try group.kill() }
         }
-    }
-
-    private func kill(_ record: AttemptRecord) throws(SystemError) {
-        switch record.tree {
-        case .group(let group): try group.kill()
-        case .descent: try signal(record, Signals.kill)
-        case .none: break
-        }
+        signal(due.filter { $0.isAlive && $0.tree == .descent }, Signals.kill)
     }
 
     /// Sends to every process, those included that are born meanwhile.
-    private func signal(_ record: AttemptRecord, _ number: Int32) throws(SystemError) {
-        switch record.tree {
-        case .none: return
-        case .group(let group): return try group.signal(number)
-        case .descent: break
-        }
-        try descent.adopt(mains: mains)
-        var told: Set<Int32> = []
-        // A storm of forks runs ahead of one look; each pass finds the children of those it has not stopped yet.
-        for _ in 0..<32 {
-            let fresh = try descent.members(of: record.attempt, main: record.process.pid).filter { !told.contains($0) }
-            if fresh.isEmpty { return }
-            for pid in fresh {
-                try Signals.send(number, to: pid)
-                told.insert(pid)
+    private func signal(_ records: [AttemptRecord], _ number: Int32) {
+        var descents: [(attempt: Attempt, main: Int32)] = []
+        for record in records {
+            switch record.tree {
+            case .none: break
+            case .group(let group): noting { () throws(SystemError) in try group.signal(number) }
+            case .descent: descents.append((record.attempt, record.process.pid))
             }
-            try descent.adopt(mains: mains)
+        }
+        if descents.isEmpty { return }
+        noting { () throws(SystemError) in
+            var told: Set<Int32> = []
+            // A storm of forks runs ahead of one look; each pass finds the children of those not reached before.
+            for _ in 0..<32 {
+                try descent.adopt(mains: mains)
+                let fresh = try descent.members(of: descents).filter { !told.contains($0) }
+                if fresh.isEmpty { return }
+                for pid in fresh {
+                    try Signals.send(number, to: pid)
+                    told.insert(pid)
+                }
+            }
         }
     }
 
@@ -79,7 +82,7 @@ extension Runner {
         noting { () throws(SystemError) in
             switch record.tree {
             case .group(let group): try group.setFrozen(frozen)
-            case .descent: try signal(record, frozen ? Signals.stop : Signals.resume)
+            case .descent: signal([record], frozen ? Signals.stop : Signals.resume)
             case .none: return
             }
             record.isFrozen = frozen

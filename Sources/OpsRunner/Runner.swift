@@ -25,6 +25,8 @@ public final class Runner {
     var connection: DaemonConnection?
     /// What said something since the last report.
     var toldAttempts: Set<Attempt> = []
+    /// To get their SIGTERM at the end of this turn: all in one look at the machine.
+    var asking: [AttemptRecord] = []
     var ending: Ending?
     var wantsReexecution = false
     /// Groups of operations that left processes behind with consent.
@@ -121,6 +123,7 @@ public final class Runner {
     /// Everything that must happen once per turn, after all that was ready.
     private func endTurn() {
         let now = Clock.read().monotonic
+        ask()
         escalate(now: now)
         pursueRemains(now: now)
         noting { () throws(SystemError) in try logs.look(now: now) }

@@ -103,7 +103,12 @@ public struct ProcessPriority: Hashable, Sendable {
     /// 0 (first) to 7, within the class.
     public var ioLevel: UInt8
     public var oomScore: Int32?
-    public init(nice: Int32? = nil, ioClass: IOClass? = nil, ioLevel: UInt8 = 4, oomScore: Int32? = nil) {
+    /// 1 to 10000, where there is a control group to set it; elsewhere nothing, unlike `ControlLimits.cpuWeight`.
+    public var cpuWeight: Int64?
+    public init(
+        nice: Int32? = nil, ioClass: IOClass? = nil, ioLevel: UInt8 = 4, oomScore: Int32? = nil, cpuWeight: Int64? = nil
+    ) {
+        self.cpuWeight = cpuWeight
         self.nice = nice
         self.ioClass = ioClass
         self.ioLevel = ioLevel
