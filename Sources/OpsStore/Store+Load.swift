@@ -16,10 +16,15 @@ extension Store {
         while try owed.step() { snapshot.owedObservers.append((OperationID(owed.int(0)), run: owed.int32(1))) }
         // All that can be refused has been read.
         database.setCheckpointOnClose(true)
+        // The pages of a whole scan are of no more use; the scheduler needs the room.
+        try database.execute("PRAGMA shrink_memory")
         return snapshot
     }
 
     private func loadSettings(_ snapshot: inout Snapshot) throws(StoreError) {
+        guard try database.integer("SELECT count(*) FROM meta") == 1 else {
+            throw StoreError(.corrupt, "the row of meta is missing", file: path)
+        }
         // What is pruned stays counted in `meta`; the tables know what came after.
         snapshot.nextOperation = try database.integer(
             "SELECT max(nextOperation, ifnull((SELECT max(id) FROM operation), 0) + 1) FROM meta")

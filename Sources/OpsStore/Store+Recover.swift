@@ -13,6 +13,9 @@ extension Store {
     /// A small durable write: returns when the disk takes writes again.
     public func probe() throws(StoreError) {
         try recover()
+        // On a full disk the log cannot grow, but once moved into the database it is begun anew from its start.
+        // That may fail for want of room as well; the write below is what counts.
+        try? checkpoint()
         try database.transaction { () throws(StoreError) in
             try database.execute("UPDATE meta SET probes = probes + 1")
         }
