@@ -169,7 +169,10 @@ public struct FinishedFact: Hashable, Sendable {
     /// The root of its own cascade when it was skipped, else itself.
     public var root: OperationID
     public var hasStarted: Bool
-    public init(outcome: Outcome, root: OperationID, hasStarted: Bool) {
+    /// How `root` ended.
+    public var rootOutcome: Outcome
+    public init(outcome: Outcome, root: OperationID, hasStarted: Bool, rootOutcome: Outcome? = nil) {
+        self.rootOutcome = rootOutcome ?? outcome
         self.outcome = outcome
         self.root = root
         self.hasStarted = hasStarted

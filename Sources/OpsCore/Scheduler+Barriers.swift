@@ -115,7 +115,8 @@ extension Scheduler {
             .sorted { table[$0].id < table[$1].id }
         for place in members {
             let row = table[place]
-            let waits = row.state != .executing && !row.traits.contains(.ending)
+            // What has started in this run has passed the barriers before it.
+            let waits = row.state != .executing && row.traits.isDisjoint(with: [.ending, .hasStarted])
             let isBehind = waits && barriers.list.last.map { !isAncestor($0.place, of: place) } ?? false
             if isBehind { barriers.list[barriers.list.count - 1].behind.append(row.id) }
             set(.behindBarrier, isBehind, of: place)

@@ -52,6 +52,8 @@ extension Scheduler {
         disarmTimeout(index)
         tellEnding(index, by: by, reason: reason)
         if !table[place].isGroup { terminate(index) }
+        // Nothing of it is alive that could end: it waited for a word that it needs no longer.
+        if executions[index].isGone, !executions[index].isOver { treeGone(index) }
         return true
     }
 
@@ -68,6 +70,7 @@ extension Scheduler {
         terminate(index)
         let cause = Cause.abandoned(by: by)
         if !executions[index].isOver {
+            if executions[index].isGone { order(.acknowledge(attemptID(index))) }
             tell(.attemptEnded(attemptID(index), .cancelled, cause, at: now.wall))
         }
         executions[index].isOver = true
@@ -90,7 +93,7 @@ extension Scheduler {
                 decideTree(
                     from, Ended(outcome: .skipped, cause: cause),
                     below: Ended(outcome: .skipped, cause: .groupSkipped(id)), root: fact.root,
-                    rootOutcome: fact.outcome)
+                    rootOutcome: fact.rootOutcome)
             }
             return .done(1)
         }

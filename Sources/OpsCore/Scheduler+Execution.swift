@@ -180,6 +180,7 @@ extension Scheduler {
 
     private func mayRetry(_ place: Int32, _ index: Int32, _ end: Ended) -> Bool {
         guard let retry = policy(of: place)?.retry, executions[index].attemptsInRun <= retry.limit else { return false }
+        if table[place].parent >= 0, isClosing(table[place].parent) { return false }
         switch end.outcome {
         case .failed:
             guard retry.onFailed else { return false }

@@ -31,6 +31,7 @@ extension Scheduler {
         if table[parent].family < 0 {
             table[parent].family = families.insert(Family(parent: parent, limit: nil))
             openScopes(of: parent)
+            doubt(parent)
         }
         let family = table[parent].family
         if families[family].children.count > 16, families[family].children.count > 2 * Int(families[family].unfinished)
@@ -44,6 +45,12 @@ extension Scheduler {
 
     /// A group has become executing: its children may.
     mutating func startGroup(_ place: Int32) {
+        releaseChildren(of: place)
+        if families[table[place].family].unfinished == 0 { endGroup(place) }
+    }
+
+    /// A group, or a producer that was retried with its products, executes: what waited for that alone is ready.
+    mutating func releaseChildren(of place: Int32) {
         openScopes(of: place)
         let family = table[place].family
         for id in families[family].children {
@@ -53,7 +60,6 @@ extension Scheduler {
             table[child].traits.remove(.groupNotStarted)
             release(child)
         }
-        if families[family].unfinished == 0 { endGroup(place) }
     }
 
     /// A child has finished; the last one lets its parent finish.
@@ -117,6 +123,7 @@ extension Scheduler {
             families[family].scopes.append((base.category, scope))
             categories[need.category].familyHolders.append(place)
         }
+        if !held.isEmpty { doubt(place) }
         if reservations > 0 { reservationsInDoubt = true }
     }
 

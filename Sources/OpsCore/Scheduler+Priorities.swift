@@ -53,6 +53,9 @@ extension Scheduler {
         if !usesPriorities {
             guard places.contains(where: { table[$0].priority != 0 }) else { return }
             usesPriorities = true
+            // Whatever was in doubt so far was passed over.
+            for place in table.placesByID where table[place].family >= 0 { doubt(place) }
+            for place in places { doubt(place) }
         }
         for place in places { handOn(place) }
     }
@@ -90,13 +93,17 @@ extension Scheduler {
         repeat {
             prioritiesMoved = false
             inheritThroughCategories()
-            while let place = inDoubt.popLast() {
-                table[place].traits.remove(.priorityInDoubt)
-                guard table[place].state != .finished else { continue }
-                reassess(place)
-            }
+            settleDoubts()
         } while prioritiesMoved
         if table.count == 0 { usesPriorities = false }
+    }
+
+    mutating func settleDoubts() {
+        while let place = inDoubt.popLast() {
+            table[place].traits.remove(.priorityInDoubt)
+            guard table[place].state != .finished else { continue }
+            reassess(place)
+        }
     }
 
     /// Recounts one operation; what it had lent goes back in turn.
@@ -193,6 +200,14 @@ extension Scheduler {
     private mutating func inheritThroughCategories() {
         for index in Array(executions.places) where table[executions[index].operation].family >= 0 {
             if !executions[index].holding.isEmpty { doubt(executions[index].operation) }
+        }
+    }
+
+    /// More, or less, waits now for the groups and producers that hold these.
+    mutating func doubtHolders(of needs: [Need]) {
+        guard usesPriorities else { return }
+        for need in needs {
+            for holder in categories[need.category].familyHolders { doubt(holder) }
         }
     }
 

@@ -16,6 +16,8 @@ extension Scheduler {
         leaveLane(place)
         setState(place, .pending)
         tell(.becamePending(table[place].operationID))
+        // Only what is ready grows old.
+        if queues[table[place].queue].aging != nil { doubt(place) }
         report(.edited, place, old: .ready, new: .pending)
     }
 

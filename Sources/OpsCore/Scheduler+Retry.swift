@@ -16,6 +16,9 @@ extension Scheduler {
             row.isFrozen = false
             rows.append(row)
         }
+        for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
+            guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
+        }
         let places = restore(rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
         let impossible = restoreEdges(revived)
         rebuildAllBarriers()
@@ -35,7 +38,8 @@ extension Scheduler {
         for (place, cause, fact) in impossible {
             let below = Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID))
             decideTree(
-                place, Ended(outcome: .skipped, cause: cause), below: below, root: fact.root, rootOutcome: fact.outcome)
+                place, Ended(outcome: .skipped, cause: cause), below: below, root: fact.root,
+                rootOutcome: fact.rootOutcome)
         }
         return .done(places.count)
     }

@@ -6,6 +6,7 @@ extension Scheduler {
             while let entry = nextCandidate() {
                 consider(entry)
                 settleEnds()
+                settleDoubts()
             }
         } while reviewReservations() || reviewKeptBack()
     }
@@ -96,6 +97,7 @@ extension Scheduler {
         if isGroup {
             startGroup(place)
         } else {
+            if table[place].family >= 0 { releaseChildren(of: place) }
             countRunning(place, 1)
             order(.launch(AttemptID(table[place].operationID, execution.attempt), slot: execution.slot))
         }
@@ -121,10 +123,12 @@ extension Scheduler {
 
     mutating func take(_ needs: [Need]) {
         for need in needs { categories[need.category].take(need.mode, need.units) }
+        doubtHolders(of: needs)
     }
 
     mutating func giveBack(_ needs: [Need]) {
         for need in needs { categories[need.category].release(need.mode, need.units) }
+        doubtHolders(of: needs)
         for need in needs { wake(.category(need.category)) }
     }
 

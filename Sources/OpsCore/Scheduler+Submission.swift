@@ -30,7 +30,8 @@ extension Scheduler {
         for (place, cause, fact) in impossible {
             let below = Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID))
             decideTree(
-                place, Ended(outcome: .skipped, cause: cause), below: below, root: fact.root, rootOutcome: fact.outcome)
+                place, Ended(outcome: .skipped, cause: cause), below: below, root: fact.root,
+                rootOutcome: fact.rootOutcome)
         }
         return .submitted(graphID, first: first, count: places.count)
     }
@@ -134,13 +135,14 @@ extension Scheduler {
         guard place >= 0 else { return facts[id] }
         guard table[place].state == .finished else { return nil }
         let ending = endings[Int(table[place].place)]
-        return FinishedFact(outcome: ending.outcome, root: ending.root, hasStarted: ending.hasStarted)
+        return FinishedFact(
+            outcome: ending.outcome, root: ending.root, hasStarted: ending.hasStarted, rootOutcome: ending.rootOutcome)
     }
 
     /// Why an edge on something finished can never be met; nil when it is.
     static func impossibility(_ when: When, _ fact: FinishedFact) -> Cause? {
         guard when.verdict(fact.outcome, hasStarted: fact.hasStarted) == .impossible else { return nil }
-        return when == .started ? .neverStarted(root: fact.root) : .dependency(root: fact.root, fact.outcome)
+        return when == .started ? .neverStarted(root: fact.root) : .dependency(root: fact.root, fact.rootOutcome)
     }
 
     private mutating func settleStates(_ places: [Int32]) -> [OperationState] {
@@ -201,10 +203,19 @@ extension Scheduler {
             return nil
         }
         guard submission.asChildren else { return place }
-        guard table[place].state == .executing, !table[place].traits.contains(.ending),
-            !executions[table[place].place].isCancelling
-        else { throw .producerClosed(producer) }
+        guard table[place].state == .executing, !isClosing(place) else { throw .producerClosed(producer) }
         return place
+    }
+
+    /// Its end, or that of a group above it, is decided: nothing new begins below it.
+    func isClosing(_ place: Int32) -> Bool {
+        var next = place
+        while next >= 0 {
+            if table[next].traits.contains(.ending) { return true }
+            if table[next].state == .executing, executions[table[next].place].isCancelling { return true }
+            next = table[next].parent
+        }
+        return false
     }
 
     private func places(ofQueues names: [String]) throws(Rejection) -> [Int32] {

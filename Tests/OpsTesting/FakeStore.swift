@@ -58,7 +58,9 @@ public struct FakeStore: Sendable {
     }
 
     func fact(_ record: Record) -> FinishedFact {
-        FinishedFact(outcome: record.outcome ?? .interrupted, root: root(record), hasStarted: record.hasStarted)
+        FinishedFact(
+            outcome: record.outcome ?? .interrupted, root: root(record), hasStarted: record.hasStarted,
+            rootOutcome: self[root(record)].outcome)
     }
 
     /// The operation that a skip came from, however far up; itself when it was not skipped.

@@ -34,6 +34,8 @@ extension Judge {
             return
         }
         if let deadline = record.policy.deadline, deadline <= rules.now.wall { return }
+        // Nothing begins anew below a group that is to end.
+        if rules.store.ancestors(of: record).contains(where: { $0.ending?.isOrdered ?? false }) { return }
         let isOwed: Bool
         switch cause {
         case .exitStatus(let code):

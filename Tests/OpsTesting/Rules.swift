@@ -53,7 +53,8 @@ struct Rules {
     /// Where the clocks have been set nobody knows; an instant that has passed has passed, even when set back.
     func mayBeEligible(_ record: Record) -> Bool {
         record.state == .ready && mayStart && !record.isHeld && !isSuspended(record)
-            && (record.policy.notBefore ?? 0) <= latest && restsUntil[record.id, default: .min] <= now.monotonic
+            && (record.hasStarted || (record.policy.notBefore ?? 0) <= latest)
+            && restsUntil[record.id, default: .min] <= now.monotonic
             && (record.policy.conditions.isEmpty || confirmed[record.id, default: .min] >= now.monotonic)
     }
 
