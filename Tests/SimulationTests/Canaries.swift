@@ -1,0 +1,237 @@
+import OpsCore
+import OpsTesting
+
+/// A way to be wrong: what is told to the scheduler, or what it orders, is changed on the way.
+protocol Perturbation {
+    init()
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event
+    mutating func says(_ transition: Transition) -> Transition
+    func explains(_ reasons: [Reason]) -> [Reason]
+}
+
+extension Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event { event }
+    mutating func says(_ transition: Transition) -> Transition { transition }
+    func explains(_ reasons: [Reason]) -> [Reason] { reasons }
+}
+
+/// The scheduler with a planted bug: a canary that the simulation must find.
+struct Broken<Bug: Perturbation>: TestedScheduler {
+    private var core: Scheduler
+    private var bug = Bug()
+
+    init(_ snapshot: Snapshot, workers: Int32, at now: Moment) {
+        core = Scheduler(snapshot, workers: workers, at: now)
+    }
+    mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
+        core.handle(bug.hears(event, &core, at: now), at: now)
+    }
+    mutating func endTurn(at now: Moment) -> Transition { bug.says(core.endTurn(at: now)) }
+    var nextDeadline: Deadlines { core.nextDeadline }
+    func why(_ operation: OperationID, at now: Moment) -> [Reason] { bug.explains(core.why(operation, at: now)) }
+    func brokenInvariant() -> String? { nil }
+}
+
+/// The classic controller: each operation of a category depends on the one that was added to it before.
+struct ChainsExclusivityWhenAdding: Perturbation {
+    private var last: [String: OperationID] = [:]
+    private var added: [Submission] = []
+
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .submit(var submission) = event else { return event }
+        var before: [String: Int32] = [:]
+        for (place, draft) in submission.operations.enumerated() where draft.categories >= 0 {
+            for use in submission.categorySets[Int(draft.categories)] {
+                if let previous = before[use.name], previous != place {
+                    submission.edges.append(DraftEdge(from: Int32(place), on: .local(previous), when: .finished))
+                } else if let previous = last[use.name], !core.why(previous, at: now).isEmpty {
+                    submission.add(edgeFrom: Int32(place), on: previous, when: .finished)
+                }
+                before[use.name] = Int32(place)
+            }
+        }
+        added.append(submission)
+        return .submit(submission)
+    }
+
+    mutating func says(_ transition: Transition) -> Transition {
+        for case .submitted(_, _, _, let first, let states, _, _) in transition.changes {
+            guard let place = added.firstIndex(where: { $0.operations.count == states.count }) else { continue }
+            for (offset, draft) in added[place].operations.enumerated() where draft.categories >= 0 {
+                for use in added[place].categorySets[Int(draft.categories)] {
+                    last[use.name] = OperationID(first.rawValue + Int64(offset))
+                }
+            }
+        }
+        added.removeAll()
+        return transition
+    }
+}
+
+/// A cancelled operation gives its categories on while its processes still end.
+struct ReleasesOnCancel: Perturbation {
+    private var attempts: [OperationID: AttemptID] = [:]
+
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .cancel(let ids, _, _, _) = event, let id = ids.first, let attempt = attempts[id] else {
+            return event
+        }
+        if case .success = core.handle(event, at: now) { return .gone(attempt) }
+        return event
+    }
+
+    mutating func says(_ transition: Transition) -> Transition {
+        for case .started(let id, let number, _, _, _, _) in transition.changes {
+            attempts[id] = AttemptID(id, number)
+        }
+        return transition
+    }
+}
+
+/// A dependency that finishes in the turn in which its dependent is added wakes nobody.
+struct LosesWakeUp: Perturbation {
+    private var ended: Set<OperationID> = []
+
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        switch event {
+        case .exited(let attempt, _, treeIsGone: true): ended.insert(attempt.operation)
+        case .submit(var submission):
+            for edge in submission.edges {
+                if case .existing(let id) = edge.on, ended.contains(id) {
+                    submission.operations[Int(edge.from)].flags.insert(.held)
+                }
+            }
+            return .submit(submission)
+        default: break
+        }
+        return event
+    }
+
+    mutating func says(_ transition: Transition) -> Transition {
+        ended.removeAll()
+        return transition
+    }
+}
+
+/// What has become ready is launched at once: its start can be stored later.
+struct LaunchesBeforeCommit: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        for case .becameReady(let id, _) in transition.changes {
+            altered.effects.append(.launch(AttemptID(id, 1), slot: 0))
+        }
+        return altered
+    }
+}
+
+/// What is to be tried again is tried at once.
+struct ForgetsBackoff: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .submit(var submission) = event else { return event }
+        for place in submission.policies.indices { submission.policies[place].retry?.backoff = 0 }
+        return .submit(submission)
+    }
+}
+
+/// A queue that was resized takes one more than it should.
+struct MiscountsAfterResize: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .setQueue(let name, var edit) = event, name != "main", case .some(.some(let limit)) = edit.limit
+        else { return event }
+        edit.limit = .some(.some(limit + 1))
+        return .setQueue(name, edit)
+    }
+
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.changes = transition.changes.map { change in
+            guard case .queueSet(let name, let limit?, let aging, let suspended) = change, name != "main" else {
+                return change
+            }
+            return .queueSet(name, limit: limit - 1, aging: aging, suspended: suspended)
+        }
+        return altered
+    }
+}
+
+/// Every fortieth line of the event stream is missing.
+struct LosesReports: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.reports.removeAll { $0.sequence.isMultiple(of: 40) }
+        return altered
+    }
+}
+
+/// A suspended graph goes on.
+struct IgnoresSuspendedGraphs: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .suspend(.graph(let graph), _) = event else { return event }
+        if case .failure = core.handle(event, at: now) { return event }
+        return .resume(.graph(graph))
+    }
+
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.changes.removeAll { if case .graphSuspended(_, false) = $0 { true } else { false } }
+        return altered
+    }
+}
+
+/// Some of what is cancelled is never told to end.
+struct ForgetsToTerminate: Perturbation {
+    private var count = 0
+
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.effects = transition.effects.filter { effect in
+            guard case .terminate = effect else { return true }
+            count += 1
+            return !count.isMultiple(of: 2)
+        }
+        return altered
+    }
+}
+
+/// The runner may forget an attempt of which nothing is stored yet.
+struct AcknowledgesTooEarly: Perturbation {
+    private var early: [Effect] = []
+
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        if case .launched(let attempt, _) = event { early.append(.acknowledge(attempt)) }
+        return event
+    }
+
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.effects += early
+        early = []
+        return altered
+    }
+}
+
+/// First come, first served, whatever its priority.
+struct ForgetsPriority: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .submit(var submission) = event else { return event }
+        for place in submission.operations.indices { submission.operations[place].priority = 0 }
+        return .submit(submission)
+    }
+}
+
+/// Takes a runner with empty hands for the one that it knew, and sends it what the other has already run.
+struct MistakesTheRunner: Perturbation {
+    private var first: String?
+
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .runnerConnected(var inventory) = event else { return event }
+        if let first { inventory.runner = first }
+        first = inventory.runner
+        return .runnerConnected(inventory)
+    }
+}
+
+/// Names what it waits for, but not who holds it.
+struct ExplainsNothing: Perturbation {
+    func explains(_ reasons: [Reason]) -> [Reason] { reasons.filter { $0.kind != .category && $0.kind != .pool } }
+}

@@ -1,0 +1,35 @@
+import OpsTesting
+import Testing
+
+@Suite("Canaries: the simulation finds every planted bug")
+struct CanaryTests {
+    @Test func chainOfExclusivity() throws { try expectFound(ChainsExclusivityWhenAdding.self, [.nothingIdle]) }
+    @Test func releaseOnCancel() throws {
+        try expectFound(ReleasesOnCancel.self, [.nothingLeftBehind, .exclusion, .oneOutcome])
+    }
+    @Test func lostWakeUp() throws { try expectFound(LosesWakeUp.self, [.nothingIdle]) }
+    @Test func launchBeforeCommit() throws { try expectFound(LaunchesBeforeCommit.self, [.commitBeforeEffect]) }
+    @Test func forgottenBackoff() throws { try expectFound(ForgetsBackoff.self, [.noEarlyStart]) }
+    @Test func oneTooManyAfterResize() throws { try expectFound(MiscountsAfterResize.self, [.queueLimit]) }
+    @Test func lostReport() throws { try expectFound(LosesReports.self, [.reports]) }
+    @Test func ignoredSuspension() throws { try expectFound(IgnoresSuspendedGraphs.self, [.noEarlyStart]) }
+    @Test func forgottenSignal() throws { try expectFound(ForgetsToTerminate.self, [.settles]) }
+    @Test func earlyAcknowledgement() throws { try expectFound(AcknowledgesTooEarly.self, [.nothingLeftBehind]) }
+    @Test func forgottenPriority() throws { try expectFound(ForgetsPriority.self, [.startOrder]) }
+    @Test func mistakenRunner() throws { try expectFound(MistakesTheRunner.self, [.oneProcessAnAttempt]) }
+    @Test func emptyExplanation() throws { try expectFound(ExplainsNothing.self, [.explanation]) }
+
+    /// Some seed of the normal number must break one of the promises that the bug betrays.
+    private func expectFound<Bug: Perturbation>(_: Bug.Type, _ promises: [Violation.Promise]) throws {
+        for seed in seedsInTests {
+            var simulation = Simulation<Broken<Bug>>(seed: seed)
+            do throws(Failure) {
+                try simulation.run()
+            } catch {
+                #expect(promises.contains(error.violation.promise), "found as \(error.violation)")
+                return
+            }
+        }
+        Issue.record("\(Bug.self) lives through \(seedsInTests)")
+    }
+}

@@ -1,0 +1,53 @@
+import OpsCore
+import OpsTesting
+import Testing
+
+/// How many seeds every run of the tests lives through; `simulate` takes as many as one likes.
+let seedsInTests: ClosedRange<UInt64> = 1...150
+
+@Suite("Simulated lives")
+struct SimulatedLives {
+    @Test(arguments: [0, 1, 2] as [UInt64])
+    func everyPromiseIsKept(third: UInt64) throws {
+        for seed in seedsInTests where seed % 3 == third {
+            var simulation = Simulation<Scheduler>(seed: seed)
+            try simulation.run()
+        }
+    }
+
+    @Test
+    func theLivesAreEventful() throws {
+        var starts = 0
+        for seed in seedsInTests.prefix(20) {
+            var simulation = Simulation<Scheduler>(seed: seed)
+            try simulation.run()
+            starts += simulation.starts
+        }
+        #expect(starts > 200, "a simulation in which nothing starts finds nothing")
+    }
+
+    @Test
+    func aSeedLivesTheSameLifeTwice() throws {
+        for seed in seedsInTests.prefix(15) {
+            #expect(try digest(of: seed) == digest(of: seed), "seed \(seed)")
+        }
+    }
+
+    /// The hashes of dictionaries differ from process to process; no decision may depend on them.
+    @Test
+    func aSeedLivesTheSameLifeInAnotherProcess() async throws {
+        let other = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            for seed in seedsInTests.prefix(15) { print("digest", try digest(of: seed)) }
+        }
+        let text = String(decoding: other?.standardOutputContent ?? [], as: UTF8.self)
+        let told = text.split(separator: "\n").filter { $0.hasPrefix("digest ") }
+        let mine = try seedsInTests.prefix(15).map { "digest \(try digest(of: $0))" }
+        #expect(told.map(String.init) == mine)
+    }
+}
+
+func digest(of seed: UInt64) throws -> UInt64 {
+    var simulation = Simulation<Scheduler>(seed: seed)
+    try simulation.run()
+    return simulation.digest
+}

@@ -1,0 +1,187 @@
+import OpsCore
+import OpsTesting
+import Testing
+
+/// What hangs, leaks or strands work in the well-known implementations of this model.
+@Suite("Classic traps")
+struct TrapTests {
+    private let db = [CategoryUse(name: "db")]
+
+    @Test(arguments: [true, false])
+    func aAfterBInOneCategoryWithASubmittedFirst(inOneSubmission: Bool) throws {
+        var stage = try Stage<Scheduler>()
+        if inOneSubmission {
+            var submission = Submission()
+            let a = submission.add(categories: db)
+            let b = submission.add(categories: db)
+            submission.edges.append(DraftEdge(from: a, on: .local(b)))
+            try stage.submit(submission)
+        } else {
+            var first = Submission()
+            first.add(categories: db, flags: .held)
+            let a = try stage.submit(first)[0]
+            var second = Submission()
+            second.add(categories: db, flags: .held)
+            let b = try stage.submit(second)[0]
+            try stage.perform(.depend(a, on: b, when: .succeeded, finished: nil))
+            try stage.perform(.resume(.operations([a, b])))
+        }
+        try stage.drain()
+        #expect(stage.started == [OperationID(2), OperationID(1)])
+    }
+
+    @Test(arguments: [true, false])
+    func aAfterBInOneCategoryWithBSubmittedFirst(inOneSubmission: Bool) throws {
+        var stage = try Stage<Scheduler>()
+        var submission = Submission()
+        let b = submission.add(categories: db)
+        if inOneSubmission {
+            submission.add(categories: db, after: [b])
+            try stage.submit(submission)
+        } else {
+            let stored = try stage.submit(submission)[0]
+            var second = Submission()
+            let a = second.add(categories: db)
+            second.add(edgeFrom: a, on: stored)
+            try stage.submit(second)
+        }
+        try stage.drain()
+        #expect(stage.started == [OperationID(1), OperationID(2)])
+    }
+
+    @Test
+    func cancelOfTheMiddleWaiter() throws {
+        var stage = try Stage<Scheduler>()
+        var submission = Submission()
+        for _ in 0..<3 { submission.add(categories: db) }
+        let ids = try stage.submit(submission)
+        try stage.perform(.cancel([ids[1]], by: "ann", reason: nil, force: false))
+        #expect(stage.store[ids[1]].outcome == .cancelled)
+        #expect(stage.executing == [ids[0]], "the cancel frees nothing")
+        try stage.drain()
+        #expect(stage.started == [ids[0], ids[2]])
+    }
+
+    @Test
+    func categoryNamedTwice() throws {
+        var stage = try Stage<Scheduler>()
+        var submission = Submission()
+        submission.add(categories: [.shared("db"), .exclusive("db"), .units("db")])
+        submission.add(categories: [.shared("db")])
+        let ids = try stage.submit(submission)
+        #expect(stage.executing == [ids[0]])
+        try stage.drain()
+        #expect(stage.started == ids)
+    }
+
+    @Test
+    func cancelInASuspendedQueue() throws {
+        var stage = try Stage<Scheduler>()
+        try stage.perform(.suspend(.queue("default"), freeze: false))
+        var submission = Submission()
+        let first = submission.add()
+        submission.add(after: [first], when: .finished)
+        let ids = try stage.submit(submission)
+        try stage.perform(.cancel([ids[0]], by: "ann", reason: "wrong", force: false))
+        #expect(stage.store[ids[0]].outcome == .cancelled)
+        #expect(stage.store[ids[1]].state == .ready)
+        try stage.perform(.resume(.queue("default")))
+        #expect(stage.executing == [ids[1]])
+    }
+
+    @Test
+    func removalOfTheLastOutstandingDependency() throws {
+        var stage = try Stage<Scheduler>()
+        var submission = Submission()
+        let first = submission.add(flags: .held)
+        submission.add(after: [first])
+        let ids = try stage.submit(submission)
+        #expect(stage.executing.isEmpty)
+        try stage.perform(.undepend(ids[1], on: ids[0]))
+        #expect(stage.executing == [ids[1]])
+    }
+
+    /// The reader that polls for its dependency's end between two looks; here both are in one turn, in both orders.
+    @Test(arguments: [true, false])
+    func dependencyEndsInTheTurnOfItsDependent(endFirst: Bool) throws {
+        var stage = try Stage<Scheduler>(workers: 1)
+        var ids: [OperationID] = []
+        for round in 0..<100 {
+            var submission = Submission()
+            submission.add()
+            if let last = ids.last { submission.add(edgeFrom: 0, on: last) }
+            if let attempt = stage.running.first, round > 0 {
+                let end = stage.exit(of: attempt)
+                if endFirst {
+                    try stage.perform(end, .submit(submission))
+                } else {
+                    try stage.perform(.submit(submission), end)
+                }
+                ids.append(OperationID(Int64(round + 1)))
+            } else {
+                ids = try stage.submit(submission)
+            }
+            #expect(stage.executing == [ids[round]])
+        }
+    }
+
+    @Test
+    func wideOperationAgainstAStreamOfNarrowOnes() throws {
+        var stage = try Stage<Scheduler>(workers: 3)
+        try stage.perform(.setCategory("gpu", capacity: 2))
+        try assertNotStarved(&stage, waiting: [.units("gpu", 2)], stream: [.units("gpu")])
+    }
+
+    @Test
+    func writerAgainstAStreamOfReaders() throws {
+        var stage = try Stage<Scheduler>(workers: 3)
+        try assertNotStarved(&stage, waiting: [.exclusive("disk")], stream: [.shared("disk")])
+    }
+
+    /// Two of the stream always overlap, so the one that waits never finds it all free by chance.
+    private func assertNotStarved(
+        _ stage: inout Stage<Scheduler>, waiting: [CategoryUse], stream: [CategoryUse]
+    ) throws {
+        var narrow = Submission()
+        narrow.add(categories: stream)
+        try stage.submit(narrow)
+        var wide = Submission()
+        wide.add(categories: waiting)
+        let patient = try stage.submit(wide)[0]
+        for round in 0..<40 {
+            if stage.started.contains(patient) {
+                #expect(round <= Int(Limits.overtakes) + 2)
+                return
+            }
+            try stage.submit(narrow)
+            try stage.end(stage.executing[0])
+        }
+        Issue.record("it never had its turn")
+    }
+
+    @Test
+    func lowPriorityHolderInTheWayOfAHighPriorityOne() throws {
+        var stage = try Stage<Scheduler>(workers: 1)
+        var submission = Submission()
+        let blocker = submission.add()
+        let low = submission.add(priority: -8, after: [blocker])
+        for _ in 0..<3 { submission.add(after: [blocker]) }
+        submission.add(priority: 8, after: [low])
+        let ids = try stage.submit(submission)
+        try stage.drain()
+        #expect(stage.started.prefix(3) == [ids[0], ids[1], ids[5]], "the low one is moved up by who waits for it")
+    }
+
+    @Test
+    func restartInTheMiddleKeepsEveryPlace() throws {
+        var stage = try Stage<Scheduler>(workers: 1)
+        var submission = Submission()
+        for place in 0..<5 { submission.add(priority: Int8(place % 3), categories: db) }
+        let ids = try stage.submit(submission)
+        #expect(stage.executing == [ids[2]])
+        try stage.restart()
+        #expect(stage.executing == [ids[2]], "what executes goes on, and nothing starts twice")
+        try stage.drain()
+        #expect(stage.started == [ids[2], ids[1], ids[4], ids[0], ids[3]])
+    }
+}
