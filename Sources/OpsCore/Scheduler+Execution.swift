@@ -4,8 +4,11 @@ extension Scheduler {
         let place = table.place(of: attempt.operation)
         guard place >= 0, table[place].state == .executing else { return nil }
         let index = table[place].place
-        let execution = executions[index]
-        return execution.attempt == attempt.number && attempt.number > 0 && !execution.isOver ? index : nil
+        // Field by field: a copy of the whole would count references at every fact.
+        guard attempt.number > 0, executions[index].attempt == attempt.number, !executions[index].isOver else {
+            return nil
+        }
+        return index
     }
 
     func attemptID(_ index: Int32) -> AttemptID {

@@ -135,6 +135,10 @@ public struct Scheduler {
         submissions = 0
         let result = transition
         transition = Transition()
+        // The next turn is likely to be as large as this one; a huge one is no measure.
+        transition.changes.reserveCapacity(min(result.changes.count, 256))
+        transition.reports.reserveCapacity(min(result.reports.count, 256))
+        transition.effects.reserveCapacity(min(result.effects.count, 256))
         return result
     }
 
