@@ -34,7 +34,7 @@ import Testing
     @Test func manyNamesAreCounted() {
         let ids = (1...5).map { OperationID($0) }
         let reason = Reason(kind: .barrier, ids: ids, detail: .barrier)
-        #expect(text.text(reason) == "waits for the barrier 1 (n1), 2 (n2), 3 (n3) and 2 more")
+        #expect(text.text(reason) == "comes after 1 (n1), 2 (n2), 3 (n3) and 2 more, by a barrier of its queue")
     }
 
     @Test func storedDetailsAreReadBack() throws {

@@ -28,7 +28,7 @@ struct ReasonText {
         case .condition(let index, let again):
             guard let again else { return "condition \(index + 1) is being evaluated" }
             return "condition \(index + 1) is false; evaluated again at \(instantText(again))"
-        case .barrier: return "waits for the barrier \(who)"
+        case .barrier: return "comes after \(who), by a barrier of its queue"
         case .groupNotStarted: return "group \(who) has not started"
         case .groupLimit(let limit, let place):
             return "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
