@@ -45,6 +45,9 @@ struct Torture {
         isFinished = true
         var checker = Checker(evidence)
         checker.run()
+        for canary in Canaries.missed(in: evidence, findings: checker.findings.count) {
+            checker.find("the checker did not find a planted lie: \(canary)")
+        }
         for problem in problems { checker.find("check: \(problem)") }
         for finding in logs.findings { checker.find("logs are whole: \(finding)") }
         for left in livingOperations() + victims.endAll() { checker.find("nothing is left alive: \(left)") }
@@ -163,6 +166,7 @@ struct Torture {
         print("faults: \(evidence.faults.count): \(list(kinds)); starts of opsd: \(victims.starts)")
         for (promise, checked) in checker.report { print("  checked \(checked): \(promise)") }
         print("  checked \(logs): logs are whole")
+        print("  checked \(Canaries.all.count): lies planted in this evidence are found")
         for finding in checker.findings.prefix(60) { print("VIOLATION \(finding)") }
         print("torture: \(checker.findings.count) violations, seed \(arguments.seed)")
     }

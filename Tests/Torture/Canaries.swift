@@ -1,0 +1,88 @@
+/// Lies planted in good evidence, one at a time: a checker that does not find each of them proves nothing.
+enum Canaries {
+    /// What was planted and not found.
+    static func missed(in evidence: Evidence, findings: Int) -> [String] {
+        all.compactMap { canary in
+            var copy = evidence
+            guard canary.plant(&copy) else { return "\(canary.name): nothing in this run to plant it in" }
+            var checker = Checker(copy)
+            checker.run()
+            return checker.findings.count > findings ? nil : canary.name
+        }
+    }
+
+    static let all: [(name: String, plant: @Sendable (inout Evidence) -> Bool)] = [
+        (
+            "an acknowledged operation is missing",
+            {
+                guard let id = $0.ledger.ids.last else { return false }
+                return $0.rows.removeValue(forKey: id) != nil
+            }
+        ),
+        (
+            "an attempt started twice",
+            {
+                guard let start = $0.marks.starts.last else { return false }
+                $0.marks.starts.append(start)
+                return true
+            }
+        ),
+        (
+            "a lock was not free",
+            {
+                $0.marks.brokenLocks.append("planted")
+                return true
+            }
+        ),
+        ("a dependent started first", startBefore),
+        (
+            "an exit status is wrong",
+            { evidence in
+                guard let row = evidence.rows.values.first(where: { $0.attempts.last?.outcome == "succeeded" }) else {
+                    return false
+                }
+                evidence.rows[row.id]?.attempts[row.attempts.count - 1].exitCode = 7
+                return true
+            }
+        ),
+        (
+            "an operation has not settled",
+            {
+                guard let id = $0.rows.keys.first else { return false }
+                $0.rows[id]?.state = "executing"
+                return true
+            }
+        ),
+        (
+            "an event is missing",
+            {
+                guard $0.events.count > 10 else { return false }
+                $0.events.remove(at: $0.events.count / 2)
+                return true
+            }
+        ),
+        (
+            "an event was taken back",
+            {
+                guard let place = $0.watched.events.indices.last else { return false }
+                $0.watched.events[place] = "{}"
+                return true
+            }
+        ),
+    ]
+
+    /// A process still wrote after what waits for it had started.
+    @Sendable private static func startBefore(_ evidence: inout Evidence) -> Bool {
+        for (name, plan) in evidence.planned {
+            guard let id = evidence.idOf[name], evidence.marks.startsOf[id] != nil else { continue }
+            for edge in plan.after where edge.when == "finished" {
+                guard let on = evidence.idOf[edge.on], evidence.rows[on]?.run == 1, evidence.marks.startsOf[on] != nil,
+                    !evidence.ledger.edgesInDoubt.contains(where: { $0.id == id && $0.on == on })
+                else { continue }
+                evidence.marks.lastPlaceOf[on] = .max
+                return true
+            }
+        }
+        return false
+    }
+}
