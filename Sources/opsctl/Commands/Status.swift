@@ -11,6 +11,7 @@ enum StatusVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         guard session.arguments.has(LsVerb.watch) else {
             try write(session.call("Status"), session)
+            if !session.wantsJSON { try writeExecuting(session) }
             return .done
         }
         try session.stream("Status") { (reply) throws(Failure) in
@@ -42,4 +43,28 @@ enum StatusVerb {
         try session.output.line("")
         try QueueVerb.write(reply["queues"]?.elements ?? [], session)
     }
+
+    /// What runs, the first few of it.
+    private static func writeExecuting(_ session: Session) throws(Failure) {
+        let selection = Selection(state: "executing")
+        var rows: [OperationRow] = []
+        try session.stream("List") {
+            selection.member(of: &$0)
+            $0.member("limit", shownAtMost + 1)
+        } each: { (reply) throws(Failure) in
+            rows += (reply["operations"]?.elements ?? []).map { OperationRow($0) }
+            return true
+        }
+        guard !rows.isEmpty else { return }
+        try session.output.line("")
+        let shown: [LsVerb.Column] = [.id, .name, .state, .time, .progress, .cause]
+        var table = Table(shown.map(\.heading), style: session.style, columns: session.screen.columns)
+        for row in rows.prefix(shownAtMost) {
+            try table.add(LsVerb.cells(row, shown, .now), to: session.output)
+        }
+        try table.finish(session.output)
+        if rows.count > shownAtMost { try session.output.line("and more, see opsctl ls --state executing") }
+    }
+
+    private static let shownAtMost = 10
 }
