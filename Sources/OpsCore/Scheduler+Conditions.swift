@@ -2,7 +2,7 @@
 extension Scheduler {
     /// Whether the conditions of a lane's one member are known to be true. Asks them when they are not.
     mutating func isAsked(_ place: Int32, in lane: Int32) -> Bool {
-        guard lanes[lane].key.only != 0 else { return true }
+        guard table[place].traits.contains(.hasConditions) else { return true }
         if let inquiry = inquiries[place] {
             if let until = inquiry.standsUntil, until >= now.monotonic { return true }
             if inquiry.isAsking || inquiry.askAgainAt != nil {

@@ -108,9 +108,11 @@ extension Scheduler {
     private mutating func lane(for place: Int32) -> Int32 {
         let row = table[place]
         let parent = row.parent
+        // Conditions are its own; and which group would lock up with what differs between groups.
+        let isAlone = row.traits.contains(.hasConditions) || row.isGroup && row.categories >= 0
         let key = Lane.Key(
             queue: row.queue, parent: parent < 0 ? 0 : table[parent].id, categories: row.categories,
-            isGroup: row.isGroup, only: row.traits.contains(.hasConditions) ? row.id : 0)
+            isGroup: row.isGroup, only: isAlone ? row.id : 0)
         if let lane = laneIndex[key] { return lane }
         let needs = resolve(categories.needs(of: row.categories), under: parent)
         let lane = lanes.insert(

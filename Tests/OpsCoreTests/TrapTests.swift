@@ -175,4 +175,16 @@ import Testing
         world.handle(.submit(submission))
         #expect(world.drain() == [3, 1, 2])
     }
+
+    @Test func ofTwoGroupsInOneCategoryTheOneThatTheOtherNeedsGoesFirst() {
+        var world = World()
+        var submission = Submission()
+        submission.categorySets = [["db"]]
+        submission.operations = [
+            Draft(categories: 0, flags: .group), Draft(group: 0), Draft(categories: 0, flags: .group), Draft(group: 2),
+        ]
+        submission.edges = [DraftEdge(from: 1, on: .local(2))]
+        world.handle(.submit(submission))
+        #expect(world.drain() == [3, 4, 1, 2])
+    }
 }

@@ -6,7 +6,7 @@ struct Lane {
         var parent: Int64
         var categories: Int32
         var isGroup: Bool
-        /// An operation with conditions has a lane of its own; 0 for all others.
+        /// An operation with conditions, or a group with categories, has a lane of its own; 0 for all others.
         var only: Int64
     }
     enum Status: Equatable {
