@@ -115,6 +115,8 @@ public final class Runner {
 
     /// Runs until it is told to end, or has been idle long enough; returns the exit status.
     public func run() throws(SystemError) -> Int32 {
+        // What is due does not wait for a first event: it may be that there never is one.
+        endTurn()
         let status = try loop.run()
         if status == 0 { removeTraces() }
         return status

@@ -20,12 +20,13 @@ public struct RunnerOptions: Sendable {
         self.isDetached = isDetached
     }
 
-    /// `opsd-runner --state DIR [--detach] [--no-cgroup]`
+    /// `opsd-runner --state DIR [--detach] [--no-cgroup] [--idle-limit SECONDS]`
     public init(arguments: [String]) throws(UsageError) {
         var state: String?
         var isDetached = false
         var isInBackground = false
         var usesControlGroups = true
+        var idleLimit: Int64?
         var rest = arguments[...]
         while let word = rest.popFirst() {
             switch word {
@@ -37,6 +38,11 @@ public struct RunnerOptions: Sendable {
                 isDetached = true
                 isInBackground = true
             case "--no-cgroup": usesControlGroups = false
+            case "--idle-limit":
+                guard let seconds = rest.popFirst().flatMap({ Int64($0) }), (0...86_400).contains(seconds) else {
+                    throw UsageError("--idle-limit needs a number of seconds")
+                }
+                idleLimit = seconds * 1_000_000_000
             default: throw UsageError("unknown argument \(word)")
             }
         }
@@ -46,6 +52,7 @@ public struct RunnerOptions: Sendable {
         self.init(state: state, isDetached: isDetached)
         self.usesControlGroups = usesControlGroups
         self.isInBackground = isInBackground
+        self.idleLimit = idleLimit ?? self.idleLimit
     }
 
     /// The same, for the program that this one becomes.
@@ -53,6 +60,7 @@ public struct RunnerOptions: Sendable {
         var words = ["--state", state]
         if isDetached { words.append("--detached") }
         if !usesControlGroups { words.append("--no-cgroup") }
+        words += ["--idle-limit", String(idleLimit / 1_000_000_000)]
         return words
     }
 

@@ -12,7 +12,8 @@ internal import OpsRunner
         do throws(UsageError) {
             options = try RunnerOptions(arguments: Array(CommandLine.arguments.dropFirst()))
         } catch {
-            Program.complain("opsd-runner: \(error)\nusage: opsd-runner --state DIR [--detach] [--no-cgroup]")
+            Program.complain("opsd-runner: \(error)")
+            Program.complain("usage: opsd-runner --state DIR [--detach] [--no-cgroup] [--idle-limit SECONDS]")
             return 2
         }
         do throws(SystemError) {

@@ -197,6 +197,21 @@ import Testing
         #expect(!Files.exists(runner.path("runner.sock")))
     }
 
+    @Test func aDetachedRunnerThatNobodyNeedsEnds() throws {
+        let runner = try RunnerProcess()
+        try runner.killRunner()
+        let detached = Spawn(
+            arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach", "--idle-limit", "0"],
+            environment: ["PATH=/usr/bin:/bin"])
+        #expect(try Children.wait(for: try detached.start())?.status == .code(0))
+        // Nobody connects: its end shows in the lock, which ends with its holder, and in what it leaves behind.
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while Files.exists(runner.path("runner.sock")) {
+            try #require(Clock.read().monotonic < end, "it did not end")
+            usleep(1000)
+        }
+    }
+
     @Test func noZombieAndNoDescriptorStaysBehind() throws {
         let runner = try RunnerProcess()
         func descriptors() throws -> Int { try Files.list("/proc/\(runner.pid)/fd").count }
