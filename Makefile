@@ -30,7 +30,7 @@ run: build ## build, run an example graph in a private daemon, show it live, lea
 
 test: setup ## run every test
 	swift build --explicit-target-dependency-import-check error --build-tests
-	swift test --skip-build --no-parallel
+	swift test --skip-build
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"

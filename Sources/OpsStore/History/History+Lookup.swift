@@ -113,7 +113,10 @@ extension History {
     /// How those of the operations ended that have finished: what a submission must bring of what it names.
     public func finishedFacts(_ ids: [OperationID]) throws(StoreError) -> [OperationID: FinishedFact] {
         let row = try statement(
-            "SELECT outcome, root, startedAt IS NOT NULL FROM operation WHERE id = ?1 AND state = 3")
+            """
+            SELECT o.outcome, o.root, o.startedAt IS NOT NULL, r.outcome
+            FROM operation o LEFT JOIN operation r ON r.id = o.root WHERE o.id = ?1 AND o.state = 3
+            """)
         var facts: [OperationID: FinishedFact] = [:]
         for id in ids {
             row.bind(1, id.rawValue)
@@ -121,7 +124,8 @@ extension History {
             defer { row.reset() }
             guard let outcome = Outcome(stored: row.optionalInt(0)) else { continue }
             let root = row.optionalInt(1).map { OperationID($0) } ?? id
-            facts[id] = FinishedFact(outcome: outcome, root: root, hasStarted: row.bool(2))
+            facts[id] = FinishedFact(
+                outcome: outcome, root: root, hasStarted: row.bool(2), rootOutcome: Outcome(stored: row.optionalInt(3)))
         }
         return facts
     }
