@@ -88,12 +88,16 @@ final class ConditionDesk {
     private func ask(_ test: Condition.Test, _ evaluation: Evaluation) throws -> Asking {
         switch test {
         case .pathExists(let path):
-            return try send(["/bin/sh", "-c", "test -e \"$1\"", "sh", path], Self.usualTimeout, "\(path) does not exist", evaluation)
+            return try send(
+                ["/bin/sh", "-c", "test -e \"$1\"", "sh", path], Self.usualTimeout, "\(path) does not exist", evaluation
+            )
         case .exec(let arguments, let timeout):
             return try send(arguments, timeout, "\(arguments.joined(separator: " "))", evaluation)
         case .reachable(let host, let port):
             let script = "exec 3<>\"/dev/tcp/$1/$2\""
-            return try send(["/bin/bash", "-c", script, "bash", host, "\(port)"], Self.usualTimeout, "\(host):\(port) is not reachable", evaluation)
+            return try send(
+                ["/bin/bash", "-c", script, "bash", host, "\(port)"], Self.usualTimeout,
+                "\(host):\(port) is not reachable", evaluation)
         case .freeSpace(let path, let least):
             let script = "set -- $(stat -f -c '%a %S' -- \"$1\") \"$2\" && test $(($1 * $2)) -ge \"$3\""
             let detail = "\(path) has less than \(SizeText.format(least)) free"
@@ -110,7 +114,9 @@ final class ConditionDesk {
             return .known(isInside, "it is outside of the window")
         case .dependenciesSucceeded:
             let missed = try daemon.history.dependencies(of: evaluation.operation).map(\.id)
-            let failed = try daemon.history.nodes(of: missed).first { $0.state == .finished && $0.outcome != .succeeded }
+            let failed = try daemon.history.nodes(of: missed).first {
+                $0.state == .finished && $0.outcome != .succeeded
+            }
             return .known(failed == nil, failed.map { "\(daemon.label($0.id)) did not succeed" } ?? "")
         case .not: preconditionFailure("negations are taken off first")
         }

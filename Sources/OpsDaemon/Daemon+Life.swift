@@ -35,7 +35,9 @@ extension Daemon {
         do {
             try Files.makePrivateDirectory(path)
         } catch {
-            guard error.errno == EPERM else { throw StartError(description: "cannot use the state directory: \(error)") }
+            guard error.errno == EPERM else {
+                throw StartError(description: "cannot use the state directory: \(error)")
+            }
             throw StartError(
                 description: "the state directory \(path) can be written by others, or is not ours; "
                     + "make it private with: chown \(Identity.uid) \(path) && chmod 700 \(path)")
@@ -52,6 +54,7 @@ extension Daemon {
         _ = try loop.setWatchdog(true)
         runner.connect()
         retention.schedule()
+        if ServiceStatus.isWanted { publisher.add(ServiceStatus(daemon: self)) }
         // What recovery decided, and finish observers that are owed.
         turn.hasEvents = true
         wakeUp()
@@ -83,7 +86,9 @@ extension Daemon {
         try refuseIfServed(path)
         let group = Identity.uid == 0 ? try Account.group(named: configuration.group) : nil
         let descriptor = try UnixSocket.listen(at: path, mode: group == nil ? 0o600 : 0o660)
-        if let group, chown(path, 0, group) != 0 { diary.warning("cannot give \(path) to group \(configuration.group)") }
+        if let group, chown(path, 0, group) != 0 {
+            diary.warning("cannot give \(path) to group \(configuration.group)")
+        }
         return [ListeningSocket(descriptor)]
     }
 

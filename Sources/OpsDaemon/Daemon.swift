@@ -54,7 +54,8 @@ public final class Daemon {
     var signals: [SignalSource] = []
 
     init(
-        configuration: Configuration, options: CommandLineOptions, loop: EventLoop, diary: Diary, store: Store, history: History
+        configuration: Configuration, options: CommandLineOptions, loop: EventLoop, diary: Diary, store: Store,
+        history: History
     ) throws {
         self.configuration = configuration
         self.options = options

@@ -45,7 +45,8 @@ final class EffectPerformer {
         guard daemon.runner.isConnected else { return }
         do {
             guard let texts = try daemon.store.texts(of: attempt.operation) else {
-                return daemon.diary.error("operation \(attempt.operation.rawValue) was to start and is not in the store")
+                return daemon.diary.error(
+                    "operation \(attempt.operation.rawValue) was to start and is not in the store")
             }
             let policy = daemon.core?.policy(of: attempt.operation) ?? Policy()
             daemon.runner.send(.launch(try composer.launch(attempt, slot: slot, policy, texts)))

@@ -3,7 +3,8 @@ internal import OpsLinux
 internal import OpsRunner
 
 /// Small processes beside the operations: what conditions ask and observers do. The runner starts them like attempts,
-/// so they have the operation's user, directory and environment, and their trees can be ended; nothing of them is stored.
+/// so they have the operation's user, directory and environment, and their trees can be ended. Nothing of them is
+/// stored.
 final class Errands {
     /// How an errand came out.
     enum Ending: Equatable {

@@ -32,14 +32,18 @@ final class JournalWriter {
     }
 
     private func write(_ report: Report) {
-        guard let operation = report.operation, let (id, text, level) = entry(report), level <= diary.level else { return }
+        guard let operation = report.operation, let (id, text, level) = entry(report), level <= diary.level else {
+            return
+        }
         var fields = [
             (name: "MESSAGE_ID", value: id), (name: "OPS_ID", value: "\(operation.rawValue)"),
             (name: "OPS_EVENT", value: "\(report.kind)"),
         ]
         if let graph = report.graph { fields.append((name: "OPS_GRAPH", value: "g\(graph.rawValue)")) }
         // A name is a courtesy: the entry stands without it.
-        if let name = (try? history.names(of: [operation]))?[operation] { fields.append((name: "OPS_NAME", value: name)) }
+        if let name = (try? history.names(of: [operation]))?[operation] {
+            fields.append((name: "OPS_NAME", value: name))
+        }
         if let outcome = report.outcome { fields.append((name: "OPS_OUTCOME", value: "\(outcome)")) }
         if report.kind == .started, let attempt = report.detail { fields.append((name: "OPS_ATTEMPT", value: attempt)) }
         diary.write(level, "operation \(operation.rawValue) \(text)", fields)

@@ -48,8 +48,9 @@ final class ObserverDesk {
         // The event on standard input, through a shell that knows it from its environment: no file, no pump.
         let arguments = ["/bin/sh", "-c", "printf '%s\\n' \"$OPS_EVENT\" | \"$@\"", "opsd-observer"] + command
         let event = try self.event(order)
-        guard let request = try daemon.performer.errand(
-            of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
+        guard
+            let request = try daemon.performer.errand(
+                of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
         else { return settle(order) }
         running += 1
         let attempt = daemon.errands.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {

@@ -18,7 +18,9 @@ final class Retention {
     /// Looks once an hour, and soon after the start; never where everything is kept.
     func schedule() {
         do throws(SystemError) {
-            if timer == nil { timer = try daemon.loop.timer(.monotonic, accuracy: 60_000_000) { [unowned self] in self.begin() } }
+            if timer == nil {
+                timer = try daemon.loop.timer(.monotonic, accuracy: 60_000_000) { [unowned self] in self.begin() }
+            }
             if work == nil { work = try daemon.loop.deferred { [unowned self] in self.goOn() } }
             try timer?.arm(at: isWanted ? Clock.read().monotonic + Self.hour / 60 : nil)
         } catch {

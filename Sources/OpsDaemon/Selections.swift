@@ -101,7 +101,9 @@ struct Selections {
     private func range(_ ref: String) throws -> ClosedRange<Int64> {
         let ends = ref.split(separator: "-", omittingEmptySubsequences: false)
         if ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]) {
-            guard first <= last else { throw ControlError.notFound(kind: "range", name: ref, nearest: "\(last)-\(first)") }
+            guard first <= last else {
+                throw ControlError.notFound(kind: "range", name: ref, nearest: "\(last)-\(first)")
+            }
             return first...last
         }
         let id = try operation(ref).rawValue
@@ -124,9 +126,12 @@ struct Selections {
     /// `unfinished`: only that is of interest, unless one operation was named.
     func operations(_ selection: OpsWire.Selection, unfinished: Bool) throws -> Selected {
         guard let query = try query(selection) else {
-            throw ControlError.invalidOperation([.with { $0.message = "nothing is selected; name operations, or say all" }])
+            throw ControlError.invalidOperation([
+                .with { $0.message = "nothing is selected; name operations, or say all" }
+            ])
         }
-        if let only = query.ids, only.count == 1, only[0].count == 1, selection.refs?.count == 1, isOnlyRefs(selection) {
+        if let only = query.ids, only.count == 1, only[0].count == 1, selection.refs?.count == 1, isOnlyRefs(selection)
+        {
             return Selected(ids: [OperationID(only[0].lowerBound)], isSingle: true)
         }
         var ids: [OperationID] = []

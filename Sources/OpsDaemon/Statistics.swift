@@ -33,8 +33,13 @@ struct Statistics {
     func result(workers: Int) -> JSONObject {
         var members: [JSONValue.Member] = [
             .init("count", .integer(Int64(order.count))),
-            .init("states", .object(OperationState.allCases.map { .init(StateName($0).rawValue, .integer(Int64(states[$0] ?? 0))) })),
-            .init("outcomes", .object(Outcome.allCases.map { .init(OutcomeName($0).rawValue, .integer(Int64(outcomes[$0] ?? 0))) })),
+            .init(
+                "states",
+                .object(OperationState.allCases.map { .init(StateName($0).rawValue, .integer(Int64(states[$0] ?? 0))) })
+            ),
+            .init(
+                "outcomes",
+                .object(Outcome.allCases.map { .init(OutcomeName($0).rawValue, .integer(Int64(outcomes[$0] ?? 0))) })),
             .init("waitSeconds", percentiles(waits)), .init("runSeconds", percentiles(runs)),
         ]
         let (path, length) = criticalPath()
@@ -55,7 +60,8 @@ struct Statistics {
             .double(seconds(sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]))
         }
         return .object([
-            .init("min", at(0)), .init("p50", at(0.5)), .init("p90", at(0.9)), .init("p99", at(0.99)), .init("max", at(1)),
+            .init("min", at(0)), .init("p50", at(0.5)), .init("p90", at(0.9)), .init("p99", at(0.99)),
+            .init("max", at(1)),
             .init("mean", .double(seconds(sorted.reduce(0, +) / Int64(sorted.count)))),
         ])
     }

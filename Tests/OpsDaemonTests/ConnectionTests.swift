@@ -56,6 +56,16 @@ import Testing
         #expect(try client.call(StatusRequest()).counts.ready == 1)
     }
 
+    @Test func aOnewayCallCountsThoughItsClientIsGone() throws {
+        let fixture = try Fixture()
+        do {
+            let gone = try fixture.connect()
+            try gone.send(Client.submission(#"[{"command":["true"]}]"#), oneway: true)
+        }
+        let client = try fixture.connect()
+        try fixture.turn { try client.call(StatusRequest()).counts.ready == 1 }
+    }
+
     @Test func aClientThatClosedItsSendingHalfIsStillAnswered() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -136,5 +146,25 @@ import Testing
         #expect(try fixture.daemon.store.load().operations.isEmpty)
         #expect(try client.call(CommitSubmissionRequest()).count == 2)
         #expect(try fixture.daemon.store.load().operations.count == 2)
+    }
+}
+
+extension ConnectionTests {
+    /// Streams asked for in one breath are answered one after the other.
+    @Test func pipelinedStreamsComeInTheirOrder() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"]},{"command":["true"]}]"#)
+        let list = Call.frame(ListRequest(), more: true)
+        let wait: WaitRequest = .with {
+            $0.selection.all = true
+            $0.timeout = "10ms"
+        }
+        try client.send(list + Call.frame(wait) + list + Call.frame(StatusRequest()) + Call.frame(wait))
+        #expect(try client.receive()?.result(ListReply.self).operations.count == 2)
+        #expect(try client.receive()?.failure == .control(.timedOut(remaining: 2)))
+        #expect(try client.receive()?.result(ListReply.self).operations.count == 2)
+        #expect(try client.receive()?.result(StatusReply.self).counts.ready == 2)
+        #expect(try client.receive()?.failure == .control(.timedOut(remaining: 2)))
     }
 }

@@ -11,7 +11,10 @@ import Testing
         let ids = [OperationID(3), OperationID(4)]
         let use = CategoryUse(name: "db", mode: .exclusive)
         let expected: [(Reason, String)] = [
-            (Reason(kind: .dependency, ids: ids, detail: .dependency(.succeeded)), "waits for 3 (n3), 4 (n4) to succeed"),
+            (
+                Reason(kind: .dependency, ids: ids, detail: .dependency(.succeeded)),
+                "waits for 3 (n3), 4 (n4) to succeed"
+            ),
             (
                 Reason(
                     kind: .category, ids: [OperationID(3)],

@@ -74,7 +74,8 @@ extension Requests {
         var ids = try changeable(selected, by: exchange.caller)
         // Named ones whatever their outcome; of a selection those that did not succeed.
         if !selections.isOnlyRefs(request.selection) || request.selection.refs == nil {
-            ids = try daemon.history.nodes(of: ids).filter { $0.state == .finished && $0.outcome != .succeeded }.map(\.id)
+            ids = try daemon.history.nodes(of: ids).filter { $0.state == .finished && $0.outcome != .succeeded }.map(
+                \.id)
         }
         guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(RetryReply()) } }
         if let waiting = ids.first(where: { daemon.core?.contains($0) ?? false }) {

@@ -8,7 +8,9 @@ extension Requests {
         let selections = daemon.selections
         var timeout: Int64?
         if let text = request.timeout {
-            guard let parsed = DurationText.parse(text) else { throw invalid("timeout", "\"\(text)\" is no duration such as 90s") }
+            guard let parsed = DurationText.parse(text) else {
+                throw invalid("timeout", "\"\(text)\" is no duration such as 90s")
+            }
             timeout = parsed
         }
         let extent: WaitScope.Extent =
@@ -58,7 +60,9 @@ extension Requests {
         if let refusal = try Details(record.details).own.output.refusal(ofReadingErrors: wantsErrors) {
             throw ControlError.wrongState(id: id.rawValue, message: refusal)
         }
-        if record.isGroup { throw ControlError.wrongState(id: id.rawValue, message: "a group has no output of its own") }
+        if record.isGroup {
+            throw ControlError.wrongState(id: id.rawValue, message: "a group has no output of its own")
+        }
         let attempt = request.attempt.map { Int32(clamping: $0) }
         if let attempt, attempt < 1 || attempt > record.attempt && record.state == .finished {
             throw ControlError.notFound(kind: "attempt", name: "\(attempt)", nearest: "\(record.attempt)")

@@ -14,7 +14,8 @@ extension Requests {
 
     func begin(_ request: BeginSubmissionRequest, _ exchange: Exchange) throws {
         guard exchange.connection.parts == nil else {
-            throw ControlError.wrongState(id: nil, message: "a submission has begun on this connection; commit it first")
+            throw ControlError.wrongState(
+                id: nil, message: "a submission has begun on this connection; commit it first")
         }
         exchange.connection.parts = SubmissionParts(SubmissionOrder(request))
         daemon.afterCommit { exchange.reply(Nothing()) }

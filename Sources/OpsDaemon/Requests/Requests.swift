@@ -58,6 +58,12 @@ final class Requests {
         }
     }
 
+    /// The same, where the answer may go on: the client's next call is not taken before that is known.
+    private func readOn(_ exchange: Exchange, _ body: @escaping () throws -> Void) {
+        exchange.holdNext()
+        read(exchange, body)
+    }
+
     /// Runs a change that first asks the store, which must then know all that the scheduler does.
     private func change(_ exchange: Exchange, _ body: () throws -> Void) throws {
         if daemon.outage != nil { throw daemon.unavailable }
@@ -72,20 +78,20 @@ final class Requests {
         case .beginSubmission(let request): try begin(request, exchange)
         case .addOperations(let request): try add(request, exchange)
         case .commitSubmission: try commit(exchange)
-        case .list(let request): read(exchange) { try self.list(request, exchange) }
+        case .list(let request): readOn(exchange) { try self.list(request, exchange) }
         case .show(let request): read(exchange) { try self.show(request, exchange) }
         case .why(let request): read(exchange) { try self.why(request, exchange) }
-        case .status: read(exchange) { try self.status(exchange) }
-        case .log(let request): read(exchange) { try self.log(request, exchange) }
-        case .wait(let request): read(exchange) { try self.wait(request, exchange) }
-        case .watch(let request): read(exchange) { try self.watch(request, exchange) }
+        case .status: readOn(exchange) { try self.status(exchange) }
+        case .log(let request): readOn(exchange) { try self.log(request, exchange) }
+        case .wait(let request): readOn(exchange) { try self.wait(request, exchange) }
+        case .watch(let request): readOn(exchange) { try self.watch(request, exchange) }
         case .listQueues: read(exchange) { try self.listQueues(exchange) }
         case .listCategories: read(exchange) { try self.listCategories(exchange) }
         case .graph(let request): read(exchange) { try self.graph(request, exchange) }
-        case .stats(let request): read(exchange) { try self.stats(request, exchange) }
+        case .stats(let request): readOn(exchange) { try self.stats(request, exchange) }
         case .check: read(exchange) { try self.check(exchange) }
         case .complete(let request): read(exchange) { try self.complete(request, exchange) }
-        case .backup(let request): read(exchange) { try self.backup(request, exchange) }
+        case .backup(let request): readOn(exchange) { try self.backup(request, exchange) }
         case .prune(let request): try change(exchange) { try prune(request, exchange) }
         case .cancel(let request): try change(exchange) { try cancel(request, exchange) }
         case .suspend(let request): try change(exchange) { try suspend(request, exchange) }

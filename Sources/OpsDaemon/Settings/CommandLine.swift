@@ -16,7 +16,9 @@ public struct CommandLineOptions: Equatable, Sendable {
     public init(_ words: [String]) throws(Misuse) {
         var rest = words[...]
         while let word = rest.popFirst() {
-            guard word.hasPrefix("-") else { throw Misuse(description: "unexpected argument \"\(word)\"; see opsd --help") }
+            guard word.hasPrefix("-") else {
+                throw Misuse(description: "unexpected argument \"\(word)\"; see opsd --help")
+            }
             if word == "--help" || word == "-h" {
                 wantsHelp = true
                 continue

@@ -42,7 +42,9 @@ extension Configuration {
         let directory = "\(file).d"
         if Files.exists(directory) {
             do throws(SystemError) {
-                paths += try Files.list(directory).filter { $0.hasSuffix(".conf") }.sorted().map { "\(directory)/\($0)" }
+                paths += try Files.list(directory).filter { $0.hasSuffix(".conf") }.sorted().map {
+                    "\(directory)/\($0)"
+                }
             } catch {
                 throw ConfigurationError(place: directory, message: "\(error)")
             }
@@ -71,7 +73,8 @@ extension Configuration {
         for setting in parsed.settings {
             let place = "\(path):\(setting.line)"
             guard setting.section == "opsd" else {
-                throw ConfigurationError(place: place, message: "unknown section [\(setting.section)]; the only one is [opsd]")
+                throw ConfigurationError(
+                    place: place, message: "unknown section [\(setting.section)]; the only one is [opsd]")
             }
             try set(setting.key, to: setting.value, at: place)
         }

@@ -71,7 +71,9 @@ extension Configuration {
             }
             workers = number
         case "on-stop":
-            guard let choice = OnStop(rawValue: value) else { throw refuse("must be keep, drain or cancel, not \"\(value)\"") }
+            guard let choice = OnStop(rawValue: value) else {
+                throw refuse("must be keep, drain or cancel, not \"\(value)\"")
+            }
             onStop = choice
         case "log-level":
             guard let choice = LogLevel(rawValue: value) else {
@@ -86,7 +88,8 @@ extension Configuration {
         case "connections": connections = Int(try count(value, atLeast: 4, refuse))
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
         default:
-            throw ConfigurationError(place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")
+            throw ConfigurationError(
+                place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")
         }
     }
 

@@ -1,6 +1,6 @@
 internal import OpsLinux
 
-/// What opsd says about itself: to the journal with fields where standard error is the journal's, else to standard error.
+/// What opsd says about itself: to standard error, or with fields to the journal where that is the journal's.
 final class Diary {
     var level: Configuration.LogLevel
     let writesToJournal: Bool

@@ -34,7 +34,8 @@ struct IniText {
             let key = trimmed(content[..<equals])
             guard !key.isEmpty else { throw Malformed(line: line, message: "a key is missing before =") }
             settings.append(
-                Setting(section: section, key: key, value: trimmed(content[content.index(after: equals)...]), line: line))
+                Setting(
+                    section: section, key: key, value: trimmed(content[content.index(after: equals)...]), line: line))
         }
         self.settings = settings
     }

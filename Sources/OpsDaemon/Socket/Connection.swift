@@ -17,6 +17,8 @@ final class Connection {
     /// Calls taken whose answer waits for the end of the turn.
     private var unanswered = 0
     private var isHandling = false
+    /// A call that may go on has been taken and not answered.
+    private var isHeld = false
     /// The last look at the input found a message, so another may be behind it.
     private var mayHoldMore = false
     /// The client will send no more, but may still read.
@@ -47,8 +49,12 @@ final class Connection {
     private func isReady(_ readiness: Readiness) {
         if readiness.contains(.writable) { flush() }
         guard !isClosed else { return }
-        if readiness.contains(.hungUp) || readiness.contains(.error) { return close() }
-        if readiness.contains(.readable) { read() }
+        if readiness.contains(.readable) && !inputHasEnded {
+            // What was sent before the end counts: a one-way call may be all there is.
+            read()
+        } else if readiness.contains(.hungUp) || readiness.contains(.error) {
+            close()
+        }
     }
 
     private func read() {
@@ -66,7 +72,6 @@ final class Connection {
             return close()
         }
         takeCalls()
-        closeIfDone()
     }
 
     /// Hands the calls that are here to the server, until one goes on or the output is full.
@@ -75,7 +80,7 @@ final class Connection {
         isHandling = true
         defer { isHandling = false }
         var taken = 0
-        while stream == nil, hasRoom, unanswered < DaemonLimits.unanswered, !isClosed {
+        while stream == nil, !isHeld, hasRoom, unanswered < DaemonLimits.unanswered, !isClosed {
             guard taken < DaemonLimits.callsInARow else {
                 server.continueLater(self)
                 break
@@ -96,6 +101,7 @@ final class Connection {
             server.take(frame, from: self)
         }
         updateInterest()
+        closeIfDone()
     }
 
     /// A message that cannot be read ends the connection: where the next one begins is not known.
@@ -103,6 +109,14 @@ final class Connection {
         send(Reply.frame(ControlError.tooLarge(what: "message", limit: error.limit)))
         flush()
         close()
+    }
+
+    /// No further call is taken until `goOnAfterHold`.
+    func hold() { isHeld = true }
+
+    func goOnAfterHold() {
+        isHeld = false
+        if !isClosed { server.continueLater(self) }
     }
 
     /// One more call whose answer is to come, or one less.
@@ -162,7 +176,9 @@ final class Connection {
         var interest: Readiness = []
         if !output.isEmpty { interest.insert(.writable) }
         // While a call goes on only the reader's departure is of interest, and a little of what it sends ahead.
-        if !inputHasEnded && hasRoom && unanswered < DaemonLimits.unanswered && decoder.buffered <= WireLimits.frameBytes && (stream == nil || decoder.buffered == 0) {
+        if !inputHasEnded && hasRoom && unanswered < DaemonLimits.unanswered
+            && decoder.buffered <= WireLimits.frameBytes && (stream == nil && !isHeld || decoder.buffered == 0)
+        {
             interest.insert(.readable)
         }
         do {

@@ -5,6 +5,7 @@ final class Exchange {
     let call: Call
     let connection: Connection
     private var isOver = false
+    private var holdsNext = false
 
     init(_ call: Call, _ connection: Connection) {
         self.call = call
@@ -16,6 +17,13 @@ final class Exchange {
     /// Nobody reads what is answered.
     var isAbandoned: Bool { connection.isClosed }
     var hasRoom: Bool { connection.hasRoom }
+
+    /// The connection's next call is taken only after this one is answered for the last time: answers come in the
+    /// order of the calls, however long one goes on.
+    func holdNext() {
+        holdsNext = true
+        connection.hold()
+    }
 
     /// The last reply.
     func reply(_ result: some WireRecord) {
@@ -46,5 +54,6 @@ final class Exchange {
         isOver = true
         connection.answered()
         connection.endStream()
+        if holdsNext { connection.goOnAfterHold() }
     }
 }

@@ -23,9 +23,10 @@ final class ListStream: ReplyStream {
     }
 
     private var isFirst: Bool
+    private var isOver = false
 
     func resume() {
-        guard !exchange.isAbandoned else { return }
+        guard !exchange.isAbandoned, !isOver else { return }
         guard exchange.hasRoom else {
             wantsRoom = true
             return
@@ -34,6 +35,7 @@ final class ListStream: ReplyStream {
         do {
             try sendBatch()
         } catch {
+            isOver = true
             exchange.fail(ControlError.storageUnavailable("\(error)"))
         }
     }
@@ -43,7 +45,10 @@ final class ListStream: ReplyStream {
         let rows = try daemon.rows.rows(ids)
         let reply: ListReply = .with { $0.operations = rows }
         let isLast = ids.count < DaemonLimits.rowsInABatch || left == 0
-        if isLast { return exchange.reply(reply) }
+        if isLast {
+            isOver = true
+            return exchange.reply(reply)
+        }
         exchange.replyAndGoOn(reply)
         daemon.server?.resumeLater(self)
     }

@@ -49,7 +49,8 @@ final class LogStream: ReplyStream, Follower {
             try readOn()
         } catch {
             leave()
-            exchange.fail(ControlError.wrongState(id: request.operation.rawValue, message: "cannot read its log: \(error)"))
+            exchange.fail(
+                ControlError.wrongState(id: request.operation.rawValue, message: "cannot read its log: \(error)"))
         }
     }
 

@@ -8,10 +8,13 @@ struct Captured {
 
     init(_ capture: Capture?, account: Account?) {
         guard let capture else {
-            variables = [
-                ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", account?.home ?? "/"),
-                ("USER", account?.name ?? ""), ("LOGNAME", account?.name ?? ""), ("SHELL", account?.shell ?? "/bin/sh"),
-            ].asMap
+            variables =
+                [
+                    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+                    ("HOME", account?.home ?? "/"),
+                    ("USER", account?.name ?? ""), ("LOGNAME", account?.name ?? ""),
+                    ("SHELL", account?.shell ?? "/bin/sh"),
+                ].asMap
             details = .with { $0.directory = account?.home ?? "/" }
             return
         }

@@ -19,7 +19,9 @@ struct EnforceableLimits {
             for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
                 // As above.
                 guard let found = try? Files.read("\(root)\(path)/cgroup.controllers", limit: 4096) else { continue }
-                return Set(String(decoding: found, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" }).map(String.init))
+                return Set(
+                    String(decoding: found, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" }).map(
+                        String.init))
             }
         }
         return []
@@ -28,7 +30,8 @@ struct EnforceableLimits {
     /// The keys that cannot be kept, and what to do.
     func problems(with limits: OperationDetails.ResourceLimits) -> [(key: String, message: String)] {
         let asked = [
-            ("memory", "memory", limits.memory), ("tasks", "pids", limits.tasks), ("cpuWeight", "cpu", limits.cpuWeight),
+            ("memory", "memory", limits.memory), ("tasks", "pids", limits.tasks),
+            ("cpuWeight", "cpu", limits.cpuWeight),
             ("cpuQuota", "cpu", limits.cpuQuota),
         ]
         return asked.compactMap { key, controller, value in

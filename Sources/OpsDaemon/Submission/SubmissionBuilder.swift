@@ -95,7 +95,9 @@ struct SubmissionBuilder {
 
     private mutating func checkProducer() throws {
         guard let inside = order.inside else {
-            if order.asChild { throw ControlError.invalidOperation([.with { $0.message = "--child works inside an operation only" }]) }
+            if order.asChild {
+                throw ControlError.invalidOperation([.with { $0.message = "--child works inside an operation only" }])
+            }
             return
         }
         let id = OperationID(inside)
@@ -104,7 +106,8 @@ struct SubmissionBuilder {
             if order.asChild { throw Rejection.producerClosed(id) }
             return
         }
-        if let owner = try daemon.history.owners(of: [id])[id], !daemon.authorization.mayChange(caller, ownedBy: owner) {
+        if let owner = try daemon.history.owners(of: [id])[id], !daemon.authorization.mayChange(caller, ownedBy: owner)
+        {
             if order.asChild { try daemon.authorization.requireChange(caller, of: id, ownedBy: owner) }
             return
         }
@@ -124,7 +127,9 @@ struct SubmissionBuilder {
             } catch {
                 throw ControlError.permissionDenied(error.message)
             }
-            if let user = own.user, try Account.named(user) == nil { problem(index(), "user", "there is no user \"\(user)\"") }
+            if let user = own.user, try Account.named(user) == nil {
+                problem(index(), "user", "there is no user \"\(user)\"")
+            }
             for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
         }
         let highest = input.operations.map(\.priority).max() ?? 0
@@ -152,7 +157,8 @@ struct SubmissionBuilder {
         var particulars: [SubmissionTexts.Particulars] = []
         particulars.reserveCapacity(input.operations.count)
         for (index, operation) in input.operations.enumerated() {
-            let pair = UInt64(UInt32(bitPattern: operation.details)) << 32 | UInt64(UInt32(bitPattern: operation.labels))
+            let pair =
+                UInt64(UInt32(bitPattern: operation.details)) << 32 | UInt64(UInt32(bitPattern: operation.labels))
             let place: Int32
             if let known = places[pair] {
                 place = known

@@ -111,7 +111,9 @@ struct Details {
             (ResourceLimit.Resource.openFiles, limits.openFiles), (.fileSize, limits.fileSize),
             (.coreSize, limits.coreSize),
         ] {
-            if let value { request.resourceLimits.append(ResourceLimit(resource, soft: UInt64(value), hard: UInt64(value))) }
+            if let value {
+                request.resourceLimits.append(ResourceLimit(resource, soft: UInt64(value), hard: UInt64(value)))
+            }
         }
     }
 

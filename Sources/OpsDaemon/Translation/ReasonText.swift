@@ -12,7 +12,8 @@ struct ReasonText {
         case .dependency(let when): return "waits for \(who) to \(verb(when))"
         case .category(let name, let wanted, let capacity, let place):
             return category(name, wanted, capacity, place, holders: reason.ids)
-        case .keptPlace(let category): return "category \(category) is kept for \(who), which was overtaken often enough"
+        case .keptPlace(let category):
+            return "category \(category) is kept for \(who), which was overtaken often enough"
         case .queue(let name, let limit, let place):
             return limit == 0
                 ? "queue \(name) has a limit of 0"
