@@ -17,6 +17,8 @@ struct Planned: Sendable {
     var lines = 0
     var hasTimeout = false
     var hasCondition = false
+    /// It ends when it says so, whatever its process does then.
+    var tellsItsEnd = false
     var retryLimit = 0
 
     /// The exit code (nil: it ends by `signal`) of one attempt that nobody disturbs.
@@ -178,6 +180,7 @@ struct Planner {
         if dice.happens(4) { words.append("child=\(dice.roll(1...20) * 1000)") }
         if dice.happens(4) { words.append("ignore=1") }
         if dice.happens(5) {
+            plan.tellsItsEnd = true
             operation["completion"] = "notify"
             words.append("notify=1")
         }
