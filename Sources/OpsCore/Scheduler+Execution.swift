@@ -157,6 +157,8 @@ extension Scheduler {
         let place = executions[index].operation
         let attempt = attemptID(index)
         executions[index].isOver = true
+        // What it leaves behind by consent is not left frozen.
+        if !table[place].traits.isDisjoint(with: .frozen) { order(.thaw(attempt)) }
         unfreeze(place)
         disarmTimeout(index)
         tell(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now.wall))

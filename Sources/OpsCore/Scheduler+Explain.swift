@@ -18,7 +18,9 @@ extension Scheduler {
         var reasons: [Reason] = []
         let family = table[place].family
         if family >= 0 {
-            let children = families[family].children.map { OperationID($0) }.filter { unfinished($0) != nil }.sorted()
+            // One that was retried stands there once for each of its runs.
+            let children = Set(families[family].children).map { OperationID($0) }.filter { unfinished($0) != nil }
+                .sorted()
             if !children.isEmpty { reasons.append(Reason(kind: .group, ids: children, detail: .children)) }
         }
         guard !table[place].isGroup, !execution.isOver else { return reasons }

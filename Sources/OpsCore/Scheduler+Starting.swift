@@ -2,6 +2,7 @@ extension Scheduler {
     /// Starts all that can, best first. A lane is looked at when something about it has changed, not otherwise.
     mutating func startEligible() {
         guard mayStart else { return }
+        _ = reviewKeptBack()
         repeat {
             while let entry = nextCandidate() {
                 consider(entry)

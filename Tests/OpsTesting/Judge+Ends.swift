@@ -104,6 +104,13 @@ extension Judge {
             running.timeoutRemaining == nil,
             let timeout = record.policy.timeout
         else { return }
+        // How it comes out is settled by then, unless it is to wait for others or for its word.
+        if let exit = running.exit {
+            let waitsForWord = record.policy.completion == .notify && exit.status == .code(0)
+            guard waitsForWord || (record.policy.completion == .exit && record.policy.leftovers == .wait) else {
+                return
+            }
+        }
         try require(
             running.startedAt.monotonic + timeout > rules.now.monotonic, .deadlines,
             "\(record.id) runs past its timeout")
