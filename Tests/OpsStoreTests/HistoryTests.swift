@@ -126,7 +126,10 @@ import Testing
         #expect(revival.queues == ["default"] && revival.finished.isEmpty)
         let middle = try history.revival(of: [OperationID(3)], downstream: false)
         #expect(middle.operations.map(\.id.rawValue) == [3])
-        #expect(middle.finished == [OperationID(2): FinishedFact(outcome: .skipped, root: root, hasStarted: false)])
+        #expect(
+            middle.finished == [
+                OperationID(2): FinishedFact(outcome: .skipped, root: root, hasStarted: false, rootOutcome: .failed)
+            ])
     }
 
     @Test func downstreamFollowsEdgesAcrossSubmissions() throws {
