@@ -116,7 +116,7 @@ extension Event {
     var isPatient: Bool {
         switch self {
         case .launched: true
-        case .told(_, let notice): notice.finished == nil && notice.extendTimeout == nil
+        case .told(_, let notice): notice.finished == nil && notice.extendTimeout == nil && notice.result == nil
         default: false
         }
     }
