@@ -59,8 +59,8 @@ extension Requests {
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
         if order.isDryRun { return try tryOut(event, input, order, exchange) }
-        daemon.request(event, texts: texts, of: exchange, names: { input.name(of: Int($0)) }) {
-            [unowned self] acceptance in
+        let names: (Int32) -> String? = { input.name(of: Int($0)) }
+        daemon.request(event, texts: texts, of: exchange, names: names) { [unowned self] acceptance in
             guard case .submitted(let graph, let first, let count) = acceptance else { return }
             exchange.reply(self.reply(graph, first, count, order, names: { input.name(of: $0) }))
         }

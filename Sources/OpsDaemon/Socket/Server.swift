@@ -88,7 +88,7 @@ final class Server {
     }
 
     func closeAll() {
-        listeners.forEach { $0.source.cancel() }
+        for listener in listeners { listener.source.cancel() }
         listeners = []
         for connection in Array(connections.values) {
             connection.flush()
