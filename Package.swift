@@ -52,7 +52,8 @@ let package = Package(
         .executableTarget(name: "load", path: "Benchmarks/Load"),
         .systemLibrary(name: "CMalloc", path: "Benchmarks/CMalloc"),
         .executableTarget(
-            name: "core-bench", dependencies: ["OpsCore", "CMalloc"], path: "Benchmarks/CoreBench", swiftSettings: strict),
+            name: "core-bench", dependencies: ["OpsCore", "CMalloc"], path: "Benchmarks/CoreBench",
+            swiftSettings: strict),
         .executableTarget(
             name: "simulate", dependencies: ["OpsCore", "OpsTesting"], path: "Benchmarks/Simulate",
             swiftSettings: strict),
