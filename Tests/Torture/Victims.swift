@@ -83,11 +83,24 @@ final class Victims: Sendable {
         return text.split(separator: "\n").suffix(8).joined(separator: " | ")
     }
 
+    /// This process and those that started it.
+    private static var ancestry: Set<pid_t> {
+        var pids: Set<pid_t> = []
+        var pid = getpid()
+        while pid > 1, pids.insert(pid).inserted {
+            let stat = FileManager.default.contents(atPath: "/proc/\(pid)/stat") ?? Data()
+            // After the name in brackets: state, parent.
+            let fields = String(decoding: stat, as: UTF8.self).components(separatedBy: ") ").last?.split(separator: " ")
+            pid = pid_t(fields?.dropFirst().first ?? "") ?? 0
+        }
+        return pids
+    }
+
     /// Processes that stand in our directory's name or carry its socket in their environment.
     var processes: [(pid: pid_t, words: String)] {
-        let own = getpid()
+        let own = Self.ancestry
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []  // no /proc: no Linux
-        return names.compactMap(pid_t.init).filter { $0 != own }.compactMap { pid in
+        return names.compactMap(pid_t.init).filter { !own.contains($0) }.compactMap { pid in
             let words = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
             let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ") ?? Data()
             let text = String(decoding: words, as: UTF8.self)
