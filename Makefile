@@ -30,7 +30,9 @@ run: build ## build, run an example graph in a private daemon, show it live, lea
 
 test: setup ## run every test
 	swift build --explicit-target-dependency-import-check error --build-tests
-	swift test --skip-build
+	# The runner's tests adopt orphans; a library that waits for any child of its own must not meet those.
+	swift test --skip-build --skip OpsRunnerTests
+	swift test --skip-build --filter OpsRunnerTests
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
