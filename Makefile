@@ -31,8 +31,8 @@ run: build ## build, run an example graph in a private daemon, show it live, lea
 test: setup ## run every test
 	swift build --explicit-target-dependency-import-check error --build-tests
 	# An exit test waits for any child of its process, and would spin on those that other tests leave to the end.
-	swift test --skip-build --skip aSeedLivesTheSameLifeInAnotherProcess
-	swift test --skip-build --filter aSeedLivesTheSameLifeInAnotherProcess
+	@scripts/test --skip aSeedLivesTheSameLifeInAnotherProcess
+	@scripts/test --filter aSeedLivesTheSameLifeInAnotherProcess
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"

@@ -109,19 +109,22 @@ final class Machine {
     }
     func stateOf(_ reference: any CustomStringConvertible) throws -> String? { try show(reference)["state"] as? String }
 
-    /// Waits until the event stream tells `type` of this operation.
+    /// Waits until the event stream tells `type` of this operation, which need not be submitted yet.
     func await(_ type: String, of id: Int) throws {
-        let watch = try begin(["watch", "--since", "0", "--json", "\(id)"])
+        let watch = try begin(["watch", "--since", "0", "--json"])
         defer {
             watch.signal(SIGTERM)
             _ = try? watch.wait(seconds: 10)  // killed by us: its status says nothing
         }
-        let end = Date().addingTimeInterval(30)
+        let end = Date().addingTimeInterval(60)
         while Date() < end {
-            if watch.outSoFar.contains("\"type\":\"\(type)\"") { return }
+            let told = watch.outSoFar.split(separator: "\n").contains {
+                $0.contains("\"id\":\(id),") && $0.contains("\"type\":\"\(type)\"")
+            }
+            if told { return }
             usleep(10_000)
         }
-        throw SetupError("no event \(type) of \(id) within 30 s: \(watch.outSoFar) \(watch.errSoFar)")
+        throw SetupError("no event \(type) of \(id) within 60 s: \(watch.outSoFar) \(watch.errSoFar)")
     }
 }
 
