@@ -103,15 +103,16 @@ extension Scheduler {
             if graph[edge].on == target, graph[edge].when == when { return .done(0) }
             edge = graph[edge].nextDependency
         }
-        if let cycle = cycle(closedBy: from, waitingFor: target, when: when) { throw .cycle(cycle) }
-        try checkLockUps(above: from, waitingFor: when == .started ? .start(target) : .end(target))
+        let node = when == .started ? WaitNode.start(target) : .end(target)
+        if let cycle = cycle(closedBy: from, waitingFor: node) { throw .cycle(cycle) }
+        try checkLockUps(above: from, waitingFor: node)
         tell(.edgeAdded(id, on: on, when))
         report(.edited, from, detail: "after")
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }
         hold(back: from)
         table[from].waiting -= 1
         addEdge(from: from, on: target, when: when)
-        raise(target, to: table[from].effective)
+        raise(node, to: table[from].effective)
         return .done(1)
     }
 

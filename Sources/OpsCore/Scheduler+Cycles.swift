@@ -1,8 +1,7 @@
 extension Scheduler {
     /// The cycle that an edge of `from` on `target` would close, in order, its first repeated at the end.
-    func cycle(closedBy from: Int32, waitingFor target: Int32, when: When) -> [DraftEdge.Target]? {
-        let start = when == .started ? WaitNode.start(target) : WaitNode.end(target)
-        guard let path = path(from: start, to: .start(from), throughCategories: true) else { return nil }
+    func cycle(closedBy from: Int32, waitingFor node: WaitNode) -> [DraftEdge.Target]? {
+        guard let path = path(from: node, to: .start(from), throughCategories: true) else { return nil }
         return name([.start(from)] + path)
     }
 

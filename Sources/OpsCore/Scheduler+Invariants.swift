@@ -148,9 +148,16 @@ extension Scheduler {
         guard usesPriorities else {
             return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
         }
-        return rows.filter { claims(on: $0).all != table[$0].effective }.map {
-            "7: \(table[$0].id) counts for \(table[$0].effective), not \(claims(on: $0).all)"
+        var broken: [String] = []
+        for place in rows {
+            let (row, claims) = (table[place], claims(on: place))
+            if claims.all != row.effective {
+                broken.append("7: \(row.id) counts for \(row.effective), not \(claims.all)")
+            }
+            guard row.family >= 0, families[row.family].inherited != claims.whole else { continue }
+            broken.append("7: the children of \(row.id) inherit \(families[row.family].inherited), not \(claims.whole)")
         }
+        return broken
     }
 
     /// 8. A parent counts its unfinished children, and ends with the last.

@@ -4,10 +4,10 @@
 extension Scheduler {
     // MARK: Up, at once
 
-    /// Something of priority `p` waits for the end of an operation.
-    mutating func raise(_ place: Int32, to priority: Int8) {
+    /// Something of this priority waits for the start or the end of an operation.
+    mutating func raise(_ node: WaitNode, to priority: Int8) {
         guard usesPriorities else { return }
-        raise([.end(place)], to: priority)
+        raise([node], to: priority)
     }
 
     /// Hands the priority of an operation on to all it waits for, and that of its group on to it.

@@ -145,6 +145,22 @@ import Testing
         #expect(world.drain() == [1, 3, 2, 4])
     }
 
+    @Test func whoWaitsForTheStartOfAGroupHurriesNotItsChildren() {
+        var world = World(workers: 0)
+        world.add()
+        var submission = Submission()
+        submission.operations = [Draft(flags: .group), Draft(group: 0)]
+        submission.edges = [DraftEdge(from: 1, on: .existing(1))]
+        world.handle(.submit(submission))
+        world.add(priority: 4)
+        world.handle(.suspend(.daemon, freeze: false))
+        world.turn()
+        world.after(.depend(4, on: 2, when: .started, finished: nil))
+        #expect([1, 2, 3].map { world.scheduler.effectivePriority(of: $0) } == [0, 4, 0])
+        world.after(.depend(4, on: 2, when: .finished, finished: nil))
+        #expect([1, 2, 3].map { world.scheduler.effectivePriority(of: $0) } == [4, 4, 4])
+    }
+
     @Test func ageingMovesUpWhatHasWaited() {
         var world = World(workers: 1)
         world.after(.setQueue("default", QueueEdit(aging: .some(60 * World.second))))
