@@ -2,6 +2,7 @@
 //
 //   load submit SOCKET CLIENTS COUNT     COUNT one-operation submissions (held), each client one after the other
 //   load status SOCKET COUNT             COUNT status calls: median and 99th percentile in milliseconds
+//   load beside SOCKET CMD ARG...        status calls, a millisecond apart, while a program runs: the same, and the longest
 //   load watch SOCKET WATCHERS CLIENTS COUNT   as submit, while WATCHERS watch: events that each of them got
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,17 +70,44 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+// Milliseconds of one status call.
+static double once(int fd) {
+    double begin = now();
+    ask(fd, STATUS);
+    while (receive(fd) == 0) {}
+    return (now() - begin) * 1e3;
+}
+
+static void tell(double *times, int count) {
+    qsort(times, count, sizeof *times, by_value);
+    printf("median_ms %.3f p99_ms %.3f max_ms %.3f calls %d", times[count / 2], times[count * 99 / 100],
+        times[count - 1], count);
+}
+
 static void status(const char *path, int count) {
     int fd = dial(path);
     double *times = calloc(count, sizeof *times);
-    for (int i = 0; i < count; i++) {
-        double begin = now();
-        ask(fd, STATUS);
-        while (receive(fd) == 0) {}
-        times[i] = (now() - begin) * 1e3;
+    for (int i = 0; i < count; i++) times[i] = once(fd);
+    tell(times, count);
+    putchar('\n');
+}
+
+static void beside(const char *path, char **command) {
+    static double times[1 << 20];
+    int fd = dial(path), count = 0, end;
+    double begin = now();
+    pid_t pid = fork();
+    if (pid < 0) die("fork");
+    if (pid == 0) {
+        execvp(command[0], command);
+        die(command[0]);
     }
-    qsort(times, count, sizeof *times, by_value);
-    printf("median_ms %.3f p99_ms %.3f\n", times[count / 2], times[count * 99 / 100]);
+    while (waitpid(pid, &end, WNOHANG) == 0 && count < 1 << 20) {
+        times[count++] = once(fd);
+        usleep(1000);
+    }
+    tell(times, count);
+    printf(" seconds %.3f exit %d\n", now() - begin, WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end));
 }
 
 static void add(int epoll, struct client *client, const char *path, const char *frame) {
@@ -135,6 +164,7 @@ static void submit(const char *path, int watchers, int clients, long count) {
 int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[1], "submit") == 0) submit(argv[2], 0, atoi(argv[3]), atol(argv[4]));
     else if (argc == 4 && strcmp(argv[1], "status") == 0) status(argv[2], atoi(argv[3]));
+    else if (argc >= 4 && strcmp(argv[1], "beside") == 0) beside(argv[2], argv + 3);
     else if (argc == 6 && strcmp(argv[1], "watch") == 0) submit(argv[2], atoi(argv[3]), atoi(argv[4]), atol(argv[5]));
     else {
         fprintf(stderr, "usage: see the first lines of Benchmarks/Load/main.c\n");

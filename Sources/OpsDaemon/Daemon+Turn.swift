@@ -59,6 +59,7 @@ extension Daemon {
         server?.flush()
         armTimers()
         stopIfDrained()
+        upkeep.turnEnded()
         if turn.hasEvents || !turn.afterwards.isEmpty { wakeUp() }
     }
 

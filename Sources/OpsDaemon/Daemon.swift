@@ -42,6 +42,7 @@ public final class Daemon {
     private(set) lazy var errands = Errands(daemon: self)
     private(set) lazy var conditions = ConditionDesk(daemon: self)
     private(set) lazy var retention = Retention(daemon: self)
+    private(set) lazy var upkeep = Upkeep(daemon: self)
     private(set) lazy var observers = ObserverDesk(daemon: self)
     var server: Server?
 

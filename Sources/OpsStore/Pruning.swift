@@ -165,6 +165,7 @@ public final class Pruning {
         if try sweep.step(limit) { return }
         self.sweep = nil
         phase = .done
+        store.mayHaveFreePages = true
     }
 
     private func run(_ sql: String, _ values: Int64...) throws(StoreError) {

@@ -1,14 +1,29 @@
 extension Store {
-    /// Gives up to `pages` unused pages back to the file system; true while there are more.
-    public func vacuum(pages: Int) throws(StoreError) -> Bool {
-        try database.execute("PRAGMA incremental_vacuum(\(pages))")
-        return try database.integer("PRAGMA freelist_count") > 0
+    /// Whether a busy time has left something for `tidy`.
+    public var wantsTidying: Bool { mayHaveFreePages || log.peak >= Self.idleFrames }
+
+    /// How often something was committed: the same as before, and nobody has needed the disk meanwhile.
+    public var commits: Int { log.commits }
+
+    /// One bounded piece of what is done when there is nothing else to do; true while there is more of it.
+    /// Pages that nobody uses go back to the file system first, for that is written to the log too; then the log is
+    /// moved into the database and cut. What cannot be done now is found again after the next commit.
+    public func tidy() throws(StoreError) -> Bool {
+        if needsRecovery { return false }
+        if mayHaveFreePages {
+            mayHaveFreePages = false
+            mayHaveFreePages = try vacuum(pages: Self.pagesAtOnce)
+            checkpointWhenLarge()
+        } else if wantsTidying {
+            try cutLog()
+        }
+        return wantsTidying
     }
 
-    /// Moves the write-ahead log into the database once it has grown: for when there is nothing else to do.
-    /// Left undone, it happens after some commit, and who waits for the next turn waits for it.
-    public func checkpointWhenIdle() throws(StoreError) {
-        if log.frames >= Self.idleFrames { try checkpoint() }
+    /// Gives up to `pages` unused pages back to the file system; true while there are more.
+    func vacuum(pages: Int) throws(StoreError) -> Bool {
+        try database.execute("PRAGMA incremental_vacuum(\(pages))")
+        return try database.integer("PRAGMA freelist_count") > 0
     }
 
     /// After a commit: bounds the log when there was never time.
@@ -24,6 +39,16 @@ extension Store {
         try database.execute("PRAGMA wal_checkpoint(PASSIVE)")
     }
 
+    /// The same, and the log's room goes back to the file system, unless somebody reads from it.
+    private func cutLog() throws(StoreError) {
+        log.frames = 0
+        log.peak = 0
+        database.setPatience(milliseconds: 0)
+        defer { database.setPatience(milliseconds: Database.patience) }
+        try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
     private static let idleFrames = 1000
     private static let mostFrames = 8000
+    private static let pagesAtOnce = 256
 }

@@ -16,6 +16,8 @@ public final class Store {
     /// A commit has failed since `recover`.
     var needsRecovery = false
     let log: LogSize
+    /// Rows were pruned, and their pages not given back yet.
+    var mayHaveFreePages = false
     private var keptStatements: [String: Statement] = [:]
     private let lock: StateLock
 

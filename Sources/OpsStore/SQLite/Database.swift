@@ -32,8 +32,13 @@ final class Database {
         }
         unsafe handle = made
         self.path = path
-        unsafe sqlite3_busy_timeout(handle, 2000)
+        setPatience(milliseconds: Self.patience)
     }
+
+    /// How long a statement waits for what another connection holds.
+    func setPatience(milliseconds: Int32) { unsafe sqlite3_busy_timeout(handle, milliseconds) }
+
+    static let patience: Int32 = 2000
 
     /// SQLite would make it readable for all; it holds environments. The files beside it take over its mode.
     private static func makePrivate(_ path: String) {

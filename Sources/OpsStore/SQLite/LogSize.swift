@@ -5,6 +5,9 @@ internal import CSQLite
 @safe
 final class LogSize {
     var frames = 0
+    /// The most it has held since its file was cut.
+    var peak = 0
+    private(set) var commits = 0
 
     init(of database: Database) {
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -13,9 +16,15 @@ final class LogSize {
             { size, _, _, frames in
                 // The owner of the connection keeps this object as long as the connection.
                 if let size = unsafe size {
-                    unsafe Unmanaged<LogSize>.fromOpaque(size).takeUnretainedValue().frames = Int(frames)
+                    unsafe Unmanaged<LogSize>.fromOpaque(size).takeUnretainedValue().committed(Int(frames))
                 }
                 return SQLITE_OK
             }, this)
+    }
+
+    private func committed(_ frames: Int) {
+        self.frames = frames
+        peak = max(peak, frames)
+        commits &+= 1
     }
 }
