@@ -81,6 +81,15 @@ final class Command {
         return String(decoding: data, as: UTF8.self)
     }
 
+    /// Waits until what it has printed is so.
+    func until(_ isEnough: (String) -> Bool) throws {
+        let end = Date().addingTimeInterval(60)
+        while !isEnough(outSoFar) {
+            guard Date() < end else { throw SetupError("not within 60 s; printed: \(outSoFar) \(errSoFar)") }
+            usleep(10_000)
+        }
+    }
+
     /// Waits for the end, at most that long; then kills it, which is an error of the test.
     func wait(seconds: Double = 60) throws -> Output {
         try Output(status: end(seconds: seconds), out: text("out"), err: text("err"))

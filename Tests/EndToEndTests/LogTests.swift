@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 
 @Suite struct LogTests {
@@ -9,19 +8,96 @@ import Testing
         #expect(try machine.ok("log", "\(id)").out == "1\n2\n3\n")
         #expect(try machine.ok("log", "\(id)", "-n", "2").out == "2\n3\n")
         #expect(try machine.ctl("log", "99").status == 4)
+        #expect(try machine.ctl("log", "\(id)", "--attempt", "2").status == 4)
+        #expect(try machine.ctl("log").status == 2)
     }
 
     @Test func followingEndsWithTheOperation() throws {
         let machine = try Machine()
-        mkfifo(machine.state + "/gate", 0o600)
-        let id = try machine.submit("--shell", "echo before; read x < \(machine.state)/gate; echo after")
+        let gate = Gate(machine)
+        let id = try machine.submit("--shell", "echo before; read x < \(gate.path); echo after")
         let log = try machine.begin(["log", "-f", "\(id)"])
         try machine.await("started", of: id)
-        let gate = open(machine.state + "/gate", O_WRONLY | O_CLOEXEC)
-        write(gate, "go\n", 3)
-        close(gate)
+        gate.open()
         let output = try log.wait(seconds: 20)
         #expect(output.out == "before\nafter\n")
         #expect(output.status == 0)
+    }
+
+    @Test(arguments: [[], ["--attempt", "1"]]) func followingWaitsForTheStart(_ more: [String]) throws {
+        let machine = try Machine()
+        let id = try machine.submit("--hold", "--shell", "echo begun")
+        #expect(try machine.ok("log", "\(id)").out.isEmpty)
+        let log = try machine.begin(["log", "-f", "\(id)"] + more)
+        try machine.ok("resume", "\(id)")
+        #expect(try log.wait(seconds: 20).out == "begun\n")
+        let never = try machine.submit("--hold", "--", "true")
+        let silence = try machine.begin(["log", "-f", "\(never)"] + more)
+        try machine.ok("cancel", "\(never)")
+        #expect(try silence.wait(seconds: 20).status == (more.isEmpty ? 0 : 4), "it has no attempt")
+    }
+
+    @Test func followingGoesOnWhenTheDaemonIsRestarted() throws {
+        let machine = try Machine()
+        let first = Gate(machine, "first")
+        let second = Gate(machine, "second")
+        let id = try machine.submit(
+            "--retry", "1", "--retry-backoff", "1ms", "--shell",
+            "echo \"$OPS_ATTEMPT one\"; read x < \(first.path); echo \"$OPS_ATTEMPT two\"; read x < \(second.path); exit 1"
+        )
+        let logs = [
+            try machine.begin(["log", "-f", "\(id)"]), try machine.begin(["log", "-f", "\(id)", "\(id)"]),
+        ]
+        for log in logs { try log.until { $0.contains("1 one\n") } }
+        try machine.killDaemon()
+        first.open()
+        try machine.start()
+        second.open()
+        first.open()
+        second.open()
+        #expect(try logs[0].wait(seconds: 30).out == "1 one\n1 two\n2 one\n2 two\n")
+        let both = try logs[1].wait(seconds: 30)
+        #expect(both.status == 0)
+        #expect(both.lines.count { $0 == "\(id) | 1 two" } == 2)
+        #expect(both.lines.count { $0 == "\(id) | 2 two" } == 2)
+        #expect(both.lines.count == 8)
+    }
+
+    @Test func severalBearTheirNames() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            """
+            {"operations": [{"name": "a", "shell": "echo 1; printf half"}, {"name": "other", "shell": "echo 2; echo 3"},
+              {"name": "g", "operations": [{"name": "inner", "shell": "echo 4"}]}]}
+            """)
+        _ = try machine.ctl("wait", "--graph", graph)
+        let lines = ["a     | 1", "a     | half", "other | 2", "other | 3"]
+        #expect(try machine.ok("log", "a", "other").lines == lines)
+        #expect(try machine.ok("log", "--graph", graph).lines == lines + ["inner | 4"])
+        #expect(try machine.ok("log", "-f", "1-2", "-n", "1").lines.sorted() == [lines[1], lines[3]])
+        #expect(
+            try machine.ok("log", "a", "other", "-n", "1", "--color", "always").lines
+                == ["\u{1b}[36ma     |\u{1b}[0m half", "\u{1b}[33mother |\u{1b}[0m 3"])
+        _ = try machine.graph(#"{"operations": [{"name": "a", "shell": "echo 5"}]}"#)
+        _ = try machine.ctl("wait", "--all")
+        #expect(try machine.ok("log", "1", "5").lines == ["a@g1 | 1", "a@g1 | half", "a@g2 | 5"])
+    }
+
+    @Test func attemptsAndStandardError() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--retry", "2", "--retry-backoff", "1ms", "--output", "split", "--shell",
+            "echo out $OPS_ATTEMPT; echo err $OPS_ATTEMPT >&2; exit 1")
+        _ = try machine.ctl("wait", "\(id)")
+        #expect(try machine.ok("log", "\(id)").out == "out 3\n")
+        #expect(try machine.ok("log", "\(id)", "--attempt", "1").out == "out 1\n")
+        #expect(try machine.ok("log", "\(id)", "--attempt", "2", "--stderr").out == "err 2\n")
+        #expect(try machine.ok("log", "\(id)", "--since", "1h").out == "out 1\nout 2\nout 3\n")
+        let attempts = try #require(try machine.show(id)["attempts"] as? [[String: Any]])
+        let third = try #require(attempts.last?["startedAt"] as? String)
+        #expect(try machine.ok("log", "\(id)", "--since", third).out.hasSuffix("out 3\n"))
+        #expect(try machine.ok("log", "\(id)", "--since", "0s").out.isEmpty)
+        #expect(try machine.ctl("log", "\(id)", "--since", "soon").status == 2)
+        #expect(try machine.ctl("log", "\(id)", "--since", "1h", "-n", "1").status == 2)
     }
 }

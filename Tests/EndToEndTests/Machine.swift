@@ -116,15 +116,9 @@ final class Machine {
             watch.signal(SIGTERM)
             _ = try? watch.wait(seconds: 10)  // killed by us: its status says nothing
         }
-        let end = Date().addingTimeInterval(60)
-        while Date() < end {
-            let told = watch.outSoFar.split(separator: "\n").contains {
-                $0.contains("\"id\":\(id),") && $0.contains("\"type\":\"\(type)\"")
-            }
-            if told { return }
-            usleep(10_000)
+        try watch.until { text in
+            text.split(separator: "\n").contains { $0.contains("\"id\":\(id),") && $0.contains("\"type\":\"\(type)\"") }
         }
-        throw SetupError("no event \(type) of \(id) within 60 s: \(watch.outSoFar) \(watch.errSoFar)")
     }
 }
 

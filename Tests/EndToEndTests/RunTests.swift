@@ -29,6 +29,31 @@ import Testing
         #expect(try machine.outcome(1) == "cancelled")
     }
 
+    @Test func itGoesOnWhenTheDaemonIsRestarted() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let run = try machine.begin([
+            "run", "--retry", "1", "--retry-backoff", "1ms", "--", "sh", "-c",
+            "echo $OPS_ATTEMPT; read x < \(gate.path); echo end >&2; exit $OPS_ATTEMPT",
+        ])
+        try run.until { $0 == "1\n" }
+        try machine.killDaemon()
+        try machine.start()
+        gate.open()
+        gate.open()
+        let output = try run.wait(seconds: 30)
+        #expect(output.out == "1\n2\n")
+        #expect(output.err == "end\nend\n")
+        #expect(output.status == 2)
+    }
+
+    @Test func outputThatGoesElsewhereIsNotShown() throws {
+        let machine = try Machine()
+        let output = try machine.ctl("run", "--output", "null", "--", "sh", "-c", "echo out; exit 3")
+        #expect(output.out.isEmpty && output.err.isEmpty)
+        #expect(output.status == 3)
+    }
+
     @Test func withoutADaemonItIs125() throws {
         let machine = try Machine(start: false)
         #expect(try machine.ctl("run", "--", "true").status == 125)

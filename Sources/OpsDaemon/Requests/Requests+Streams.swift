@@ -75,7 +75,8 @@ extension Requests {
                 operation: id, attempt: attempt, stream: wantsErrors ? .error : .output, offset: request.offset ?? 0,
                 lines: request.lines, follows: follows),
             current: current,
-            attemptHasEnded: record.state == .finished || current < record.attempt || record.state != .executing,
+            attemptHasEnded: record.state == .finished || current < record.attempt
+                || current == record.attempt && record.state != .executing,
             operationHasEnded: record.state == .finished, daemon: daemon)
         if follows { daemon.publisher.add(stream) }
         exchange.goOn(with: stream)

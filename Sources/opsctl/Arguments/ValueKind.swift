@@ -9,6 +9,8 @@ enum ValueKind: Sendable, Equatable {
     case instant
     /// A duration from now, or an instant.
     case time
+    /// A duration ago, or an instant that has been.
+    case past
     case size
     case keyValue
     case file
@@ -33,6 +35,8 @@ enum ValueKind: Sendable, Equatable {
         case .time:
             Span.parse(value) == nil && Instant.parse(value, now: .now) == nil
                 ? "a duration such as 5m, or \(Instant.forms)" : nil
+        case .past:
+            Instant.past(value, now: .now) == nil ? "a duration such as 5m (ago), or \(Instant.forms)" : nil
         case .size: SizeText.parse(value) == nil ? "a size such as 64M or 2G" : nil
         case .keyValue: Pair(value) == nil ? "KEY=VALUE" : nil
         case .choice(let words): words.contains(value) ? nil : Self.oneOf(words)

@@ -40,6 +40,9 @@ struct Selection {
         all || isFiltered || refs.count > 1 || refs.contains { Self.isRange($0) }
     }
 
+    /// Operations named one by one, and nothing else.
+    var isListOfNames: Bool { !all && !isFiltered && !refs.contains { Self.isRange($0) } }
+
     /// The graph or queue that is named as a whole, rather than operations in it.
     var level: (kind: String, name: String)? {
         guard refs.isEmpty, !all, state == nil, outcome == nil, labels.isEmpty, user == nil else { return nil }

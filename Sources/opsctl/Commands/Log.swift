@@ -3,130 +3,140 @@ internal import OpsWire
 /// `log`: what operations have written.
 enum LogVerb {
     static let follow = Option.flag("follow", "f", "go on as it is written, until the operation ends")
-    static let attempt = Option.value("attempt", "N", .integer, "that of an earlier attempt (the newest)")
-    static let stderr = Option.flag("stderr", "standard error, where it is kept apart (output: split)")
+    private static let attempt = Option.value("attempt", "N", .integer, "that of an earlier attempt (the newest)")
+    private static let stderr = Option.flag("stderr", "standard error, where it is kept apart (output: split)")
     static let lines = Option.value("lines", "n", "N", .integer, "the last N lines")
+    private static let since = Option.value(
+        "since", "TIME", .past, "every attempt that was going on at TIME or began later")
 
     static let verb = Verb(
         "log", aliases: ["logs"], .looking, "what operations have written",
-        forms: ["OPERATION... [-f] [-n LINES] [--attempt N] [--stderr]"],
-        about: ["With -f it waits for one that has not started. Lines of several operations bear their names."],
-        operands: .some(.operation, "OPERATION"),
-        options: [OptionGroup("Reading", [follow, lines, attempt, stderr])],
+        forms: ["SELECTION [-f] [-n LINES] [--since TIME | --attempt N] [--stderr]"],
+        about: [
+            "With -f it waits for one that has not started, and goes on when the daemon is restarted. "
+                + "Lines of several operations bear their names.",
+            "Output goes straight to its file and has no times of its own, so --since chooses whole attempts.",
+        ],
+        operands: .any(.operation, "OPERATION"),
+        options: [OptionGroup("Reading", [follow, lines, since, attempt, stderr]), .selection],
         examples: [
             .init("All of it", "opsctl log build"),
             .init("As it comes, after the last 20 lines", "opsctl log -f -n 20 build"),
+            .init("A whole graph as it goes", "opsctl log -f --graph g7"),
             .init("What the first attempt said", "opsctl log 12 --attempt 1"),
+            .init("All attempts of the last hour", "opsctl log backup --since 1h"),
         ],
         action: run)
 
-    static func run(_ session: Session) throws(Failure) -> ExitStatus {
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let request = try request(session)
+        let selection = try Steering.selection(session)
+        guard selection.isBroad else {
+            let feed = try LogFeed(session, selection.refs[0], request)
+            while feed.isOpen {
+                try feed.read { (reply, data) throws(Failure) in
+                    if session.wantsJSON { try session.row(reply) } else { try session.output.write(data) }
+                }
+                if request.follows { try session.output.flush() }
+            }
+            return .done
+        }
+        try LogMerge(session, try refs(selection, session), request).run()
+        return .done
+    }
+
+    private static func request(_ session: Session) throws(Failure) -> LogFeed.Request {
         let arguments = session.arguments
         if let count = arguments.integer(lines), count < 0 {
             throw session.refuse("-n takes 0 or more, not \(count)", nil)
         }
-        guard arguments.operands.count > 1 else {
-            let ref = arguments.operands[0]
-            try session.stream("Log") {
-                write(ref, arguments, to: &$0)
-            } each: { (reply) throws(Failure) in
-                try show(reply, session) { (bytes) throws(Failure) in try session.output.write(bytes) }
-                if arguments.has(follow) { try session.output.flush() }
-                return true
-            }
-            return .done
+        for option in [attempt, lines] where arguments.has(since) && arguments.has(option) {
+            throw session.refuse("--since and --\(option.name) exclude each other", "give one of them")
         }
-        try LogMerge(session, arguments.operands).run()
-        return .done
+        return LogFeed.Request(
+            errors: arguments.has(stderr), attempt: arguments.integer(attempt), lines: arguments.integer(lines),
+            since: arguments.text(since).flatMap { Instant.past($0, now: .now) }, follows: arguments.has(follow))
     }
 
-    static func write(_ ref: String, _ arguments: Arguments, to text: inout JSONWriter) {
-        text.member("ref", ref)
-        text.member("attempt", arguments.integer(attempt))
-        text.member("stderr", arguments.has(stderr))
-        text.member("lines", arguments.integer(lines))
-        text.member("follow", arguments.has(follow))
-    }
-
-    /// The bytes that a reply brings.
-    static func data(_ reply: JSONView) -> [UInt8] {
-        reply["data"]?.text.flatMap { Base64.decode($0) } ?? []
-    }
-
-    static func show(
-        _ reply: JSONView, _ session: Session, _ write: ([UInt8]) throws(Failure) -> Void
-    ) throws(Failure) {
-        if session.wantsJSON { return try session.row(reply) }
-        try write(LogVerb.data(reply))
+    /// Named ones as they were named; of a broader selection those that have output.
+    private static func refs(_ selection: Selection, _ session: Session) throws(Failure) -> [String] {
+        if selection.isListOfNames { return selection.refs }
+        var refs: [String] = []
+        try LsVerb.each(session) { (view) in
+            if !(view["isGroup"]?.flag ?? false), let id = view["id"]?.integer { refs.append("\(id)") }
+        }
+        return refs
     }
 }
 
 /// The logs of several operations, line by line as they come, each line with the name of its operation.
 private final class LogMerge {
     private struct Source {
-        let connection: Connection
+        let feed: LogFeed
         let label: String
         let colour: Style.Colour
         var partial: [UInt8] = []
-        var isOpen = true
     }
 
     private let session: Session
+    private let request: LogFeed.Request
     private var sources: [Source] = []
     private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
 
-    init(_ session: Session, _ refs: [String]) throws(Failure) {
+    init(_ session: Session, _ refs: [String], _ request: LogFeed.Request) throws(Failure) {
         self.session = session
-        let width = refs.map { DisplayWidth.of($0) }.max() ?? 0
-        for (index, ref) in refs.enumerated() {
-            let connection = try session.connect()
-            let parameters = JSONWriter.object { LogVerb.write(ref, session.arguments, to: &$0) }
-            try connection.send("Log", more: true, parameters: parameters)
+        self.request = request
+        var feeds: [LogFeed] = []
+        for ref in refs { feeds.append(try LogFeed(session, ref, request)) }
+        var bearers: [String: Int] = [:]
+        for feed in feeds { bearers[feed.name ?? "", default: 0] += 1 }
+        let labels = feeds.map { feed in
+            guard let name = feed.name else { return "\(feed.id)" }
+            return bearers[name] == 1 ? name : "\(name)@\(feed.graph)"
+        }
+        let width = labels.map { DisplayWidth.of($0) }.max() ?? 0
+        for (index, feed) in feeds.enumerated() {
             sources.append(
                 Source(
-                    connection: connection, label: DisplayWidth.pad(ref.printable, width),
+                    feed: feed, label: DisplayWidth.pad(labels[index], width),
                     colour: Self.colours[index % Self.colours.count]))
         }
     }
 
     func run() throws(Failure) {
         // Without following, one after another is what a person wants to read.
-        guard session.arguments.has(LogVerb.follow) else {
-            for index in sources.indices {
-                while sources[index].isOpen { try take(index, sources[index].connection.receive()) }
-            }
+        guard request.follows else {
+            for index in sources.indices { while sources[index].feed.isOpen { try read(index) } }
             return
         }
-        while sources.contains(where: \.isOpen) {
-            let open = sources.indices.filter { sources[$0].isOpen }
-            for place in Readable.among(open.map { sources[$0].connection.descriptor }) {
-                let index = open[place]
-                guard try sources[index].connection.fill() else { throw Refusal.lost(nil) }
-                while sources[index].isOpen, let reply = try reply(of: index) { try take(index, reply) }
-            }
+        while true {
+            let open = sources.indices.filter { sources[$0].feed.isOpen }
+            guard !open.isEmpty else { return }
+            for place in Readable.among(open.map { sources[$0].feed.descriptor }) { try read(open[place]) }
             try session.output.flush()
         }
     }
 
-    private func reply(of index: Int) throws(Failure) -> Connection.Reply? {
-        do throws(Failure) {
-            return try sources[index].connection.takeReply()
-        } catch {
-            throw session.named(error)
+    private func read(_ index: Int) throws(Failure) {
+        try sources[index].feed.read { (reply, data) throws(Failure) in
+            if session.wantsJSON { return try session.row(reply) }
+            sources[index].partial += data
+            try writeLines(index)
         }
+        guard !sources[index].feed.isOpen, !sources[index].partial.isEmpty else { return }
+        try write(sources[index].partial[...], index)
+        sources[index].partial = []
     }
 
-    private func take(_ index: Int, _ reply: Connection.Reply) throws(Failure) {
-        try LogVerb.show(reply.parameters, session) { (bytes) throws(Failure) in
-            sources[index].partial += bytes
-            while let end = sources[index].partial.firstIndex(of: 0x0a) {
-                try write(sources[index].partial[..<end], index)
-                sources[index].partial.removeFirst(end + 1)
-            }
+    /// Whole lines; what has begun waits for its end.
+    private func writeLines(_ index: Int) throws(Failure) {
+        let bytes = sources[index].partial
+        var start = 0
+        while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            try write(bytes[start..<end], index)
+            start = end + 1
         }
-        guard !reply.continues else { return }
-        sources[index].isOpen = false
-        if !sources[index].partial.isEmpty { try write(sources[index].partial[...], index) }
+        sources[index].partial = Array(bytes[start...])
     }
 
     private func write(_ line: ArraySlice<UInt8>, _ index: Int) throws(Failure) {

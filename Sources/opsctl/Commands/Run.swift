@@ -47,38 +47,27 @@ enum RunVerb {
 
 /// One operation in the foreground of a terminal.
 private final class Foreground {
-    private enum Stream: Int { case output, errors, end }
-
     private let session: Session
     private let id: Int
     private let interruption: Interruption
-    private var streams: [Connection] = []
-    /// How many bytes of either output have been shown.
-    private var shown = [0, 0]
-    private var isOpen = [true, true, true]
+    private let output: LogFeed
+    private let errors: LogFeed
+    private var ending: Connection
     private var ended: JSONView?
+    private var isOver = false
 
     init(_ session: Session, _ id: Int) throws(Failure) {
         self.session = session
         self.id = id
         interruption = try Interruption([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
-        try open()
+        output = try LogFeed(session, id: id, errors: false)
+        errors = try LogFeed(session, id: id, errors: true)
+        ending = try session.connect()
+        try awaitEnd()
     }
 
-    /// Follows what is still open, from where it was left.
-    private func open() throws(Failure) {
-        streams = [try session.connect(), try session.connect(), try session.connect()]
-        for index in 0...1 where isOpen[index] {
-            try streams[index].send(
-                "Log", more: true,
-                parameters: JSONWriter.object {
-                    $0.member("ref", "\(id)")
-                    $0.member("stderr", index == 1)
-                    $0.member("offset", shown[index] > 0 ? shown[index] : nil)
-                    $0.member("follow", true)
-                })
-        }
-        try streams[2].send(
+    private func awaitEnd() throws(Failure) {
+        try ending.send(
             "Wait", more: true,
             parameters: JSONWriter.object { text in
                 text.key("selection")
@@ -87,18 +76,17 @@ private final class Foreground {
     }
 
     func run() throws(Failure) -> ExitStatus {
-        while isOpen.contains(true) {
-            let open = streams.indices.filter { isOpen[$0] }
-            let readable = interruption.wait(open.map { streams[$0].descriptor })
+        while output.isOpen || errors.isOpen || !isOver {
+            let readable = interruption.wait(
+                [output.descriptor, errors.descriptor, isOver ? -1 : ending.descriptor])
             if let signal = interruption.take() { try cancel(signal) }
-            do throws(Failure) {
-                for place in readable { try read(open[place]) }
-            } catch {
-                // The operation goes on while the daemon is restarted.
-                try session.awaitReturn(after: error)
-                try self.open()
+            // A terminal shows both streams in the order in which they came.
+            if readable.contains(0) {
+                try output.read { (_, data) throws(Failure) in try session.output.write(data) }
+                try session.output.flush()
             }
-            try session.output.flush()
+            if readable.contains(1) { try errors.read { (_, data) in StandardError.write(data) } }
+            if readable.contains(2) { try takeEnd() }
         }
         guard let ended else { return .own }
         let outcome = ended["outcome"]?.text ?? ""
@@ -111,29 +99,18 @@ private final class Foreground {
         return WaitVerb.ownStatus(ended)
     }
 
-    private func read(_ index: Int) throws(Failure) {
-        guard try streams[index].fill() else { throw Refusal.lost(nil) }
+    private func takeEnd() throws(Failure) {
         do throws(Failure) {
-            while isOpen[index], let reply = try streams[index].takeReply() { try take(reply, from: index) }
+            guard try ending.fill() else { throw Refusal.lost(nil) }
+            while !isOver, let reply = try ending.takeReply() {
+                ended = reply.parameters["ended"]?.elements.last ?? ended
+                isOver = !reply.continues
+            }
         } catch {
-            // An output that goes to a file has no log to follow: the end is what matters.
-            let isOutput = Stream(rawValue: index) != .end && error.what != "standard output" && !error.isLoss
-            guard isOutput else { throw session.named(error) }
-            isOpen[index] = false
-        }
-    }
-
-    private func take(_ reply: Connection.Reply, from index: Int) throws(Failure) {
-        isOpen[index] = reply.continues
-        let data = index < 2 ? LogVerb.data(reply.parameters) : []
-        if index < 2 { shown[index] = (reply.parameters["offset"]?.integer ?? shown[index]) + data.count }
-        switch Stream(rawValue: index) {
-        case .output:
-            try session.output.write(data)
-            // A terminal shows both streams in the order in which they came.
-            try session.output.flush()
-        case .errors: StandardError.write(data)
-        case .end, nil: ended = reply.parameters["ended"]?.elements.last ?? ended
+            // The operation goes on while the daemon is restarted.
+            try session.awaitReturn(after: session.named(error))
+            ending = try session.connect()
+            try awaitEnd()
         }
     }
 

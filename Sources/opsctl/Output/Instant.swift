@@ -14,8 +14,14 @@ struct Instant: Comparable, Sendable {
 
     static let forms = "an instant such as 2027-01-31T22:00:00Z, \"2027-01-31 22:00\" or 22:00"
 
-    /// RFC 3339, or a local `YYYY-MM-DD[ HH:MM[:SS]]`, or `HH:MM` (the next one), or `tomorrow HH:MM`.
-    static func parse(_ text: String, now: Instant) -> Instant? {
+    /// So long ago, or the instant; a clock alone means the last time it showed that.
+    static func past(_ text: String, now: Instant) -> Instant? {
+        Span.parse(text).map { Instant(nanoseconds: now.nanoseconds - $0.nanoseconds) }
+            ?? parse(text, now: now, isPast: true)
+    }
+
+    /// RFC 3339, or a local `YYYY-MM-DD[ HH:MM[:SS]]`, or `HH:MM` (the next one, or the last), or `tomorrow HH:MM`.
+    static func parse(_ text: String, now: Instant, isPast: Bool = false) -> Instant? {
         if let instant = rfc3339(text) { return instant }
         var words = text.split { $0 == " " || $0 == "T" }.map(String.init)
         var day: (year: Int, month: Int, day: Int)?
@@ -26,7 +32,7 @@ struct Instant: Comparable, Sendable {
                 let today = now.calendar
                 day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + plus)
                 words.removeFirst()
-            } else if first.utf8.count == 10, let date = numbers(first, "-"), date.count == 3 {
+            } else if first.utf8.count == 10, let date = numbers(first, "-"), date.count == 3, 1...31 ~= date[2] {
                 day = (date[0], date[1], date[2])
                 words.removeFirst()
             }
@@ -41,11 +47,12 @@ struct Instant: Comparable, Sendable {
         let year = Int(today.tm_year) + 1900
         let month = Int(today.tm_mon) + 1
         guard let then = local(year, month, Int(today.tm_mday), clock) else { return nil }
-        return then > now ? then : local(year, month, Int(today.tm_mday) + 1, clock)
+        if (then > now) != isPast { return then }
+        return local(year, month, Int(today.tm_mday) + (isPast ? -1 : 1), clock)
     }
 
     private static func local(_ year: Int, _ month: Int, _ day: Int, _ clock: [Int]) -> Instant? {
-        guard (1970...9999).contains(year), (1...12).contains(month), (1...32).contains(day) else { return nil }
+        guard (1970...9999).contains(year), (1...12).contains(month), (0...32).contains(day) else { return nil }
         var parts = tm()
         parts.tm_year = Int32(year - 1900)
         parts.tm_mon = Int32(month - 1)

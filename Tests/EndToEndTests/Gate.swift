@@ -1,0 +1,19 @@
+import Glibc
+
+/// Where the shell of an operation waits, with `read x < PATH`, until the test tells it to go on.
+final class Gate {
+    let path: String
+    /// Open for reading too: opening waits for nobody, and what is written stays until it is read.
+    private let end: Int32
+
+    init(_ machine: Machine, _ name: String = "gate") {
+        path = machine.state + "/" + name
+        mkfifo(path, 0o600)
+        end = Glibc.open(path, O_RDWR | O_CLOEXEC)
+    }
+
+    deinit { close(end) }
+
+    /// Lets one reader pass.
+    func open() { write(end, "go\n", 3) }
+}
