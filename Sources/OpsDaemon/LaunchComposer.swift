@@ -45,7 +45,7 @@ struct LaunchComposer {
         let details = try Details(texts.details)
         let attempt = AttemptID(operation, 0)
         return LaunchRequest(
-            attempt: Attempt(attempt), arguments: arguments,
+            attempt: Attempt(attempt), slot: -1, arguments: arguments,
             environment: try environment(texts, details) + own(attempt, nil, texts) + extra,
             directory: details.directory, umask: details.umask, user: try user(texts, details), grace: 1_000_000_000)
     }

@@ -30,20 +30,25 @@ public struct NotifySocket: ~Copyable {
 
     /// The next message; `nil`: there is none now.
     public borrowing func receive() throws(SystemError) -> Message? {
-        var buffer = [UInt8](repeating: 0, count: NotifySocket.messageLimit)
         var sender = ops_credentials()
         var truncated: Int32 = 0
         let number = descriptor.rawValue
-        do throws(SystemError) {
-            let count = try retrying("receive notification") {
-                unsafe ops_notify_receive(number, &buffer, buffer.count, &sender, &truncated)
+        var text = ""
+        // Not an array: it is asked at the end of every operation, mostly for nothing, and need not be cleared for that.
+        let count = unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: NotifySocket.messageLimit) {
+            buffer in
+            while true {
+                let count = unsafe ops_notify_receive(
+                    number, buffer.baseAddress, buffer.count, &sender, &truncated)
+                if count < 0 && errno == EINTR { continue }
+                if count > 0 && truncated == 0 { text = unsafe String(decoding: buffer[..<count], as: UTF8.self) }
+                return count
             }
-            return Message(
-                sender: Credentials(pid: sender.pid, uid: sender.uid, gid: sender.gid),
-                text: truncated == 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : "")
-        } catch {
-            if error.errno == EAGAIN { return nil }
-            throw error
         }
+        if count < 0 {
+            if errno == EAGAIN { return nil }
+            throw .last("receive notification")
+        }
+        return Message(sender: Credentials(pid: sender.pid, uid: sender.uid, gid: sender.gid), text: text)
     }
 }

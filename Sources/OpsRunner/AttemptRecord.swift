@@ -24,6 +24,11 @@ final class AttemptRecord {
     let tree: Tree
     let leftovers: LaunchRequest.Leftovers
     let grace: Int64
+    /// The user its processes are.
+    var uid: UInt32
+    /// Where it speaks, until its end; `nil`: at the address that all of its kind share.
+    var line: NotifyLine?
+    var slot: Int32
     var phase: Phase
     /// Everything it has said so far, the later over the earlier.
     var told = Told()
@@ -37,8 +42,10 @@ final class AttemptRecord {
 
     init(
         _ attempt: Attempt, _ phase: Phase, process: LaunchedProcess, tree: Tree,
-        leftovers: LaunchRequest.Leftovers = .kill, grace: Int64 = 0
+        leftovers: LaunchRequest.Leftovers = .kill, grace: Int64 = 0, uid: UInt32 = Identity.uid, slot: Int32 = -1
     ) {
+        self.uid = uid
+        self.slot = slot
         self.attempt = attempt
         self.phase = phase
         self.process = process

@@ -20,6 +20,19 @@ struct Inheritance {
     var listener: Int32
     var notify: Int32
     var notifyAddress: String
+    var lines: [Line] = []
+
+    /// A notify line; its descriptor is open in this process.
+    struct Line {
+        var address: String
+        var descriptor: Int32
+        var slot: Int32
+        /// The next operation of the slot is to have it.
+        var isCurrent: Bool
+        /// Who speaks there now, and as which user.
+        var attempt: Attempt?
+        var uid: UInt32
+    }
 }
 
 extension Inheritance {
@@ -77,6 +90,14 @@ extension Inheritance {
         }
         logs.pack(into: &packer)
         packer.pack(records) { $0.pack($1) }
+        packer.pack(lines) {
+            $0.pack($1.address)
+            $0.pack($1.descriptor)
+            $0.pack($1.slot)
+            $0.pack($1.isCurrent)
+            $0.pack($1.attempt) { $0.pack($1) }
+            $0.pack($1.uid)
+        }
     }
 
     private init(from: inout Unpacker) throws(ProtocolError) {
@@ -97,6 +118,15 @@ extension Inheritance {
         for (attempt, rest) in remains { reaping[attempt] = rest }
         logs = try LogKeeper(from: &from)
         records = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.record() }
+        // A program from before there were lines ends here; its operations speak at `notifyAddress`.
+        if from.isAtEnd { return }
+        lines = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            Line(
+                address: try from.text(), descriptor: try from.number(), slot: try from.number(),
+                isCurrent: try from.flag(),
+                attempt: try from.optional { (from: inout Unpacker) throws(ProtocolError) in try from.attempt() },
+                uid: try from.number())
+        }
     }
 }
 

@@ -68,6 +68,7 @@ extension Runner {
         mains[record.process.pid] = mains[record.process.pid] == attempt ? nil : mains[record.process.pid]
         if record.tree == .descent { descent.end(attempt, main: record.process.pid) }
         guard record.isAlive else { return }
+        retireLine(of: record)
         if case .group(let group) = record.tree { leftGroups.append(group) }
         noting { () throws(SystemError) in try logs.remove(attempt) }
     }

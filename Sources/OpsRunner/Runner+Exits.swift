@@ -24,14 +24,18 @@ extension Runner {
     }
 
     private func mainEnded(_ record: AttemptRecord, _ child: EndedChild) {
+        // What it said comes before how it ended, whichever of the two woke us.
+        hear(record)
         let exit = exit(of: record, child)
         noting { () throws(SystemError) in try logs.remove(record.attempt) }
         record.phase = .exited(exit)
         if isTreeGone(record) { return end(record, exit, isNews: true) }
         if record.leftovers == .leave {
             if case .group(let group) = record.tree { leftGroups.append(group) }
+            retireLine(of: record)
             return end(record, exit, isNews: true)
         }
+        reportTold()
         report(.exited(record.attempt, exit, treeIsGone: false))
         watchRest(of: record)
         if record.leftovers == .kill { terminate(record, grace: record.grace) }
@@ -81,6 +85,9 @@ extension Runner {
 
     /// `isNews`: the exit itself has not been reported yet.
     func end(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool) {
+        hear(record)
+        giveBack(record.line, slot: record.slot)
+        record.line = nil
         record.phase = .gone(exit)
         record.killAt = nil
         record.groupWatch = nil

@@ -60,11 +60,20 @@ extension Runner {
     private func start(_ request: LaunchRequest, at before: ClockReading) throws(SpawnError) -> AttemptRecord {
         let group = try makeGroup(request)
         do throws(SpawnError) {
-            let pid = try spawn(request, in: group)
+            let line = try line(for: request)
+            let pid: Int32
+            do throws(SpawnError) {
+                pid = try spawn(request, in: group, speakingAt: line?.socket.address ?? notify.address)
+            } catch {
+                giveBack(line, slot: request.slot)
+                throw error
+            }
             let process = LaunchedProcess(pid: pid, startTicks: Runner.startTicks(of: pid, since: before), at: before)
             let record = AttemptRecord(
                 request.attempt, .running, process: process, tree: group.map { .group($0) } ?? .descent,
-                leftovers: request.leftovers, grace: request.grace)
+                leftovers: request.leftovers, grace: request.grace, uid: request.user?.uid ?? Identity.uid,
+                slot: request.slot)
+            record.line = line
             mains[pid] = request.attempt
             if group == nil { descent.begin(request.attempt, main: pid) }
             logs.add(request.attempt, paths: request.output.logs, cap: request.logCap, now: before.monotonic)
@@ -93,9 +102,11 @@ extension Runner {
         }
     }
 
-    private func spawn(_ request: LaunchRequest, in group: ControlGroup?) throws(SpawnError) -> Int32 {
+    private func spawn(
+        _ request: LaunchRequest, in group: ControlGroup?, speakingAt address: String
+    ) throws(SpawnError) -> Int32 {
         var spawn = Spawn(arguments: request.arguments, environment: request.environment)
-        spawn.environment.append("NOTIFY_SOCKET=" + notify.address)
+        spawn.environment.append("NOTIFY_SOCKET=" + address)
         spawn.directory = request.directory
         spawn.umask = request.umask
         spawn.standardInput = .reading(request.stdin)

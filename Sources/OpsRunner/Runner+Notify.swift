@@ -5,7 +5,66 @@ extension Runner {
     /// So that a flood of messages cannot hold up the rest; what is left waits for the next turn.
     private static let messagesPerTurn = 512
 
-    /// Hears the messages that wait; only processes of a living operation are heard.
+    // MARK: Lines
+
+    /// The line of the operation's slot; `nil`: it has none, and speaks where all such do.
+    func line(for request: LaunchRequest) throws(SpawnError) -> NotifyLine? {
+        if request.slot < 0 { return nil }
+        do throws(SystemError) {
+            return try lines.take(slot: request.slot, for: request.attempt) { (line) throws(SystemError) in
+                try watch(line)
+            }
+        } catch {
+            throw SpawnError(step: "notify socket", errno: error.errno)
+        }
+    }
+
+    func watch(_ line: NotifyLine) throws(SystemError) {
+        try line.watch(in: loop) { [unowned self] line in hear(line) }
+    }
+
+    func giveBack(_ line: NotifyLine?, slot: Int32) {
+        guard let line else { return }
+        noting { () throws(SystemError) in try lines.giveBack(line, slot: slot) }
+    }
+
+    /// What is left of it may still speak, to nobody.
+    func retireLine(of record: AttemptRecord) {
+        guard let line = record.line else { return }
+        record.line = nil
+        noting { () throws(SystemError) in try lines.retire(line, slot: record.slot) }
+    }
+
+    // MARK: Hearing
+
+    /// Hears all that an operation has said until now.
+    func hear(_ record: AttemptRecord) {
+        if let line = record.line { hear(line) }
+    }
+
+    private func hear(_ line: NotifyLine) {
+        noting { () throws(SystemError) in
+            for _ in 0..<Runner.messagesPerTurn {
+                guard let message = try line.socket.receive() else { return }
+                guard let attempt = line.attempt, let record = table[attempt], record.isAlive,
+                    try isSpeaker(message.sender, for: record)
+                else { continue }
+                take(message.text, from: record)
+            }
+            try line.setListening(false)
+            muted.append(line)
+        }
+    }
+
+    /// Whether this is a process of the operation. One that has ended can no longer be asked: its user must do.
+    private func isSpeaker(_ sender: Credentials, for record: AttemptRecord) throws(SystemError) -> Bool {
+        guard sender.pid > 0 else { return false }
+        if let owner = try attempt(of: sender.pid) { return owner == record.attempt }
+        if let process = try ProcessRecord.read(sender.pid), !process.hasEnded { return false }
+        return sender.uid == record.uid || sender.uid == 0
+    }
+
+    /// Hears those that speak where all do; only processes of a living operation are heard.
     func listen() {
         noting { () throws(SystemError) in
             while true {
@@ -15,14 +74,19 @@ extension Runner {
                 }
                 guard let message = try notify.receive() else { return }
                 heard += 1
-                guard let attempt = try attempt(of: message.sender.pid), let record = table[attempt] else { continue }
-                let told = Told(message: message.text)
-                if told.isEmpty || !record.isAlive { continue }
-                record.told.merge(told)
-                record.untold.merge(told)
-                toldAttempts.insert(attempt)
+                guard let attempt = try attempt(of: message.sender.pid), let record = table[attempt], record.isAlive
+                else { continue }
+                take(message.text, from: record)
             }
         }
+    }
+
+    private func take(_ message: String, from record: AttemptRecord) {
+        let told = Told(message: message)
+        if told.isEmpty { return }
+        record.told.merge(told)
+        record.untold.merge(told)
+        toldAttempts.insert(record.attempt)
     }
 
     /// Listens again after a flood.
@@ -31,16 +95,21 @@ extension Runner {
             noting { () throws(SystemError) in try notifySource?.setInterest(.readable) }
         }
         heard = 0
+        if muted.isEmpty { return }
+        let waiting = muted
+        muted = []
+        for line in waiting { noting { () throws(SystemError) in try line.setListening(true) } }
     }
 
-    /// Whose process this is. One that has ended and was waited for can no longer be asked; `systemd-notify` waits
-    /// until its message was read.
+    /// Whose process this is; `nil`: nobody can say.
     private func attempt(of pid: Int32) throws(SystemError) -> Attempt? {
         guard pid > 0 else { return nil }
         if let attempt = mains[pid] { return attempt }
         if let groups { return try groups.member(pid).flatMap { Attempt(groupName: $0) } }
         return try descent.owner(ofDescendant: pid, mains: mains)
     }
+
+    // MARK: Telling
 
     /// Tells opsd what was said since the last time; kept while there is none.
     func reportTold() {

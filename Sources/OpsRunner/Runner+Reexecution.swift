@@ -7,10 +7,11 @@ extension Runner {
         wantsReexecution = false
         noting { () throws(SystemError) in
             let program = try Program.path()
-            let inheritance = Inheritance(
+            var inheritance = Inheritance(
                 instance: instance, defaults: defaults, records: Array(table.values), leftGroups: leftGroups,
                 reaping: reaping, logs: logs, lock: lock.descriptor.rawValue, listener: listener.rawValue,
                 notify: notify.descriptor.rawValue, notifyAddress: notify.address)
+            inheritance.lines = inheritedLines
             try inheritance.write(to: options.state)
             try setInherited(true)
             let error = Program.execute(program, arguments: [program] + options.arguments)
@@ -24,6 +25,36 @@ extension Runner {
         try lock.descriptor.setInherited(inherited)
         try listener.setInherited(inherited)
         try notify.descriptor.setInherited(inherited)
+        for line in allLines { try line.socket.descriptor.setInherited(inherited) }
+    }
+
+    /// Those that wait for the next operation of their slot, and those of operations.
+    private var allLines: [NotifyLine] {
+        lines.bySlot.values.filter { $0.attempt == nil } + table.values.compactMap(\.line)
+    }
+
+    private var inheritedLines: [Inheritance.Line] {
+        func inherited(_ line: NotifyLine, _ slot: Int32, _ uid: UInt32) -> Inheritance.Line {
+            Inheritance.Line(
+                address: line.socket.address, descriptor: line.socket.descriptor.rawValue, slot: slot,
+                isCurrent: lines.bySlot[slot] === line, attempt: line.attempt, uid: uid)
+        }
+        let waiting = lines.bySlot.filter { $0.value.attempt == nil }.map { inherited($0.value, $0.key, 0) }
+        return waiting
+            + table.values.compactMap { record in record.line.map { inherited($0, record.slot, record.uid) } }
+    }
+
+    func restore(_ inherited: Inheritance.Line) throws(SystemError) {
+        let socket = NotifySocket(address: inherited.address, descriptor: Descriptor(owning: inherited.descriptor))
+        try socket.descriptor.setInherited(false)
+        let line = NotifyLine(socket, of: inherited.attempt)
+        if inherited.isCurrent { lines.restore(line, slot: inherited.slot) }
+        if let attempt = inherited.attempt, let record = table[attempt] {
+            record.line = line
+            record.slot = inherited.slot
+            record.uid = inherited.uid
+        }
+        try watch(line)
     }
 
     /// Takes up a record of the program before this one.

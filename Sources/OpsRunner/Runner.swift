@@ -36,10 +36,14 @@ public final class Runner {
 
     let lock: FileLock
     let listener: Descriptor
+    /// Where processes without a slot speak.
     let notify: NotifySocket
     var notifySource: ReadinessSource?
-    /// Messages of operations in this turn.
+    /// Messages there in this turn.
     var heard = 0
+    var lines: NotifyLines
+    /// Lines that said too much in this turn.
+    var muted: [NotifyLine] = []
     private var sources: [EventSource] = []
     private var timer: TimerSource?
     /// Since when there is nothing to do and nobody to do it for.
@@ -75,6 +79,8 @@ public final class Runner {
         try groups?.removeEmpty()
         listener = try options.listener()
         notify = try NotifySocket(address: options.notifyAddress(instance: instance))
+        lines = NotifyLines(prefix: options.linePrefix(notify: notify.address))
+        try options.removeOldLines()
     }
 
     /// Goes on where the program before this one, in the same process, left off.
@@ -89,6 +95,7 @@ public final class Runner {
         listener = Descriptor(owning: inherited.listener)
         notify = NotifySocket(
             address: inherited.notifyAddress, descriptor: Descriptor(owning: inherited.notify))
+        lines = NotifyLines(prefix: options.linePrefix(notify: inherited.notifyAddress))
         leftGroups = inherited.leftGroups
         reaping = inherited.reaping
         logs = inherited.logs
@@ -96,6 +103,7 @@ public final class Runner {
         try listener.setInherited(false)
         try notify.descriptor.setInherited(false)
         for record in inherited.records { restore(record) }
+        for line in inherited.lines { try restore(line) }
     }
 
     private func watch() throws(SystemError) {
@@ -169,6 +177,7 @@ public final class Runner {
             try groups?.close()
             if !options.isActivated { try Files.remove(options.socketPath) }
             if !notify.address.hasPrefix("@") { try Files.remove(notify.address) }
+            try lines.closeAll()
         }
     }
 }

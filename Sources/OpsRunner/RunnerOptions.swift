@@ -87,10 +87,25 @@ public struct RunnerOptions: Sendable {
     /// nobody can take beforehand.
     func notifyAddress(instance: String) -> String {
         let path = state + "/notify.sock"
-        if path.utf8.count <= UnixSocket.pathLimit && (Identity.uid != 0 || Files.isReachableByAll(path)) {
+        // Room for the random part of a line.
+        if path.utf8.count + 16 <= UnixSocket.pathLimit && (Identity.uid != 0 || Files.isReachableByAll(path)) {
             return path
         }
         return "@opsd/\(instance)/notify"
+    }
+
+    /// What the addresses of notify lines begin with, beside that one.
+    func linePrefix(notify: String) -> String {
+        notify.hasPrefix("@") ? notify + "-" : state + "/" + RunnerOptions.lineName
+    }
+
+    private static let lineName = "notify-"
+
+    /// Clears away the files of a runner that was killed.
+    func removeOldLines() throws(SystemError) {
+        for name in try Files.list(state) where name.hasPrefix(RunnerOptions.lineName) {
+            try Files.remove(state + "/" + name)
+        }
     }
 }
 

@@ -60,6 +60,93 @@ import Testing
         #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "own"))
     }
 
+    /// Sends and does not wait to be heard.
+    static let hasty = """
+        hasty() { perl -MSocket -e 'socket(S, AF_UNIX, SOCK_DGRAM, 0) or exit 1; my $to = $ENV{NOTIFY_SOCKET};
+        $to =~ s/^@/\\0/; send(S, $ARGV[0], 0, pack_sockaddr_un($to)) or exit 2' "$1" && echo said > $DIR/said; }
+        read line < $DIR/fifo
+
+        """
+
+    /// The runner sleeps while an operation speaks and ends: all it finds is a message of nobody.
+    @Test(
+        arguments: [
+            "hasty X_OPS_FINISHED=0", "hasty X_OPS_FINISHED=0; exit 3", "(setsid sh -c :; hasty X_OPS_FINISHED=0) &",
+        ], treeKinds)
+    func theLastWordOfTheDeadIsHeard(script: String, usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(1, Self.hasty + script)
+        request.leftovers = .wait
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        _ = try runner.awaitLaunched(request.attempt)
+        kill(runner.pid, SIGSTOP)
+        try wait(for: runner) { try ProcessRecord.read(runner.pid)?.state == UInt8(ascii: "T") }
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        // From here on nothing is born.
+        _ = try runner.awaitFile("said")
+        try wait(for: runner) { try runner.survivors().isEmpty }
+        kill(runner.pid, SIGCONT)
+        let first: RunnerReport = try runner.await { if case .gone = $0 { nil } else { $0 } }
+        #expect(first == .told(request.attempt, Told(finished: 0)))
+        _ = try runner.awaitExit(request.attempt)
+    }
+
+    @Test(arguments: treeKinds)
+    func anAddressIsGivenOnWithItsSlotUnlessSomebodyIsLeftWhoKnowsIt(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        func address(_ operation: Int64, leaving: Bool = false) throws -> String {
+            var request = runner.request(operation, "echo $NOTIFY_SOCKET")
+            request.slot = 5
+            if leaving {
+                request.leftovers = .leave
+                request.arguments[2] += "; setsid sleep 1000 &"
+            }
+            try runner.send([.launch(request)])
+            _ = try runner.awaitExit(request.attempt)
+            return try runner.text("log.\(operation).1")
+        }
+        let first = try address(1)
+        #expect(first.hasSuffix("\n"))
+        #expect(try address(2) == first)
+        #expect(try address(3, leaving: true) == first)
+        #expect(try address(4) != first)
+        for pid in try runner.survivors() { kill(pid, SIGKILL) }
+    }
+
+    @Test(arguments: treeKinds)
+    func anUpgradeInPlaceGoesOnListening(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let script = Self.hasty + "hasty STATUS=first; read line < $DIR/fifo; hasty X_OPS_FINISHED=0; exec sleep 1000"
+        let request = runner.request(1, script)
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        let process = try runner.awaitLaunched(request.attempt)
+        func go() {
+            let fifo = open(runner.path("fifo"), O_WRONLY)
+            #expect(write(fifo, "go\n", 3) == 3)
+            close(fifo)
+        }
+        go()
+        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "first"))
+        try runner.send([.reexecute])
+        try runner.awaitHangUp()
+        try runner.connect()
+        #expect(runner.greeting?.entries == [.init(request.attempt, .running(process))])
+        go()
+        #expect(try awaitTold(runner, request.attempt) { $0.finished != nil }.finished == 0)
+    }
+
+    private func wait(for runner: RunnerProcess, until isSo: () throws -> Bool) throws {
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while try !isSo() {
+            try #require(Clock.read().monotonic < end, "it did not come to that: \(runner.complaints)")
+            usleep(1000)
+        }
+    }
+
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"))
     func whatWasSaidWithoutADaemonIsTold() throws {
         let runner = try RunnerProcess()

@@ -15,6 +15,7 @@ public struct Attempt: Hashable, Comparable, Sendable {
 /// Everything the runner needs to know to start one attempt.
 public struct LaunchRequest: Hashable, Sendable {
     public var attempt: Attempt
+    /// Which of the pool's places it has to itself until its end; -1: none.
     public var slot: Int32
     /// The first is the program; without a slash it is looked for in the PATH of `environment`.
     public var arguments: [String]
