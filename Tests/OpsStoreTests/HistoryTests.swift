@@ -51,6 +51,27 @@ import Testing
         #expect(try history.counts() == [.pending: 1, .ready: 1, .finished: 1])
     }
 
+    @Test func aListTellsOfEachWhatItsRecordTellsAlone() throws {
+        let world = try World()
+        for number in 1...3 {
+            let first = world.submit(CommitTests.graph())
+            if number == 2 { world.start(first) }
+            let details = #"{"n":\#(number)}"#
+            world.submit(chain(["a", "b", "c"], [[], [0], [0, 1]], details: details, user: "u\(number)"))
+        }
+        try world.commit()
+        let history = try world.history()
+        // With gaps, and some that are not there.
+        let wanted = ids(1, 2, 3, 5, 6, 7, 8, 11, 12, 14, 15, 16, 17, 18, 19, 40)
+        let listed = try history.records(of: wanted)
+        #expect(listed.map(\.id) == wanted.dropLast(2))
+        for record in listed {
+            let alone = try #require(try history.record(of: record.id))
+            #expect("\(record)" == "\(alone)")
+        }
+        #expect(Set(listed.map(\.user)).count == 4 && listed.contains { $0.dependencies.count == 2 })
+    }
+
     @Test func selectionsHaveInCommonWhatTheirMembersName() throws {
         let world = try World()
         world.submit(chain(["a", "b", "c"], [[], [0], [1]], details: #"{"labels":{"os":"linux"}}"#))

@@ -8,9 +8,10 @@ struct OperationRows {
     let history: History
     let daemon: Daemon
 
-    func row(_ record: OperationRecord) throws -> OperationRow {
-        let details = try Details(record.details)
-        return .with { row in
+    func row(_ record: OperationRecord) throws -> OperationRow { row(record, try Details(record.details)) }
+
+    private func row(_ record: OperationRecord, _ details: Details) -> OperationRow {
+        .with { row in
             identify(record, &row)
             tellState(record, &row)
             tellRelations(record, &row)
@@ -94,7 +95,12 @@ struct OperationRows {
     }
 
     func rows(_ ids: [OperationID]) throws -> [OperationRow] {
-        try history.records(of: ids).map(row)
+        // Neighbours mostly have the same details.
+        var latest = (text: "{}", details: try Details("{}"))
+        return try history.records(of: ids).map { record in
+            if record.details != latest.text { latest = (record.details, try Details(record.details)) }
+            return row(record, latest.details)
+        }
     }
 
     func attempts(of id: OperationID) throws -> [AttemptRow] {

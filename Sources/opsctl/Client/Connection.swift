@@ -80,17 +80,41 @@ final class Connection {
             received.removeAll(keepingCapacity: true)
             (start, searched) = (0, 0)
         }
-        let view: JSONView
+        let reply: Reply
+        let error: String?
         do throws(JSONError) {
-            view = try JSONView(message)
+            (reply, error) = try read(message)
         } catch {
             throw Failure(
                 .unreachable, "daemon", "it sent something that is no message",
                 "check that opsctl and opsd are of one version")
         }
-        let parameters = view["parameters"] ?? JSONView(Array("{}".utf8), 0..<2)
-        if let error = view["error"]?.text { throw Refusal.failure(error, parameters) }
-        return Reply(parameters: parameters, continues: view["continues"]?.flag ?? false)
+        if let error { throw Refusal.failure(error, reply.parameters) }
+        return reply
+    }
+
+    /// Checks the message and finds its parts in one walk.
+    private func read(_ message: [UInt8]) throws(JSONError) -> (reply: Reply, error: String?) {
+        var parameters: Range<Int>?
+        var continues = false
+        var error: String?
+        try scan(message) { (scanner) throws(JSONError) in
+            try scanner.beginObject()
+            while let key = try scanner.nextMember() {
+                if scanner.equals(key, "parameters") {
+                    parameters = try scanner.skip()
+                } else if scanner.equals(key, "continues") {
+                    continues = try scanner.bool()
+                } else if scanner.equals(key, "error") {
+                    error = try scanner.string()
+                } else {
+                    try scanner.skip()
+                }
+            }
+            try scanner.end()
+        }
+        let view = parameters.map { JSONView(message, $0) } ?? JSONView(Array("{}".utf8), 0..<2)
+        return (Reply(parameters: view, continues: continues), error)
     }
 
     /// Reads once; false when the daemon has closed.

@@ -79,6 +79,31 @@ struct JSONView {
         } ?? []
     }
 
+    /// The elements of one member, each as it is found: for long lists, whose text is then walked through once.
+    func forEach<E: Error>(in key: StaticString, _ body: (JSONView) throws(E) -> Void) throws(E) {
+        guard isObject else { return }
+        var refusal: E?
+        _ = read { (scanner) throws(JSONError) -> Void? in
+            try scanner.beginObject()
+            while let text = try scanner.nextMember() {
+                guard scanner.equals(text, key) else {
+                    try scanner.skip()
+                    continue
+                }
+                try scanner.beginArray()
+                while try scanner.nextElement() {
+                    let element = within(try scanner.skip())
+                    do throws(E) { try body(element) } catch {
+                        refusal = error
+                        return nil
+                    }
+                }
+            }
+            return nil
+        }
+        if let refusal { throw refusal }
+    }
+
     var integer: Int? {
         guard isNumber else { return nil }
         return read { (scanner) throws(JSONError) in Int(exactly: try scanner.integer()) }

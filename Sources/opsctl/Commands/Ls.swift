@@ -123,7 +123,7 @@ enum LsVerb {
             $0.member("limit", limit)
             $0.member("newest", limit != nil)
         } each: { (reply) throws(Failure) in
-            for operation in reply["operations"]?.elements ?? [] { try body(operation) }
+            try reply.forEach(in: "operations", body)
             return true
         }
     }
