@@ -56,6 +56,8 @@ extension Daemon {
     /// Once per wake-up of the loop, when all that was ready has been told.
     func endTurn() {
         if turn.hasEvents || !turn.afterwards.isEmpty { settle() } else if turn.hasPatientEvents { settleSoon() }
+        // What needs no commit: errands that are over or have had their time.
+        runner.flush()
         server?.flush()
         armTimers()
         stopIfDrained()

@@ -27,6 +27,19 @@ import Testing
         _ = graph
     }
 
+    @Test func anExecConditionHasABoundOfItsOwn() throws {
+        let machine = try Machine()
+        _ = try machine.graph(
+            """
+            {"operations": [{"name": "x", "command": ["true"],
+              "conditions": [{"exec": ["sleep", "600"], "timeout": "100ms"}]}]}
+            """)
+        #expect(try machine.ctl("wait", "x", "--timeout", "60s").status == 1)
+        let row = try machine.show("x")
+        #expect(row["attempt"] as? Int == 0)
+        #expect((row["cause"] as? String)?.contains("no answer in time") == true, "\(row["cause"] ?? "")")
+    }
+
     @Test func whatIsProvidedRunsFirst() throws {
         let machine = try Machine()
         let path = machine.state + "/made"
