@@ -64,6 +64,18 @@ import Testing
         try machine.ok("wait", "--graph", try #require(rows[0]["graph"] as? String))
     }
 
+    @Test func theKeyOfAnOperationInAFileCountsToo() throws {
+        let machine = try Machine()
+        let text = #"{"operations": [{"name": "a", "command": ["true"], "key": "once"}, {"command": ["true"]}]}"#
+        let first = try machine.ok("submit", "-f", "-", "--json", input: text).objects
+        let second = try machine.ok("submit", "-f", "-", "--json", input: text).objects
+        #expect(second.compactMap { $0["id"] as? Int } == first.compactMap { $0["id"] as? Int })
+        #expect(second.allSatisfy { $0["existing"] as? Bool == true })
+        let line = try machine.ok("submit", "-f", "-", input: #"{"command": ["true"], "key": "once"}"#)
+        #expect(line.out == (try machine.ok("submit", "-f", "-", input: text).out))
+        #expect(try machine.ok("ls", "--json").objects.count == 2)
+    }
+
     @Test func aRepeatedKeyAnswersWithTheFirstSubmission() throws {
         let machine = try Machine()
         let first = try machine.ok("submit", "--json", "--key", "nightly", "--", "true").object

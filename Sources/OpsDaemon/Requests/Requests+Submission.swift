@@ -54,7 +54,7 @@ extension Requests {
             daemon.settleBeforeReading()
             if daemon.outage != nil { throw daemon.unavailable }
         }
-        if let earlier = try earlier(order, exchange) { return answer(earlier, order, exchange) }
+        if let earlier = try earlier(order, input, exchange) { return answer(earlier, order, exchange) }
         var builder = SubmissionBuilder(input, order, exchange.caller, daemon)
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
@@ -100,9 +100,13 @@ extension Requests {
     // MARK: Idempotency
 
     /// An earlier submission of this caller with the same key.
-    private func earlier(_ order: SubmissionOrder, _ exchange: Exchange) throws -> KeyedSubmission? {
+    private func earlier(
+        _ order: SubmissionOrder, _ input: GraphInput, _ exchange: Exchange
+    ) throws -> KeyedSubmission? {
         let user = exchange.caller.user
-        if let key = order.key, let earlier = try daemon.history.submission(key: key, uid: user) { return earlier }
+        if let key = try order.key(of: input), let earlier = try daemon.history.submission(key: key, uid: user) {
+            return earlier
+        }
         if let key = order.unlessActive, let earlier = try daemon.history.submission(key: key, uid: user),
             earlier.isUnfinished
         {

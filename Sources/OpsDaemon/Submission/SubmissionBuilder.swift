@@ -175,7 +175,8 @@ struct SubmissionBuilder {
         }
         return SubmissionTexts(
             submission, graphName: order.name, uid: caller.user, gid: account?.gid ?? caller.group, user: caller.name,
-            key: try key(), details: details, environments: [captured.environment(under: input.environment)],
+            key: try order.key(of: input) ?? order.unlessActive, details: details,
+            environments: [captured.environment(under: input.environment)],
             particulars: particulars)
     }
 
@@ -184,20 +185,5 @@ struct SubmissionBuilder {
         return Details.text(
             own: operation.details < 0 ? none : input.details.utf8(operation.details),
             labels: operation.labels < 0 ? none : input.labelSets.utf8(operation.labels), captured: captured)
-    }
-
-    /// The submission's own, or the one that its only keyed operation bears.
-    private func key() throws -> String? {
-        if let key = order.key ?? order.unlessActive { return key }
-        let keys = Set(input.keys.map(\.key))
-        guard keys.count <= 1 else {
-            throw ControlError.invalidOperation([
-                .with {
-                    $0.key = "key"
-                    $0.message = "a submission has one idempotency key; this one has \(keys.count)"
-                }
-            ])
-        }
-        return keys.first
     }
 }

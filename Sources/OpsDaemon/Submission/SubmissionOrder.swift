@@ -37,3 +37,20 @@ struct SubmissionOrder {
         wantsList = request.list ?? false
     }
 }
+
+extension SubmissionOrder {
+    /// What an earlier submission may have carried as well: its own key, or the one that its operations bear.
+    func key(of input: GraphInput) throws(ControlError) -> String? {
+        if key != nil || unlessActive != nil { return key }
+        let keys = Set(input.keys.map(\.key))
+        guard keys.count <= 1 else {
+            throw .invalidOperation([
+                .with {
+                    $0.key = "key"
+                    $0.message = "a submission has one idempotency key; this one has \(keys.count)"
+                }
+            ])
+        }
+        return keys.first
+    }
+}
