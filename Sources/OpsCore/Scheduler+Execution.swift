@@ -103,6 +103,7 @@ extension Scheduler {
         guard table[place].state == .executing, !table[place].isGroup else { throw .notExecuting(id) }
         let index = table[place].place
         guard !executions[index].isOver else { throw .notExecuting(id) }
+        guard policy(of: place)?.completion == .notify else { throw .endsByItsExit(id) }
         guard executions[index].ending == nil else { return .done(0) }
         endByWord(
             index, Ended(outcome: failed ? .failed : .succeeded, cause: .finishedBy(by, message: message)))

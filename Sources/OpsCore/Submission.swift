@@ -36,6 +36,8 @@ public enum Rejection: Error, Equatable, Sendable {
     case alreadyFinished(OperationID)
     case notFinished(OperationID)
     case notExecuting(OperationID)
+    /// Only `completion: notify` ends by somebody's word.
+    case endsByItsExit(OperationID)
     /// Executing, and the request is for what waits (the verb tells which).
     case alreadyStarted(OperationID)
     /// The producer is cancelling or finished.

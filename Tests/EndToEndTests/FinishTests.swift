@@ -24,6 +24,16 @@ import Testing
         #expect((row["cause"] as? String)?.contains("not approved") == true)
     }
 
+    @Test func whatEndsByItsExitIsNotFinishedByAnybodysWord() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "sleep", "600")
+        try machine.await("started", of: id)
+        let refusal = try machine.ctl("finish", "\(id)")
+        #expect(refusal.status == 5)
+        #expect(refusal.err.contains("completion: exit"), "\(refusal.err)")
+        #expect(try machine.stateOf(id) == "executing")
+    }
+
     @Test func nonZeroExitFailsItAtOnce() throws {
         let machine = try Machine()
         let id = try machine.submit("--completion", "notify", "--", "sh", "-c", "exit 4")

@@ -111,6 +111,15 @@ import Testing
             ])
     }
 
+    @Test func nobodysWordEndsWhatEndsByItsExit() {
+        var world = World()
+        world.add()
+        world.turn()
+        let word = Event.finish(1, failed: false, message: nil, by: "root")
+        #expect(world.scheduler.handle(word, at: world.now) == .failure(.endsByItsExit(1)))
+        #expect(world.turn() == [])
+    }
+
     @Test func factsAboutOldAttemptsChangeNothing() {
         var world = World()
         world.add()

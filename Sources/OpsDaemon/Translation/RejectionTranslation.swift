@@ -27,6 +27,8 @@ extension Daemon {
         case .alreadyFinished(let id): return wrongState(id, "has finished already")
         case .notFinished(let id): return wrongState(id, "has not finished; cancel it first, or wait for it")
         case .notExecuting(let id): return wrongState(id, "is not executing")
+        case .endsByItsExit(let id):
+            return wrongState(id, "ends when its process does (completion: exit); cancel ends it early")
         case .alreadyStarted(let id): return wrongState(id, "has started already; only what waits can be changed")
         case .producerClosed(let id): return wrongState(id, "is ending and takes no more children")
         case .waitsForOwnProducer(let id): return wrongState(id, "would wait for its own child, and the child for it")
