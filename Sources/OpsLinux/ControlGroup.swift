@@ -63,16 +63,17 @@ public struct ControlGroup: Hashable, Sendable {
     }
 
     /// Sends to every process, those included that are born meanwhile (as far as a few passes see them).
-    public func signal(_ number: Int32) throws(SystemError) {
-        var told: Set<Int32> = []
+    @discardableResult
+    public func signal(_ number: Int32) throws(SystemError) -> [Int32] {
+        var told: [Int32] = []
+        var known: Set<Int32> = []
         for _ in 0..<8 {
-            let fresh = try processes().filter { !told.contains($0) }
-            if fresh.isEmpty { return }
-            for pid in fresh {
-                try Signals.send(number, to: pid)
-                told.insert(pid)
-            }
+            let fresh = try processes().filter { known.insert($0).inserted }
+            if fresh.isEmpty { break }
+            for pid in fresh { try Signals.send(number, to: pid) }
+            told += fresh
         }
+        return told
     }
 
     /// Kills all at once, fork as they may.

@@ -25,9 +25,12 @@ extension Runner {
         let records = asking.filter(\.isAlive)
         asking = []
         if records.isEmpty { return }
-        signal(records, Signals.terminate)
-        // A stopped process gets its SIGTERM only when it goes on.
-        signal(records, Signals.resume)
+        // All stand still first: nobody forks past the looks at the machine, and what a handler starts to clean up
+        // behind itself was not there yet and gets no SIGTERM.
+        let members = signal(records, Signals.stop)
+        for number in [Signals.terminate, Signals.resume] {
+            for pid in members { noting { () throws(SystemError) in try Signals.send(number, to: pid) } }
+        }
         for record in records where record.isFrozen {
             if case .group(let group) = record.tree {
                 noting { () throws(SystemError) in try group.setFrozen(false) }
@@ -48,30 +51,31 @@ extension Runner {
         signal(due.filter { $0.isAlive && $0.tree == .descent }, Signals.kill)
     }
 
-    /// Sends to every process, those included that are born meanwhile.
-    private func signal(_ records: [AttemptRecord], _ number: Int32) {
+    /// Sends to every process, those included that are born meanwhile; returns whom it told.
+    @discardableResult
+    private func signal(_ records: [AttemptRecord], _ number: Int32) -> [Int32] {
+        var told: [Int32] = []
         var descents: [(attempt: Attempt, main: Int32)] = []
         for record in records {
             switch record.tree {
             case .none: break
-            case .group(let group): noting { () throws(SystemError) in try group.signal(number) }
+            case .group(let group): noting { () throws(SystemError) in told += try group.signal(number) }
             case .descent: descents.append((record.attempt, record.process.pid))
             }
         }
-        if descents.isEmpty { return }
+        if descents.isEmpty { return told }
         noting { () throws(SystemError) in
-            var told: Set<Int32> = []
+            var known: Set<Int32> = []
             // A storm of forks runs ahead of one look; each pass finds the children of those not reached before.
             for _ in 0..<32 {
                 try descent.adopt(mains: mains)
-                let fresh = try descent.members(of: descents).filter { !told.contains($0) }
+                let fresh = try descent.members(of: descents).filter { known.insert($0).inserted }
                 if fresh.isEmpty { return }
-                for pid in fresh {
-                    try Signals.send(number, to: pid)
-                    told.insert(pid)
-                }
+                for pid in fresh { try Signals.send(number, to: pid) }
+                told += fresh
             }
         }
+        return told
     }
 
     func setFrozen(_ attempt: Attempt, _ frozen: Bool) {

@@ -38,6 +38,19 @@ import Testing
         #expect(outcomes == ["cancelled", "cancelled", "cancelled"])
     }
 
+    @Test func whatAHandlerStartsToCleanUpIsLeftToFinish() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--shell",
+            "trap 'sleep 0.3 && sh -c \"sleep 0.3 && echo cleaned\"; exit 0' TERM; systemd-notify --status=up; while :; do sleep 0.01; done"
+        )
+        try machine.await("progress", of: id)
+        try machine.ok("cancel", "\(id)", "--wait")
+        let said = try machine.ok("log", "\(id)").out
+        #expect(said.hasSuffix("cleaned\n"), "\(said)")
+        #expect(try machine.outcome(id) == "cancelled")
+    }
+
     @Test func theWholeTreeIsKilledHoweverItHides() throws {
         let machine = try Machine()
         let mark = "opsd-e2e-\(UInt32.random(in: 0 ... .max))"
