@@ -1,5 +1,6 @@
 internal import OpsCore
 internal import OpsLinux
+internal import OpsStore
 internal import OpsWire
 
 /// The output of one operation to one client: what is there, and when it follows, what comes until the end.
@@ -69,7 +70,7 @@ final class LogStream: ReplyStream, Follower {
             if let newer, attemptHasEnded || reader == nil {
                 begin(newer)
             } else if !request.follows || (operationHasEnded || request.attempt != nil) && attemptHasEnded {
-                return finish()
+                return try finish()
             } else {
                 return try watch()
             }
@@ -112,7 +113,14 @@ final class LogStream: ReplyStream, Follower {
         }
     }
 
-    private func finish() {
+    private func finish() throws {
+        // It was waited for, and the operation ended without it.
+        if let attempt = request.attempt, reader == nil,
+            let last = try daemon.history.record(of: request.operation)?.attempt, last < attempt
+        {
+            leave()
+            return exchange.fail(ControlError.notFound(kind: "attempt", name: "\(attempt)", nearest: "\(last)"))
+        }
         var reply = LogReply()
         reply.id = request.operation.rawValue
         reply.attempt = Int(current)
