@@ -9,6 +9,8 @@ final class WaitStream: ReplyStream, Follower {
     private var scope: WaitScope
     private let waitsForAny: Bool
     private var timer: TimerSource?
+    /// Of ends that are told together.
+    private var pace: TimerSource?
     /// Ends not told yet, in the order in which they came.
     private var ended: [OperationID]
     private var haveAllSucceeded: Bool
@@ -48,7 +50,19 @@ final class WaitStream: ReplyStream, Follower {
             }
             hasAnyEnded = true
         }
-        resume()
+        if isDone || ended.count >= DaemonLimits.rowsInABatch { resume() } else if wantsRoom { resumeSoon() }
+    }
+
+    /// Ends that are not the last are told together: each alone would cost more than the operation did.
+    private func resumeSoon() {
+        do throws(SystemError) {
+            if pace == nil { pace = try daemon.loop.timer(.monotonic) { [unowned self] in self.resume() } }
+            guard let pace, pace.deadline == nil else { return }
+            try pace.arm(at: Clock.read().monotonic + DaemonLimits.patience)
+        } catch {
+            daemon.diary.error("cannot set a timer: \(error)")
+            resume()
+        }
     }
 
     var wantsRoom: Bool { !ended.isEmpty && exchange.call.more }
@@ -98,6 +112,8 @@ final class WaitStream: ReplyStream, Follower {
         isOver = true
         timer?.cancel()
         timer = nil
+        pace?.cancel()
+        pace = nil
         daemon.publisher.remove(self)
     }
 

@@ -119,16 +119,16 @@ struct OperationRows {
         }
     }
 
-    /// How those of the operations that have finished ended.
+    /// How those of the operations that are finished ended.
     func ended(_ ids: [OperationID]) throws -> [EndedRow] {
-        try history.records(of: ids).map { record in
+        try history.ends(of: ids).map { end in
             .with { row in
-                row.id = record.id.rawValue
-                row.name = record.name
-                row.outcome = record.outcome.map { OutcomeName($0).rawValue } ?? ""
-                row.cause = record.cause
-                row.exitCode = record.exitCode.map(Int.init)
-                row.signal = record.signal.map(Int.init)
+                row.id = end.id.rawValue
+                row.name = end.name
+                row.outcome = OutcomeName(end.outcome).rawValue
+                row.cause = end.cause
+                row.exitCode = end.exitCode.map(Int.init)
+                row.signal = end.signal.map(Int.init)
             }
         }
     }

@@ -1,0 +1,35 @@
+public import OpsCore
+
+/// How an operation ended: the little that one who waits for it asks.
+public struct OperationEnd: Equatable, Sendable {
+    public let id: OperationID
+    public let name: String?
+    public let outcome: Outcome
+    public let cause: String?
+    public let exitCode: Int32?
+    public let signal: Int32?
+}
+
+extension History {
+    /// Of those of the ids that are finished, in the order given.
+    public func ends(of ids: [OperationID]) throws(StoreError) -> [OperationEnd] {
+        let row = try statement(
+            """
+            SELECT o.name, o.outcome, o.cause, a.exitCode, a.signal FROM operation o
+            LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt WHERE o.id = ?1
+            """)
+        var ends: [OperationEnd] = []
+        ends.reserveCapacity(ids.count)
+        for id in ids {
+            row.bind(1, id.rawValue)
+            guard try row.step() else { continue }
+            defer { row.reset() }
+            guard let outcome = Outcome(stored: row.optionalInt(1)) else { continue }
+            ends.append(
+                OperationEnd(
+                    id: id, name: row.optionalText(0), outcome: outcome, cause: row.optionalText(2),
+                    exitCode: row.optionalInt32(3), signal: row.optionalInt32(4)))
+        }
+        return ends
+    }
+}
