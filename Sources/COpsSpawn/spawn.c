@@ -129,26 +129,42 @@ static int is_valid(const struct ops_spawn_request *request) {
     return 1;
 }
 
+/*
+ * The stack of the child until its exec, made once: the caller sleeps meanwhile, so one at a time needs it, and three
+ * calls into the memory management for each child would cost as much as the clone.
+ */
+static pthread_mutex_t stack_mutex = PTHREAD_MUTEX_INITIALIZER;
+static char *stack;
+
+static int make_stack(void) {
+    if (stack != NULL) return 0;
+    char *pages = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (pages == MAP_FAILED) return -1;
+    if (mprotect(pages + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) < 0) {
+        int error = errno;
+        munmap(pages, GUARD_SIZE + STACK_SIZE);
+        errno = error;
+        return -1;
+    }
+    stack = pages + GUARD_SIZE;
+    return 0;
+}
+
 int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result) {
     *result = (struct ops_spawn_result){.pid = -1, .pidfd = -1, .step = OPS_SPAWN_REQUEST, .error = EINVAL};
     if (!is_valid(request)) return -1;
     result->step = OPS_SPAWN_CLONE;
-    char *pages = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (pages == MAP_FAILED || mprotect(pages + GUARD_SIZE, STACK_SIZE, PROT_READ | PROT_WRITE) < 0) {
-        result->error = errno;
-        if (pages != MAP_FAILED) munmap(pages, GUARD_SIZE + STACK_SIZE);
-        return -1;
-    }
     /* No handler of this process may run in the child: it would work on our memory. */
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_mutex_lock(&stack_mutex);
     struct ops_spawn_child child = {.request = request};
     int pidfd = -1;
-    pid_t pid = start(&child, pages + GUARD_SIZE, request->flags | atomic_load(&lacking), &pidfd);
+    pid_t pid = make_stack() < 0 ? -1 : start(&child, stack, request->flags | atomic_load(&lacking), &pidfd);
     int error = errno;
+    pthread_mutex_unlock(&stack_mutex);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    munmap(pages, GUARD_SIZE + STACK_SIZE);
     if (pid < 0) {
         result->error = error;
         return -1;

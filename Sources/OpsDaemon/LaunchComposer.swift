@@ -11,8 +11,9 @@ struct LaunchComposer {
     var logCap: Int64
     let store: Store
     let daemonUser: UInt32
-    /// Operations of one submission share their environment: the last one is kept taken apart.
-    private var lastEnvironment: (text: String, entries: StringMap) = ("", StringMap())
+    /// Operations of one submission share their texts: the last ones are kept taken apart.
+    private var lastEnvironment: (text: String, entries: StringMap, words: Words) = ("", StringMap(), [])
+    private var lastDetails: (text: String, details: Details)?
 
     init(socket: String, logs: Logs, logCap: Int64, store: Store, daemonUser: UInt32) {
         self.socket = socket
@@ -25,12 +26,13 @@ struct LaunchComposer {
     mutating func launch(
         _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts
     ) throws -> LaunchRequest {
-        let details = try Details(texts.details)
+        let details = try details(texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
-            environment: try environment(texts, details) + own(attempt, slot, texts), directory: details.directory,
+            environment: try environment(texts, details), directory: details.directory,
             umask: details.umask, stdin: details.stdin ?? "/dev/null", user: try user(texts, details), logCap: logCap)
-        request.environment += try results(of: attempt.operation)
+        for variable in own(attempt, slot, texts) { request.environment.append(variable) }
+        if texts.hasDependencies { request.environment += try results(of: attempt.operation) }
         request.output = try output(attempt, details)
         request.leftovers = LaunchRequest.Leftovers(policy.leftovers)
         request.grace = policy.grace
@@ -42,12 +44,20 @@ struct LaunchComposer {
     mutating func errand(
         of operation: OperationID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts
     ) throws -> LaunchRequest {
-        let details = try Details(texts.details)
+        let details = try details(texts)
         let attempt = AttemptID(operation, 0)
-        return LaunchRequest(
-            attempt: Attempt(attempt), slot: -1, arguments: arguments,
-            environment: try environment(texts, details) + own(attempt, nil, texts) + extra,
+        var request = LaunchRequest(
+            attempt: Attempt(attempt), slot: -1, arguments: arguments, environment: try environment(texts, details),
             directory: details.directory, umask: details.umask, user: try user(texts, details), grace: 1_000_000_000)
+        for variable in own(attempt, nil, texts) + extra { request.environment.append(variable) }
+        return request
+    }
+
+    private mutating func details(_ texts: LaunchTexts) throws -> Details {
+        if let last = lastDetails, last.text == texts.details { return last.details }
+        let details = try Details(texts.details)
+        lastDetails = (texts.details, details)
+        return details
     }
 
     private func output(_ attempt: AttemptID, _ details: Details) throws(SystemError) -> LaunchRequest.Output {
@@ -77,14 +87,16 @@ struct LaunchComposer {
         return own
     }
 
-    private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> [String] {
+    private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> Words {
         if lastEnvironment.text != texts.environment {
-            lastEnvironment = (texts.environment, try stringMap(texts.environment))
+            let entries = try stringMap(texts.environment)
+            lastEnvironment = (texts.environment, entries, Words(entries.entries.map { "\($0.name)=\($0.value)" }))
         }
+        if details.own.user == nil && details.own.environment.entries.isEmpty { return lastEnvironment.words }
         var variables = lastEnvironment.entries
         if details.own.user != nil { variables.lay(try login(details)) }
         variables.lay(details.own.environment)
-        return variables.entries.map { "\($0.name)=\($0.value)" }
+        return Words(variables.entries.map { "\($0.name)=\($0.value)" })
     }
 
     /// What says who somebody is, of another user than the submitter.
@@ -94,10 +106,11 @@ struct LaunchComposer {
     }
 
     /// What the dependencies published: OPS_RESULT_<NAME>.
-    private func results(of operation: OperationID) throws -> [String] {
-        try store.results(for: operation).map { id, name, text in
-            "OPS_RESULT_\(Self.variableName(name ?? "\(id.rawValue)"))=\(text)"
-        }
+    private func results(of operation: OperationID) throws -> Words {
+        Words(
+            try store.results(for: operation).map { id, name, text in
+                "OPS_RESULT_\(Self.variableName(name ?? "\(id.rawValue)"))=\(text)"
+            })
     }
 
     /// Upper case; anything but letters and digits becomes `_`.

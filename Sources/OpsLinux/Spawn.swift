@@ -51,7 +51,7 @@ public struct Spawn: Sendable {
     /// The first is the program; without a slash it is looked for in the PATH of `environment`.
     public var arguments: [String]
     /// `NAME=value`, complete.
-    public var environment: [String]
+    public var environment: Words
     public var directory: String?
     public var umask: UInt32 = 0o022
     public var standardInput: Stream = .reading("/dev/null")
@@ -67,7 +67,7 @@ public struct Spawn: Sendable {
     public var controlGroup: Int32?
     public var fallbacks: Fallbacks = []
 
-    public init(arguments: [String], environment: [String]) {
+    public init(arguments: [String], environment: Words) {
         self.arguments = arguments
         self.environment = environment
     }
@@ -93,14 +93,13 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
 extension Spawn {
     /// Returns the pid once the program runs.
     public func start() throws(SpawnError) -> Int32 {
-        let argumentTexts = CStrings(arguments)
-        let environmentTexts = CStrings(environment)
-        let paths = CStrings([standardInput, standardOutput, standardError].map(\.path) + [directory ?? ""])
+        let arguments = Words(arguments)
+        let paths = Words([standardInput, standardOutput, standardError].map(\.path) + [directory ?? ""])
         let limits = limits.map { ops_spawn_limit(resource: $0.resource, soft: $0.soft, hard: $0.hard) }
         let groups = user?.groups ?? []
         var result = ops_spawn_result()
-        unsafe argumentTexts.withPointers { argv in
-            unsafe environmentTexts.withPointers { envp in
+        unsafe arguments.withPointers { argv in
+            unsafe environment.withPointers { envp in
                 unsafe paths.withPointers { path in
                     unsafe limits.withUnsafeBufferPointer { limits in
                         unsafe groups.withUnsafeBufferPointer { groups in
@@ -172,26 +171,19 @@ extension Spawn.Stream {
     }
 }
 
-/// Texts as C wants them, in one block; a text ends at its first NUL.
-private struct CStrings {
-    private var bytes: [CChar] = []
-    private var starts: [Int] = []
-
-    init(_ texts: [String]) {
-        bytes.reserveCapacity(texts.reduce(0) { $0 + $1.utf8.count + 1 })
-        starts.reserveCapacity(texts.count)
-        for text in texts {
-            starts.append(bytes.count)
-            for byte in text.utf8 { bytes.append(CChar(bitPattern: byte)) }
-            bytes.append(0)
-        }
-    }
-
+extension Words {
     /// Calls `body` with an array of pointers that ends in NULL.
-    func withPointers<Result>(_ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result) -> Result {
-        unsafe bytes.withUnsafeBufferPointer { block in
-            var pointers: [UnsafePointer<CChar>?] = unsafe starts.map { start in
-                unsafe block.baseAddress.map { base in unsafe base + start }
+    fileprivate func withPointers<Result>(
+        _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
+    ) -> Result {
+        unsafe bytes.withUnsafeBytes { block in
+            var pointers: [UnsafePointer<CChar>?] = unsafe []
+            unsafe pointers.reserveCapacity(count + 1)
+            var word = unsafe block.assumingMemoryBound(to: CChar.self).baseAddress
+            for _ in 0..<count {
+                unsafe pointers.append(word)
+                // Past its NUL, which every word has.
+                unsafe word = word.map { unsafe $0 + strlen($0) + 1 }
             }
             unsafe pointers.append(nil)
             return unsafe pointers.withUnsafeBufferPointer { unsafe body($0) }

@@ -8,16 +8,15 @@ extension Store {
         guard try statement.step() else { return nil }
         defer { statement.reset() }
         return LaunchTexts(
-            name: statement.optionalText(0), graph: GraphID(statement.int(1)), graphName: statement.optionalText(2),
-            queue: statement.text(3), command: statement.text(4), details: statement.text(5),
-            environment: statement.text(6), uid: UInt32(truncatingIfNeeded: statement.int(7)),
-            gid: UInt32(truncatingIfNeeded: statement.int(8)), user: statement.text(9))
+            name: statement.optionalText(0), graph: GraphID(statement.int(1)), queue: statement.text(2),
+            command: statement.text(3), details: statement.text(4), environment: statement.text(5),
+            uid: UInt32(truncatingIfNeeded: statement.int(6)), gid: UInt32(truncatingIfNeeded: statement.int(7)),
+            user: statement.text(8), hasDependencies: statement.bool(9))
     }
 
     static let launchTextsSQL = """
-        SELECT o.name, s.graph,
-            (SELECT name FROM submission WHERE graph = s.graph AND isNew), q.name, c.body, d.body, e.body,
-            s.uid, s.gid, s.user
+        SELECT o.name, s.graph, q.name, c.body, d.body, e.body, s.uid, s.gid, s.user,
+            EXISTS (SELECT 1 FROM edge WHERE operation = o.id)
         FROM operation o
         JOIN submission s ON s.first = (SELECT max(first) FROM submission WHERE first <= o.id)
         JOIN queue q ON q.id = o.queue

@@ -53,7 +53,6 @@ public struct SubmissionTexts: Sendable {
 public struct LaunchTexts: Equatable, Sendable {
     public var name: String?
     public var graph: GraphID
-    public var graphName: String?
     public var queue: String
     /// JSON: argv, and the objects of `SubmissionTexts`.
     public var command: String
@@ -62,13 +61,14 @@ public struct LaunchTexts: Equatable, Sendable {
     public var uid: UInt32
     public var gid: UInt32
     public var user: String
+    /// Results of these may have to be looked up.
+    public var hasDependencies: Bool
     public init(
-        name: String?, graph: GraphID, graphName: String?, queue: String, command: String, details: String,
-        environment: String, uid: UInt32, gid: UInt32, user: String
+        name: String?, graph: GraphID, queue: String, command: String, details: String,
+        environment: String, uid: UInt32, gid: UInt32, user: String, hasDependencies: Bool
     ) {
         self.name = name
         self.graph = graph
-        self.graphName = graphName
         self.queue = queue
         self.command = command
         self.details = details
@@ -76,5 +76,6 @@ public struct LaunchTexts: Equatable, Sendable {
         self.uid = uid
         self.gid = gid
         self.user = user
+        self.hasDependencies = hasDependencies
     }
 }

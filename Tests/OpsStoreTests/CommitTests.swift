@@ -65,9 +65,9 @@ import Testing
         #expect(
             texts
                 == LaunchTexts(
-                    name: "test", graph: GraphID(1), graphName: "nightly", queue: "main",
+                    name: "test", graph: GraphID(1), queue: "main",
                     command: #"["make","test"]"#, details: #"{"umask":18}"#, environment: #"{"PATH":"/bin"}"#,
-                    uid: 1000, gid: 100, user: "ada"))
+                    uid: 1000, gid: 100, user: "ada", hasDependencies: true))
         #expect(try world.store.texts(of: OperationID(99)) == nil)
     }
 

@@ -1,14 +1,24 @@
+internal import OpsLinux
+
 extension Packer {
     mutating func pack(_ attempt: Attempt) {
         pack(attempt.operation)
         pack(attempt.number)
     }
 
+    mutating func pack(_ words: Words) {
+        pack(UInt32(words.count))
+        for word in words.slices {
+            pack(UInt32(word.count))
+            bytes.append(contentsOf: word)
+        }
+    }
+
     mutating func pack(_ request: LaunchRequest) {
         pack(request.attempt)
         pack(request.slot)
         pack(request.arguments) { $0.pack($1) }
-        pack(request.environment) { $0.pack($1) }
+        pack(request.environment)
         pack(request.directory)
         pack(request.umask)
         pack(request.stdin)
@@ -66,10 +76,19 @@ extension Unpacker {
 
     mutating func launchRequest() throws(ProtocolError) -> LaunchRequest {
         LaunchRequest(
-            attempt: try attempt(), slot: try number(), arguments: try texts(), environment: try texts(),
+            attempt: try attempt(), slot: try number(), arguments: try texts(), environment: try words(),
             directory: try text(), umask: try number(), stdin: try text(), output: try output(), user: try user(),
             priority: try priority(), resourceLimits: try resourceLimits(), controlLimits: try controlLimits(),
             leftovers: try choice("leftovers"), grace: try number(), logCap: try number())
+    }
+
+    /// In the form of a list of texts, without making texts of them.
+    mutating func words() throws(ProtocolError) -> Words {
+        let count = Int(try number(UInt32.self))
+        var words = Words()
+        words.reserve(min(remaining, count * 64))
+        for _ in 0..<count { words.append(try slice()) }
+        return words
     }
 
     mutating func texts() throws(ProtocolError) -> [String] {

@@ -1,3 +1,5 @@
+public import OpsLinux
+
 /// One start of an operation's process, as both programs name it.
 public struct Attempt: Hashable, Comparable, Sendable {
     public var operation: Int64
@@ -20,7 +22,7 @@ public struct LaunchRequest: Hashable, Sendable {
     /// The first is the program; without a slash it is looked for in the PATH of `environment`.
     public var arguments: [String]
     /// `NAME=value`, complete but for NOTIFY_SOCKET, which the runner adds.
-    public var environment: [String]
+    public var environment: Words
     public var directory: String
     public var umask: UInt32
     /// Opened with the operation's own credentials.
@@ -38,7 +40,7 @@ public struct LaunchRequest: Hashable, Sendable {
     public var logCap: Int64
 
     public init(
-        attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: [String] = [], directory: String = "/",
+        attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: Words = [], directory: String = "/",
         umask: UInt32 = 0o022, stdin: String = "/dev/null", output: Output = .null, user: User? = nil,
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
         controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = 10_000_000_000,

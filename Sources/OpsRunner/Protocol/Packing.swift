@@ -3,11 +3,7 @@ struct Packer {
     var bytes: [UInt8] = []
 
     mutating func pack<Number: FixedWidthInteger>(_ number: Number) {
-        var rest = number
-        for _ in 0..<(Number.bitWidth / 8) {
-            bytes.append(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
-        }
+        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
     mutating func pack(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
@@ -39,18 +35,16 @@ struct Unpacker {
 
     /// Nothing left: what follows was appended to the protocol after the sender was built.
     var isAtEnd: Bool { rest.isEmpty }
+    var remaining: Int { rest.count }
 
     mutating func number<Number: FixedWidthInteger>(
         _ type: Number.Type = Number.self
     ) throws(ProtocolError) -> Number {
         let width = Number.bitWidth / 8
         guard rest.count >= width else { throw .truncated }
-        var number: Number = 0
-        for (place, byte) in rest.prefix(width).enumerated() {
-            number |= Number(truncatingIfNeeded: byte) << (place * 8)
-        }
+        let number = rest.withUnsafeBytes { $0.loadUnaligned(as: Number.self) }
         rest = rest.dropFirst(width)
-        return number
+        return Number(littleEndian: number)
     }
 
     mutating func flag() throws(ProtocolError) -> Bool {
@@ -61,12 +55,14 @@ struct Unpacker {
         }
     }
 
-    mutating func text() throws(ProtocolError) -> String {
+    mutating func text() throws(ProtocolError) -> String { String(decoding: try slice(), as: UTF8.self) }
+
+    /// The bytes of a text.
+    mutating func slice() throws(ProtocolError) -> ArraySlice<UInt8> {
         let count = Int(try number(UInt32.self))
         guard rest.count >= count else { throw .truncated }
-        let text = String(decoding: rest.prefix(count), as: UTF8.self)
-        rest = rest.dropFirst(count)
-        return text
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count)
     }
 
     mutating func optional<Value>(
