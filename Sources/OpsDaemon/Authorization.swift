@@ -1,12 +1,16 @@
 internal import OpsCore
+internal import OpsLinux
 
 /// Who is at the other end of a connection, as the kernel said when it connected.
 struct Caller: Equatable, Sendable {
     let user: UInt32
     let group: UInt32
     let process: Int32
+    /// Looked up once for a connection; nil where the user database knows nothing of the user.
+    let account: Account?
+
     /// The login name, or the number where there is none.
-    let name: String
+    var name: String { account?.name ?? "\(user)" }
 }
 
 /// Decides what a caller may; nothing else in opsd does.

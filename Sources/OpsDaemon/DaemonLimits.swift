@@ -1,7 +1,8 @@
 /// Everything a client can grow has its bound here; the rules' own bounds are in OpsCore's `Limits`.
 enum DaemonLimits {
-    /// Read from one connection in one go; a large message takes several.
-    static let readBytes = 256 << 10
+    /// Read from one connection in one go; a large message takes several. Below the size at which the allocator
+    /// gives memory back to the kernel each time it is freed.
+    static let readBytes = 64 << 10
     /// Calls of one connection handled before others have their turn.
     static let callsInARow = 64
     /// Output that waits for a reader above which no further call of that connection is taken.

@@ -52,9 +52,7 @@ public enum Transfer: Hashable, Sendable {
 extension Descriptor {
     /// Reads at most `count` bytes to the end of `buffer`.
     public borrowing func read(atMost count: Int, onto buffer: inout [UInt8]) throws(SystemError) -> Transfer {
-        let old = buffer.count
         let rawValue = rawValue
-        buffer.reserveCapacity(old + count)
         var failure: SystemError?
         let fresh = unsafe [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
             do throws(SystemError) {

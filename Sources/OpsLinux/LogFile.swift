@@ -21,7 +21,9 @@ public enum LogFile {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
         let number = try retrying("open \(path)") { unsafe Glibc.open(path, flags, 0o600) }
         let descriptor = Descriptor(owning: number)
-        if let owner { try retrying("chown \(path)") { fchown(number, owner.uid, owner.gid) } }
+        if let owner, owner.uid != geteuid() || owner.gid != getegid() {
+            try retrying("chown \(path)") { fchown(number, owner.uid, owner.gid) }
+        }
         return descriptor
     }
 

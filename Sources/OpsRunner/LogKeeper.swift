@@ -28,7 +28,6 @@ struct LogKeeper {
     /// Looks a last time.
     mutating func remove(_ attempt: Attempt) throws(SystemError) {
         guard var log = logs.removeValue(forKey: attempt) else { return }
-        if logs.isEmpty { dueAt = nil }
         _ = try LogKeeper.trim(&log)
     }
 

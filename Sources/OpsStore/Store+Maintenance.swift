@@ -49,6 +49,7 @@ extension Store {
     }
 
     private static let idleFrames = 1000
-    private static let mostFrames = 8000
+    /// Small enough for the log to be written over and over in place: growing the file costs a sync twice the time.
+    private static let mostFrames = 1000
     private static let pagesAtOnce = 256
 }

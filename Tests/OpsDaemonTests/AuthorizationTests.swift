@@ -1,4 +1,5 @@
 import OpsCore
+import OpsLinux
 import Testing
 
 @testable import OpsDaemon
@@ -6,9 +7,9 @@ import Testing
 @Suite struct AuthorizationTests {
     private let ofRoot = Authorization(daemonUser: 0)
     private let ofAnn = Authorization(daemonUser: 1000)
-    private let root = Caller(user: 0, group: 0, process: 1, name: "root")
-    private let ann = Caller(user: 1000, group: 1000, process: 2, name: "ann")
-    private let bob = Caller(user: 1001, group: 1001, process: 3, name: "bob")
+    private let root = Caller(user: 0, group: 0, process: 1, account: account("root", 0))
+    private let ann = Caller(user: 1000, group: 1000, process: 2, account: account("ann", 1000))
+    private let bob = Caller(user: 1001, group: 1001, process: 3, account: account("bob", 1001))
 
     @Test func rootAndTheDaemonsOwnUserMayEverything() throws {
         for (authorization, caller) in [(ofRoot, root), (ofAnn, root), (ofAnn, ann)] {
@@ -45,4 +46,8 @@ import Testing
         #expect(throws: Authorization.Refusal.self) { try ofRoot.requireStanding(ann, priority: 5, nice: nil) }
         #expect(throws: Authorization.Refusal.self) { try ofRoot.requireStanding(ann, priority: 0, nice: -1) }
     }
+}
+
+private func account(_ name: String, _ id: UInt32) -> Account {
+    Account(name: name, uid: id, gid: id, home: "/home/\(name)", shell: "/bin/sh")
 }

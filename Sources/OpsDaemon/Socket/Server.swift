@@ -12,7 +12,6 @@ final class Server {
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: Connection] = [:]
     private var perUser: [UInt32: Int] = [:]
-    private var names: [UInt32: String] = [:]
 
     private var toFlush: [Connection] = []
     private var toContinue: [Connection] = []
@@ -74,7 +73,7 @@ final class Server {
             _ = try descriptor.write(Reply.frame(refusal)[...])
             return
         }
-        let caller = Caller(user: peer.uid, group: peer.gid, process: peer.pid, name: try name(of: peer.uid))
+        let caller = Caller(user: peer.uid, group: peer.gid, process: peer.pid, account: try Account.withUID(peer.uid))
         let connection = Connection(descriptor, caller: caller, server: self)
         connections[ObjectIdentifier(connection)] = connection
         perUser[peer.uid, default: 0] += 1
@@ -94,13 +93,6 @@ final class Server {
             connection.flush()
             connection.close()
         }
-    }
-
-    private func name(of user: UInt32) throws(SystemError) -> String {
-        if let known = names[user] { return known }
-        let name = try Account.withUID(user)?.name ?? "\(user)"
-        names[user] = name
-        return name
     }
 
     private func setAccepting(_ accepting: Bool) {

@@ -3,13 +3,14 @@ internal import OpsWire
 
 /// Which limits this machine can keep: those of a whole tree need controllers delegated to the runner's control group.
 struct EnforceableLimits {
-    private let controllers: Set<String>
+    /// Asked for where a limit needs one: most submissions name none.
+    private let controllers: () -> Set<String>
 
     init(runner pid: Int32?) {
-        controllers = pid.map(Self.controllers) ?? []
+        controllers = { pid.map(Self.controllers) ?? [] }
     }
 
-    init(controllers: Set<String>) { self.controllers = controllers }
+    init(controllers: Set<String>) { self.controllers = { controllers } }
 
     private static func controllers(of pid: Int32) -> Set<String> {
         // What cannot be read cannot be relied on: such a limit is refused.
@@ -35,7 +36,7 @@ struct EnforceableLimits {
             ("cpuQuota", "cpu", limits.cpuQuota),
         ]
         return asked.compactMap { key, controller, value in
-            guard value != nil, !controllers.contains(controller) else { return nil }
+            guard value != nil, !controllers().contains(controller) else { return nil }
             return (
                 key,
                 "this machine cannot keep it: the runner has no control group with the \(controller) controller "

@@ -150,8 +150,7 @@ struct SubmissionBuilder {
     // MARK: Texts
 
     private mutating func texts() throws -> SubmissionTexts {
-        let account = try Account.withUID(caller.user)
-        let captured = Captured(order.capture, account: account)
+        let captured = Captured(order.capture, account: caller.account)
         var details: [String] = []
         var places: [UInt64: Int32] = [:]
         var particulars: [SubmissionTexts.Particulars] = []
@@ -174,8 +173,8 @@ struct SubmissionBuilder {
                     environment: 0))
         }
         return SubmissionTexts(
-            submission, graphName: order.name, uid: caller.user, gid: account?.gid ?? caller.group, user: caller.name,
-            key: try order.key(of: input) ?? order.unlessActive, details: details,
+            submission, graphName: order.name, uid: caller.user, gid: caller.account?.gid ?? caller.group,
+            user: caller.name, key: try order.key(of: input) ?? order.unlessActive, details: details,
             environments: [captured.environment(under: input.environment)],
             particulars: particulars)
     }
