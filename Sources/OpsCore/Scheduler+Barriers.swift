@@ -174,14 +174,62 @@ extension Scheduler {
         }.sorted { table[$0].id < table[$1].id }
     }
 
+    /// What came back before a barrier that executes: that one waits for it no more, but what is behind it does.
+    private func cameBack(before barrier: Int32, of place: Int32) -> [Int32] {
+        let list = queues[table[barrier].queue].barriers.list
+        let index = list.firstIndex { $0.place == barrier } ?? 0
+        guard hasPassed(barrier), index > 0 || list[index].before > 0 else { return [] }
+        return table.places.filter { other in
+            let row = table[other]
+            return row.queue == table[barrier].queue && row.id < table[barrier].id && row.state != .finished
+                && (row.traits.contains(.barrier) || table[place].traits.contains(.barrier))
+                && !isAncestor(other, of: place)
+        }.sorted { table[$0].id < table[$1].id }
+    }
+
+    /// A barrier waits for what is before it until it has started in this run.
+    private func hasPassed(_ barrier: Int32) -> Bool {
+        table[barrier].state == .executing || table[barrier].traits.contains(.hasStarted)
+    }
+
     func barrierReasons(_ place: Int32) -> [OperationID] {
-        let before = barrier(before: place).map { [$0] } ?? []
+        let before = barrier(before: place).map { cameBack(before: $0, of: place) + [$0] } ?? []
         return (before + gathered(by: place)).map { table[$0].operationID }
     }
 
     func barrierWaits(of place: Int32) -> [WaitNode] {
-        let before = barrier(before: place).map { [$0] + barriers(above: $0, notAbove: place) } ?? []
+        let before =
+            barrier(before: place).map {
+                cameBack(before: $0, of: place) + [$0] + barriers(above: $0, notAbove: place)
+            } ?? []
         return (before + gathered(by: place)).map { .end($0) }
+    }
+
+    /// The highest effective priority of what a barrier, or its being one, keeps waiting for an operation.
+    func barrierClaim(on place: Int32) -> Int8 {
+        let row = table[place]
+        let list = queues[row.queue].barriers.list
+        var claim = Int8.min
+        var index = queues[row.queue].barriers.next(from: row.id)
+        while index < list.count {
+            let barrier = list[index].place
+            index += 1
+            let isInside = barrier == place || isAncestor(place, of: barrier)
+            if !isInside, table[barrier].state == .pending {
+                claim = max(claim, table[barrier].effective)
+            }
+            // What is behind a barrier that this one holds, or that has passed it, waits for both.
+            if row.traits.contains(.barrier), isInside || hasPassed(barrier) {
+                for id in list[index - 1].behind {
+                    guard let other = unfinished(OperationID(id)), self.barrier(before: other) == barrier,
+                        !isAncestor(place, of: other)
+                    else { continue }
+                    claim = max(claim, table[other].effective)
+                }
+            }
+            guard isInside || hasPassed(barrier) else { break }
+        }
+        return claim
     }
 
     /// The barriers that hold a barrier: what comes after it waits for them in turn, unless it is held by them too.

@@ -67,7 +67,7 @@ extension Scheduler {
         if table[place].place >= 0 { makeCandidate(table[place].place) }
     }
 
-    /// It leaves its lane: an answer would say nothing any more.
+    /// It leaves its lane: an answer would say nothing any more, and a true one stands no longer.
     mutating func stopAsking(_ place: Int32) {
         guard table[place].traits.contains(.hasConditions), let inquiry = inquiries.removeValue(forKey: place) else {
             return

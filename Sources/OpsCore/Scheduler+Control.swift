@@ -67,6 +67,9 @@ extension Scheduler {
     private mutating func abandon(_ place: Int32, by: String) {
         let index = table[place].place
         guard !table[place].traits.contains(.ending) else { return }
+        // Launched in this very turn it would live without an operation.
+        let launch = Effect.launch(attemptID(index), slot: executions[index].slot)
+        if let order = transition.effects.lastIndex(of: launch) { transition.effects.remove(at: order) }
         terminate(index)
         let cause = Cause.abandoned(by: by)
         if !executions[index].isOver {

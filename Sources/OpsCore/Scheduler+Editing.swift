@@ -31,7 +31,7 @@ extension Scheduler {
         leaveLane(place)
         tell(.edited(table[place].operationID, edit))
         if let priority = edit.priority {
-            if priority != 0 { usesPriorities = true }
+            if priority != 0 { beginPriorities() }
             table[place].priority = priority
             report(.edited, place, detail: "priority")
         }

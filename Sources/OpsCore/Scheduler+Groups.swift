@@ -66,10 +66,7 @@ extension Scheduler {
     mutating func childEnded(_ parent: Int32, _ child: OperationID, _ outcome: Outcome) {
         let family = table[parent].family
         families[family].unfinished -= 1
-        if outcome != .succeeded {
-            families[family].unsuccessful += 1
-            if families[family].firstUnsuccessful.rawValue == 0 { families[family].firstUnsuccessful = child }
-        }
+        if outcome != .succeeded { countUnsuccessful(child, below: parent) }
         guard families[family].unfinished == 0, table[parent].state == .executing,
             !table[parent].traits.contains(.ending)
         else { return }
@@ -78,6 +75,12 @@ extension Scheduler {
         } else if executions[table[parent].place].isOver {
             endOperation(parent)
         }
+    }
+
+    mutating func countUnsuccessful(_ child: OperationID, below parent: Int32) {
+        let family = table[parent].family
+        families[family].unsuccessful += 1
+        if families[family].firstUnsuccessful.rawValue == 0 { families[family].firstUnsuccessful = child }
     }
 
     private mutating func endGroup(_ place: Int32) {

@@ -13,9 +13,7 @@ extension Scheduler {
     /// Hands the priority of an operation on to all it waits for, and that of its group on to it.
     mutating func handOn(_ place: Int32) {
         let parent = table[place].parent
-        if parent >= 0, families[table[parent].family].inherited > table[place].effective {
-            raise([.end(place)], to: families[table[parent].family].inherited)
-        }
+        if parent >= 0 { raise([.end(place)], to: families[table[parent].family].inherited) }
         guard table[place].state != .executing else { return }
         raise(waits(of: .start(place)), to: table[place].effective)
     }
@@ -52,12 +50,17 @@ extension Scheduler {
     mutating func raiseAll(_ places: [Int32]) {
         if !usesPriorities {
             guard places.contains(where: { table[$0].priority != 0 }) else { return }
-            usesPriorities = true
-            // Whatever was in doubt so far was passed over.
-            for place in table.placesByID where table[place].family >= 0 { doubt(place) }
+            beginPriorities()
             for place in places { doubt(place) }
         }
         for place in places { handOn(place) }
+    }
+
+    /// Inheritance has something to say from now on: whatever was in doubt so far was passed over.
+    mutating func beginPriorities() {
+        guard !usesPriorities else { return }
+        usesPriorities = true
+        for place in table.placesByID where table[place].family >= 0 { doubt(place) }
     }
 
     // MARK: Down, before anything starts
@@ -155,33 +158,6 @@ extension Scheduler {
         return (max(start, whole), whole)
     }
 
-    private func barrierClaim(on place: Int32) -> Int8 {
-        let row = table[place]
-        let barriers = queues[row.queue].barriers
-        guard !barriers.list.isEmpty else { return .min }
-        var claim = Int8.min
-        var index = barriers.next(from: row.id)
-        if row.traits.contains(.barrier) {
-            // What is behind a barrier that this one holds waits for both.
-            for inner in barriers.list[index...] {
-                guard inner.place == place || isAncestor(place, of: inner.place) else { break }
-                for id in inner.behind {
-                    guard let other = unfinished(OperationID(id)), barrier(before: other) == inner.place,
-                        !isAncestor(place, of: other)
-                    else { continue }
-                    claim = max(claim, table[other].effective)
-                }
-            }
-            return claim
-        }
-        while index < barriers.list.count, isAncestor(place, of: barriers.list[index].place) { index += 1 }
-        if index < barriers.list.count {
-            let next = barriers.list[index].place
-            if table[next].traits.contains(.gathering), !isAncestor(place, of: next) { claim = table[next].effective }
-        }
-        return claim
-    }
-
     // MARK: Categories
 
     /// The highest of what is ready and has no room in a category.
@@ -229,7 +205,7 @@ extension Scheduler {
 
     mutating func startAging(_ place: Int32) {
         guard let aging = queues[table[place].queue].aging else { return }
-        usesPriorities = true
+        beginPriorities()
         let steps = max(0, now.wall - table[place].readyAt) / aging
         guard steps < Int64(Limits.agingSteps) else { return doubt(place) }
         wallTimers.add(

@@ -87,8 +87,9 @@ extension Scheduler {
         var life = Life(run: stored.run, attemptsInRun: stored.attemptsInRun)
         if stored.attemptsInRun > 0 { table[place].traits.insert(.hasStarted) }
         if stored.notBefore > now.wall {
-            let longest = policy(of: place)?.retry.map { $0.max + $0.max / 1000 * $0.jitter } ?? 0
-            let rest = min(stored.notBefore - now.wall, max(longest, 0))
+            // Whoever has no policy any more goes on resting by the one it had.
+            let retry = policy(of: place)?.retry ?? RetryPolicy(limit: 0)
+            let rest = min(stored.notBefore - now.wall, max(retry.max + retry.max / 1000 * retry.jitter, 0))
             life.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
             table[place].traits.insert(.backingOff)
             monotonicTimers.add(TimerHeap.Entry(at: life.restsUntil.monotonic, id: table[place].id, kind: .backoff))

@@ -20,6 +20,7 @@ extension Scheduler {
             guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
         }
         let places = restore(rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
+        countEndedSince(revived.endedChildren)
         let impossible = restoreEdges(revived)
         rebuildAllBarriers()
         for place in places where table[place].waiting == 0 { setState(place, .ready) }
@@ -42,6 +43,15 @@ extension Scheduler {
                 rootOutcome: fact.rootOutcome)
         }
         return .done(places.count)
+    }
+
+    /// The caller has counted anew what ended badly below these parents, but not what did in this very turn.
+    private mutating func countEndedSince(_ counted: [Snapshot.EndedChildren]) {
+        guard !counted.isEmpty else { return }
+        let parents = Set(counted.compactMap { unfinished($0.parent) })
+        for ending in endings where ending.outcome != .succeeded && parents.contains(table[ending.place].parent) {
+            countUnsuccessful(table[ending.place].operationID, below: table[ending.place].parent)
+        }
     }
 
     private mutating func restoreEdges(_ revived: Revival) -> [(Int32, Cause, FinishedFact)] {

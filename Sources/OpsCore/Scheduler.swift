@@ -113,7 +113,7 @@ public struct Scheduler {
         case .runnerConnected(let inventory): runnerConnected(inventory)
         case .runnerLost: runner = nil
         case .conditionsAnswered(let id, let token, let answer): conditionsAnswered(id, token: token, answer)
-        case .observed(let id, let run): transition.changes.append(.observed(id, run: run))
+        case .observed(let id, let run): observed(id, run: run)
         case .tick: break
         }
         return .done(0)
@@ -153,6 +153,13 @@ public struct Scheduler {
             table.remove(ending.place)
         }
         endings.removeAll(keepingCapacity: endings.count < 4096)
+    }
+
+    /// It has run: an order for it that a restart has repeated in this very turn is void.
+    private mutating func observed(_ id: OperationID, run: Int32) {
+        tell(.observed(id, run: run))
+        let order = transition.effects.lastIndex(of: .observeFinish(id, run: run))
+        if let order { transition.effects.remove(at: order) }
     }
 
     // MARK: Telling

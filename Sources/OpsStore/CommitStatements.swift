@@ -36,8 +36,12 @@ struct SubmissionStatements {
                 environment)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """)
+        // Two equal edges are one; asked for again, one that an earlier run has met is to be met again.
         insertEdge = try make(
-            "INSERT OR IGNORE INTO edge (operation, dependency, \"when\", crossing) VALUES (?1, ?2, ?3, ?4)")
+            """
+            INSERT INTO edge (operation, dependency, "when", crossing) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT DO UPDATE SET settled = 0
+            """)
         settleEdge = try make("UPDATE edge SET settled = 1 WHERE operation = ?1 AND dependency = ?2")
         unsettleEdges = try make("UPDATE edge SET settled = 0 WHERE operation = ?1 AND settled")
         deleteEdge = try make("DELETE FROM edge WHERE operation = ?1 AND dependency = ?2")

@@ -146,4 +146,52 @@ import Testing
             ])
         #expect(world.after(world.exit(1)).suffix(2) == ["ready 2", "started 2#1 slot 0"])
     }
+
+    @Test func whatIsGivenUpInTheTurnOfItsSecondLaunchIsNotLaunched() {
+        var world = World(snapshot(), connected: false)
+        world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
+        world.after(.cancel([1], by: "root", reason: nil, force: true))
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+    }
+
+    @Test func anObserverThatHasRunIsNotOwedByTheSameTurn() {
+        let world = World(snapshot { $0.owedObservers = [(1, run: 1), (1, run: 2)] }, connected: false)
+        #expect(world.last.effects == [.observeFinish(1, run: 1), .observeFinish(1, run: 2)])
+        var scheduler = Scheduler(snapshot { $0.owedObservers = [(1, run: 1)] }, workers: 1, at: world.now)
+        _ = scheduler.handle(.observed(1, run: 1), at: world.now)
+        #expect(scheduler.endTurn(at: world.now).effects.isEmpty)
+    }
+
+    @Test func aBackoffOutlivesThePolicyThatBeganIt() {
+        var world = World(
+            snapshot {
+                $0.operations[0].state = .ready
+                $0.operations[0].notBefore = 1_000_005 * World.second
+                $0.running = []
+            }, connected: false)
+        #expect(connect(&world) == [])
+        #expect(world.scheduler.why(1, at: world.now).map(\.kind) == [.backoff])
+        world.pass(seconds: 5)
+        #expect(world.turn() == ["started 1#2 slot 0"])
+    }
+
+    @Test func aChildThatComesBackNoLongerCountsAgainstItsParent() {
+        var world = World()
+        world.add()
+        world.turn()
+        for _ in 0..<3 { world.add(child: 1) }
+        world.turn()
+        world.after(world.exit(1))
+        world.after(world.exit(2, 1))
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.operations = [
+            Snapshot.Row(id: 2, graph: GraphID(1), parent: 1, state: .finished, attempt: 1, attemptsInRun: 1)
+        ]
+        revival.endedChildren = [Snapshot.EndedChildren(parent: 1, unsuccessful: 0, firstUnsuccessful: 0)]
+        world.handle(world.exit(3, 1))
+        world.after(.retry([2], revived: revival, by: "root"))
+        world.after(world.exit(4))
+        #expect(world.after(world.exit(2)).last == "finished 1 failed children 3 of 1")
+    }
 }

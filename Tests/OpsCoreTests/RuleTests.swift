@@ -161,6 +161,50 @@ import Testing
         #expect([1, 2, 3].map { world.scheduler.effectivePriority(of: $0) } == [4, 4, 4])
     }
 
+    @Test func aChildInheritsEvenWhatIsNoMoreThanNothing() {
+        var world = World(workers: 0)
+        for _ in 0..<2 {
+            var submission = Submission()
+            submission.operations = [Draft(flags: .group), Draft(group: 0, priority: -4)]
+            world.handle(.submit(submission))
+        }
+        world.add(after: [1, 3])
+        world.turn()
+        #expect([2, 4].map { world.scheduler.effectivePriority(of: $0) } == [0, 0])
+    }
+
+    @Test func whatIsEditedFirstCountsLikeWhatIsSubmitted() {
+        var world = World(workers: 0)
+        world.add(flags: .held)
+        var submission = Submission()
+        submission.operations = [Draft(flags: .group), Draft(group: 0), Draft()]
+        submission.edges = [DraftEdge(from: 2, on: .local(0))]
+        world.handle(.submit(submission))
+        world.turn()
+        world.after(.edit([3], Edit(priority: -5)))
+        #expect(world.scheduler.effectivePriority(of: 3) == 0)
+    }
+
+    @Test func whatCameBackBeforeABarrierThatExecutesIsHurriedByTheNext() {
+        var world = World(workers: 1)
+        world.add()
+        world.add(flags: .barrier)
+        world.add(priority: 7, flags: .barrier)
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.executing == [2])
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.operations = [Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, attemptsInRun: 1)]
+        world.after(.retry([1], revived: revival, by: "root"))
+        #expect(world.scheduler.effectivePriority(of: 1) == 7)
+        #expect(world.scheduler.why(3, at: world.now).flatMap(\.ids) == [1, 2])
+        world.after(world.exit(2))
+        #expect(world.executing == [1])
+        world.after(world.exit(1))
+        #expect(world.executing == [3])
+    }
+
     @Test func ageingMovesUpWhatHasWaited() {
         var world = World(workers: 1)
         world.after(.setQueue("default", QueueEdit(aging: .some(60 * World.second))))

@@ -138,4 +138,22 @@ import Testing
         }
         #expect(error?.kind == .busy)
     }
+
+    @Test func anEdgeThatIsAskedForAgainIsToBeMetAgain() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = [Draft(), Draft(flags: .held)]
+        submission.edges = [DraftEdge(from: 1, on: .local(0), when: .finished)]
+        world.submit(SubmissionTexts(submission, particulars: [.init(command: "[]"), .init(command: "[]")]))
+        world.start(OperationID(1))
+        world.end(OperationID(1))
+        world.change(.becameReady(OperationID(2), at: world.now))
+        try world.commit()
+        world.change(.reopened(OperationID(1), run: 2, .ready))
+        try world.commit()
+        #expect(try world.store.load().edges.isEmpty, "whoever has what it waited for keeps it")
+        world.change(.edgeAdded(OperationID(2), on: OperationID(1), .finished), .becamePending(OperationID(2)))
+        try world.commit()
+        #expect(try world.store.load().edges.map(\.on) == [OperationID(1)])
+    }
 }

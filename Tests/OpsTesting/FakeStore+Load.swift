@@ -25,7 +25,7 @@ extension FakeStore {
                 snapshot.edges.append(Snapshot.Edge(from: record.id, on: edge.on, when: edge.when))
             }
         }
-        snapshot.endedChildren = endedChildren(below: unfinished.map(\.id))
+        snapshot.endedChildren = endedChildren(below: unfinished.map(\.id)).filter { $0.unsuccessful > 0 }
         for record in records { snapshot.owedObservers += record.owedRuns.map { (record.id, run: $0) } }
         return snapshot
     }
@@ -47,12 +47,17 @@ extension FakeStore {
         return restated
     }
 
-    func endedChildren(below parents: [OperationID]) -> [Snapshot.EndedChildren] {
-        parents.compactMap { parent in
-            let failed = children(of: parent).filter { $0.isFinished && $0.outcome != .succeeded }
-            guard let first = failed.min(by: { $0.finishedAs < $1.finishedAs }) else { return nil }
+    /// What has ended badly below these, but for what is about to come back.
+    private func endedChildren(
+        below parents: [OperationID], besides revived: Set<OperationID> = []
+    ) -> [Snapshot.EndedChildren] {
+        parents.map { parent in
+            let failed = children(of: parent).filter {
+                $0.isFinished && $0.outcome != .succeeded && !revived.contains($0.id)
+            }
+            let first = failed.min { $0.finishedAs < $1.finishedAs }
             return Snapshot.EndedChildren(
-                parent: parent, unsuccessful: Int32(failed.count), firstUnsuccessful: first.id)
+                parent: parent, unsuccessful: Int32(failed.count), firstUnsuccessful: first?.id ?? OperationID(0))
         }
     }
 
@@ -73,7 +78,10 @@ extension FakeStore {
                 }
             }
         }
-        revival.endedChildren = endedChildren(below: chosen.sorted())
+        let parents = chosen.union(chosen.compactMap { self[$0].parent })
+        revival.endedChildren = endedChildren(below: parents.sorted(), besides: chosen).filter {
+            $0.unsuccessful > 0 || !chosen.contains($0.parent)
+        }
         return revival
     }
 

@@ -20,7 +20,7 @@ public struct Judge {
         overtaken.removeAll()
         confirmed.removeAll()
         asked.removeAll()
-        latest = 0
+        latest = now.wall
         for id in restsUntil.keys where clocks[id] != now.wall - now.monotonic { restsUntil[id] = nil }
     }
 
@@ -76,7 +76,7 @@ public struct Judge {
                 restsUntil[id] = setting.now.monotonic + notBefore - setting.now.wall
                 clocks[id] = setting.now.wall - setting.now.monotonic
             case .finished(let id, let outcome, let cause, _): try judgeEnd(id, outcome, cause, rules)
-            default: break
+            default: noteEdit(change, store)
             }
             try store.apply(change, submissions: submissions, boot: setting.boot, at: setting.now)
         }
@@ -88,6 +88,18 @@ public struct Judge {
         confirmed = confirmed.filter { store[$0.key].state == .ready }
         ordered(transition.effects)
         try judgeRest(rules(store, setting))
+    }
+
+    /// What leaves its place in line is asked its conditions anew; a rest that outlives its policy is not measured.
+    private mutating func noteEdit(_ change: Change, _ store: FakeStore) {
+        switch change {
+        case .edited(let id, let edit):
+            confirmed[id] = nil
+            if edit.policy != nil { clocks[id] = nil }
+        case .held(let id, _), .becamePending(let id): confirmed[id] = nil
+        case .graphSuspended(let graph, _): confirmed = confirmed.filter { store[$0.key].graph != graph }
+        default: break
+        }
     }
 
     func rules(_ store: FakeStore, _ setting: Setting) -> Rules {
