@@ -55,7 +55,11 @@ extension Daemon {
 
     /// Once per wake-up of the loop, when all that was ready has been told.
     func endTurn() {
-        if turn.hasEvents || !turn.afterwards.isEmpty { settle() } else if turn.hasPatientEvents { settleSoon() }
+        if turn.hasEvents || !turn.afterwards.isEmpty {
+            settle { server?.flush() }
+        } else if turn.hasPatientEvents {
+            settleSoon()
+        }
         // What needs no commit: errands that are over or have had their time.
         runner.flush()
         server?.flush()
@@ -65,8 +69,9 @@ extension Daemon {
         if turn.hasEvents || !turn.afterwards.isEmpty { wakeUp() }
     }
 
-    /// Decides, commits, then answers, orders and publishes; in this order for ever.
-    func settle() {
+    /// Decides, commits, then answers, orders and publishes; in this order for ever. `send` lets the answers leave:
+    /// whoever waits for one need not wait for processes to be made.
+    func settle(_ send: () -> Void = {}) {
         let turn = self.turn
         self.turn = Turn()
         var transition = Transition()
@@ -82,8 +87,9 @@ extension Daemon {
         }
         // Durable from here on.
         finished.take(transition.reports)
-        performer.perform(transition.effects)
         for answer in turn.afterwards { answer(true) }
+        send()
+        performer.perform(transition.effects)
         publisher.publish(transition.reports)
     }
 
