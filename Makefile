@@ -8,7 +8,7 @@ SEEDS ?= 2000
 MINUTES ?= 2
 SEED ?= 1
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
-# The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd and libc only.
+# The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd and libc only, opsctl nothing.
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 

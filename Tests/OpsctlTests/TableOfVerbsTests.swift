@@ -53,6 +53,13 @@ import Testing
         }
     }
 
+    @Test func everyVerbIsFoundByAllItsNames() {
+        for verb in VerbTable.all {
+            for name in [verb.name] + verb.aliases { #expect(VerbTable.verb(named: name)?.name == verb.name) }
+        }
+        #expect(VerbTable.verb(named: "sumbit") == nil)
+    }
+
     @Test func everyVerbHasAnActionOrVerbsOfItsOwn() {
         for verb in Self.verbs {
             #expect((verb.action != nil) != !verb.verbs.isEmpty, "\(verb.name)")

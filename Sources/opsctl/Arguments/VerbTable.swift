@@ -12,7 +12,19 @@ enum VerbTable {
 
     static var shown: [Verb] { all.filter { !$0.isHidden } }
 
+    /// Found without making the others: most runs of opsctl need one verb.
     static func verb(named word: String) -> Verb? {
-        all.first { $0.name == word || $0.aliases.contains(word) }
+        switch word {
+        case "submit": SubmitVerb.verb
+        case "run": RunVerb.verb
+        case "ls", "list": LsVerb.verb
+        case "show": ShowVerb.verb
+        case "why": WhyVerb.verb
+        case "status": StatusVerb.verb
+        case "log", "logs": LogVerb.verb
+        case "wait": WaitVerb.verb
+        case "watch", "events": WatchVerb.verb
+        default: all.first { $0.name == word || $0.aliases.contains(word) }
+        }
     }
 }

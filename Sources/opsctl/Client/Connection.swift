@@ -16,6 +16,8 @@ final class Connection {
     private var start = 0
     /// Up to where there is no end of a message.
     private var searched = 0
+    /// What is read at once: little for the one answer that most verbs get, more when more comes.
+    private var readSize = 1 << 13
 
     init(path: String) throws(Failure) {
         do throws(SystemError) {
@@ -125,8 +127,10 @@ final class Connection {
             start = 0
         }
         do throws(SystemError) {
-            switch try socket.read(atMost: 1 << 17, onto: &received) {
-            case .moved: return true
+            switch try socket.read(atMost: readSize, onto: &received) {
+            case .moved(let count):
+                if count == readSize { readSize = min(2 * readSize, 1 << 17) }
+                return true
             case .wouldBlock: return true
             case .ended: return false
             }
