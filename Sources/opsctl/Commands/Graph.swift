@@ -5,10 +5,15 @@ enum GraphVerb {
     private static let dot = Option.flag("dot", "for Graphviz")
     private static let svg = Option.flag("svg", "for a browser")
 
+    private static let widthOfAPipe = 100
+
     static let verb = Verb(
         "graph", .looking, "a picture of a graph",
         forms: ["GRAPH [--dot | --svg | --json]"],
-        about: ["In the terminal a tree: everything below the last thing that it waits for, with its state."],
+        about: [
+            "In the terminal, layers from left to right with lines from each operation to what waits for it. "
+                + "What is too wide for that is a tree: everything below the last thing that it waits for."
+        ],
         operands: .one(.graph, "GRAPH"), options: [OptionGroup("Drawing", [dot, svg])],
         examples: [
             .init("In the terminal", "opsctl graph g7"),
@@ -33,7 +38,12 @@ enum GraphVerb {
         } else if arguments.has(svg) {
             try GraphSVG.write(picture, to: session.output)
         } else {
-            try GraphTree(picture, session).write()
+            let columns = session.screen.columns ?? widthOfAPipe
+            if let drawing = GraphDrawing.fitting(columns, picture) {
+                try drawing.write(session)
+            } else {
+                try GraphTree(picture, session).write()
+            }
         }
         return .done
     }

@@ -64,27 +64,35 @@ struct GraphPicture {
         return nodes.map { $0.group.flatMap { places[$0] } }
     }
 
-    /// The layer of each node: one below the lowest of what it waits for, children below their group.
-    func layers() -> [Int] {
-        let above = predecessors()
-        var dependents = [[Int]](repeating: [], count: nodes.count)
-        var missing = above.map(\.count)
-        for (node, list) in above.enumerated() {
-            for other in list { dependents[other].append(node) }
+    /// What a node follows in time: its dependencies, its group; and instead of a group that it waits for, the last in it.
+    func sequence() -> [[Int]] {
+        let holders = holders
+        let dependencies = dependencies
+        var isFollowedInside = [Bool](repeating: false, count: nodes.count)
+        for (node, list) in dependencies.enumerated() {
+            for other in list where holders[other] == holders[node] { isFollowedInside[other] = true }
         }
-        var layers = [Int](repeating: 0, count: nodes.count)
-        var free = nodes.indices.filter { missing[$0] == 0 }
-        var next = 0
-        while next < free.count {
-            let node = free[next]
-            next += 1
-            for dependent in dependents[node] {
-                layers[dependent] = max(layers[dependent], layers[node] + 1)
-                missing[dependent] -= 1
-                if missing[dependent] == 0 { free.append(dependent) }
-            }
+        var lasts = [[Int]](repeating: [], count: nodes.count)
+        // Children come after their group, so the innermost groups are complete first.
+        for node in nodes.indices.reversed() {
+            guard let holder = holders[node], !isFollowedInside[node] else { continue }
+            lasts[holder] += lasts[node].isEmpty ? [node] : lasts[node]
         }
-        return layers
+        return nodes.indices.map { node in
+            let before = dependencies[node].flatMap { lasts[$0].isEmpty ? [$0] : lasts[$0].sorted() }
+            let isFirstInside = !dependencies[node].contains { holders[$0] == holders[node] }
+            return before + (isFirstInside ? holders[node].map { [$0] } ?? [] : [])
+        }
+    }
+
+    /// Of each node, what it asks of its dependencies other than that they succeed.
+    var conditions: [String?] {
+        var conditions = [String?](repeating: nil, count: nodes.count)
+        for edge in edges where edge.when != "succeeded" {
+            let known = conditions[edge.from]
+            conditions[edge.from] = known == nil || known == edge.when ? edge.when : "mixed"
+        }
+        return conditions
     }
 
     /// What a node is drawn below: its dependencies, its group, and what the group waits for.

@@ -13,7 +13,7 @@ struct GraphTree {
         self.session = session
         children = [[Int]](repeating: [], count: picture.nodes.count)
         others = [[Int]](repeating: [], count: picture.nodes.count)
-        let layers = picture.layers()
+        let layers = Layering.layers(picture.predecessors())
         let dependencies = picture.dependencies
         let holders = picture.holders
         for node in picture.nodes.indices {
