@@ -24,6 +24,7 @@ public enum Change: Sendable {
     case edgeAdded(OperationID, on: OperationID, When)
     case edgeRemoved(OperationID, on: OperationID)
     indirect case edited(OperationID, Edit)
+    case noted(OperationID, String?)
     case told(AttemptID, Notice)
     case timeoutMoved(AttemptID, remaining: Int64)
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)

@@ -11,6 +11,8 @@ public enum Event: Sendable {
     case retry([OperationID], revived: Revival, by: String)
     case finish(OperationID, failed: Bool, message: String?, by: String)
     case edit([OperationID], Edit)
+    /// A note beside an operation that exists, finished ones too; nil takes it away.
+    case note(OperationID, GraphID, String?)
     case depend(OperationID, on: OperationID, when: When, finished: FinishedFact?)
     case undepend(OperationID, on: OperationID)
     case setQueue(String, QueueEdit)

@@ -11,4 +11,5 @@ public enum Limits {
     public static let agingSteps: Int16 = 16
     public static let evaluationsAtOnce = 8
     public static let resultBytes = 4096
+    public static let noteBytes = 4096
 }

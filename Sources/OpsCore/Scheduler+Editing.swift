@@ -27,6 +27,15 @@ extension Scheduler {
         return .done(places.count)
     }
 
+    /// Decides nothing, so it needs no row here; it has its place in the turn and in the event stream.
+    mutating func note(_ id: OperationID, _ graph: GraphID, _ text: String?) -> Acceptance {
+        tell(.noted(id, text))
+        sequence += 1
+        transition.reports.append(
+            Report(sequence: sequence, kind: .edited, operation: id, graph: graph, at: now.wall, detail: "note"))
+        return .done(1)
+    }
+
     private mutating func apply(_ edit: Edit, to place: Int32, _ queue: Int32?) {
         leaveLane(place)
         tell(.edited(table[place].operationID, edit))

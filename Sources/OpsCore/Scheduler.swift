@@ -98,6 +98,7 @@ public struct Scheduler {
         case .finish(let id, let failed, let message, let by):
             return try finish(id, failed: failed, message: message, by: by)
         case .edit(let ids, let edit): return try self.edit(ids, edit)
+        case .note(let id, let graph, let text): return note(id, graph, text)
         case .depend(let id, let on, let when, let fact): return try depend(id, on: on, when: when, fact: fact)
         case .undepend(let id, let on): return try undepend(id, on: on)
         case .setQueue(let name, let edit): return try setQueue(name, edit)

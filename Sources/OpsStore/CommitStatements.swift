@@ -57,7 +57,7 @@ struct SubmissionStatements {
 /// The steps and edits of one operation.
 struct OperationStatements {
     let becameReady, becamePending, started, startedGroup, retrying, finished, reopened, hold, freeze: Statement
-    let setPriority, setQueue, setPolicy, setCategories, insertEnding, deleteEnding, nameAndOutcome: Statement
+    let setPriority, setQueue, setPolicy, setCategories, setNote, insertEnding, deleteEnding, nameAndOutcome: Statement
     let conditionOf: Statement
 
     init(_ database: Database) throws(StoreError) {
@@ -88,6 +88,7 @@ struct OperationStatements {
         setQueue = try make("UPDATE operation SET queue = ?2 WHERE id = ?1")
         setPolicy = try make("UPDATE operation SET policy = ?2 WHERE id = ?1")
         setCategories = try make("UPDATE operation SET categories = ?2 WHERE id = ?1")
+        setNote = try make("UPDATE operation SET note = ?2 WHERE id = ?1")
         insertEnding = try make(
             """
             INSERT OR REPLACE INTO ending (operation, outcome, "by", reason, \(CauseRow.columns))

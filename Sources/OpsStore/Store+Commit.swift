@@ -64,6 +64,9 @@ extension Store {
             try update(statements.operation.freeze, id, isFrozen ? 1 : 0)
         case .edited(let id, let edit):
             try apply(edit, to: id)
+        case .noted(let id, let text):
+            statements.operation.setNote.bind(2, text)
+            try update(statements.operation.setNote, id)
         case .told(let attempt, let notice):
             try told(attempt, notice)
         case .timeoutMoved(let attempt, let remaining):
@@ -107,7 +110,7 @@ extension Store {
             statements.setting.suspendDaemon.bind(1, isOn)
             try statements.setting.suspendDaemon.run()
         case .submitted, .becameReady, .becamePending, .started, .launched, .exited, .attemptEnded, .retrying,
-            .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .told,
+            .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .told,
             .timeoutMoved, .observerOwed, .observed:
             preconditionFailure("apply takes the changes of operations")
         }

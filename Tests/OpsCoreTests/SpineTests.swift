@@ -120,6 +120,15 @@ import Testing
         #expect(world.turn() == [])
     }
 
+    @Test func aNoteIsToldAndChangesNothingElse() {
+        var world = World()
+        #expect(world.after(.note(7, GraphID(3), "ask Ann")) == ["noted 7 ask Ann"])
+        #expect(world.last.reports.map(\.detail) == ["note"])
+        #expect(world.last.reports.first?.graph == GraphID(3))
+        #expect(world.last.effects.isEmpty)
+        #expect(world.after(.note(7, GraphID(3), nil)) == ["noted 7 nothing"])
+    }
+
     @Test func factsAboutOldAttemptsChangeNothing() {
         var world = World()
         world.add()

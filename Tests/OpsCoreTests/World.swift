@@ -127,6 +127,7 @@ func brief(_ change: Change) -> String {
     case .edgeAdded(let id, let on, let when): "edge \(id.rawValue) on \(on.rawValue) \(when)"
     case .edgeRemoved(let id, let on): "no edge \(id.rawValue) on \(on.rawValue)"
     case .edited(let id, _): "edited \(id.rawValue)"
+    case .noted(let id, let text): "noted \(id.rawValue) \(text ?? "nothing")"
     case .told(let attempt, _): "told \(attempt.operation.rawValue)"
     case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
     case .queueSet(let name, let limit, _, let suspended):

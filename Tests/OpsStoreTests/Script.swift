@@ -54,6 +54,7 @@ struct Script {
             .queueSet("wide", limit: 9, aging: nil, suspended: true), .categorySet("gpu", capacity: 3),
             .graphSuspended(GraphID(1), true), .daemonSuspended(true),
             .observerOwed(OperationID(1), run: 1),
+            .noted(OperationID(3), "ask Ann"), .noted(OperationID(1), "again"), .noted(OperationID(1), nil),
             .edited(OperationID(3), Edit(priority: 5, queue: "wide", categories: [CategoryUse(name: "x")])))
     }
 }

@@ -67,6 +67,8 @@ extension FakeStore {
             if let queue = edit.queue { self[id].queue = queue }
             if let policy = edit.policy { self[id].policy = policy }
             if let categories = edit.categories { self[id].categories = categories }
+        case .noted(let id, _):
+            try require(has(id), .lawfulSteps, "a note on \(id)")
         case .told(let attempt, _):
             try current(attempt)
         case .timeoutMoved(let attempt, let remaining):

@@ -141,6 +141,18 @@ extension Requests {
         daemon.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
     }
 
+    func note(_ request: NoteRequest, _ exchange: Exchange) throws {
+        let id = try one(request.ref, exchange.caller)
+        let text = request.text.flatMap { $0.isEmpty ? nil : $0 }
+        if let text, text.utf8.count > Limits.noteBytes {
+            throw ControlError.tooLarge(what: "a note", limit: Limits.noteBytes)
+        }
+        guard let record = try daemon.history.record(of: id) else {
+            throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
+        }
+        daemon.request(.note(id, record.graph, text), of: exchange) { _ in exchange.reply(Nothing()) }
+    }
+
     func addDependency(_ request: AddDependencyRequest, _ exchange: Exchange) throws {
         let id = try one(request.ref, exchange.caller)
         let on = try selections.operation(request.on)

@@ -98,6 +98,7 @@ final class Requests {
         case .resume(let request): try change(exchange) { try resume(request, exchange) }
         case .retry(let request): try change(exchange) { try retry(request, exchange) }
         case .finish(let request): try change(exchange) { try finish(request, exchange) }
+        case .note(let request): try change(exchange) { try note(request, exchange) }
         case .set(let request): try change(exchange) { try set(request, exchange) }
         case .addDependency(let request): try change(exchange) { try addDependency(request, exchange) }
         case .removeDependency(let request): try change(exchange) { try removeDependency(request, exchange) }

@@ -38,6 +38,7 @@ struct OperationRows {
         row.queue = record.queue
         row.user = record.user
         row.key = record.key
+        row.note = record.note
         row.barrier = record.isBarrier
         row.isGroup = record.isGroup
         // What the store keeps was an array of strings when it was put there.

@@ -38,6 +38,7 @@ public struct OperationRecord: Sendable {
     public internal(set) var uid: UInt32 = 0
     public internal(set) var gid: UInt32 = 0
     public internal(set) var key: String?
+    public internal(set) var note: String?
     public internal(set) var producer: OperationID?
     public internal(set) var group: OperationID?
     public internal(set) var progressDone: Int64?

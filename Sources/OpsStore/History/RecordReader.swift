@@ -50,7 +50,7 @@ struct RecordReader {
             o.frozen, o.parent, o.readyAt, o.startedAt, o.finishedAt, o.notBefore, o.policy, o.categories,
             o.state = 2 AND EXISTS (SELECT 1 FROM ending WHERE operation = o.id), c.body,
             a.exitCode, a.signal, a.slot, a.progressDone, a.progressTotal, a.status, a.result,
-            a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes
+            a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes, o.note
         FROM operation o
         LEFT JOIN text c ON c.id = o.command
         LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt
@@ -84,6 +84,7 @@ struct RecordReader {
         record.notBefore = row.optionalInt(16)
         record.isCancelling = row.bool(19)
         record.command = row.optionalText(20)
+        record.note = row.optionalText(32)
     }
 
     private func readAttempt(_ row: Statement, into record: inout OperationRecord) {

@@ -98,6 +98,18 @@ public struct FinishRequest: WireRequest {
     }
 }
 
+public struct NoteRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "Note"
+    public var ref = ""
+    public var text: String?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("ref", &ref)
+        try visitor.field("text", &text)
+    }
+}
+
 public struct SetRequest: WireRequest {
     public typealias Reply = SetReply
     public static let method = "Set"

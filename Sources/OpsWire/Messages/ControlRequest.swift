@@ -16,6 +16,7 @@ public enum ControlRequest: Equatable, Sendable {
     case resume(ResumeRequest)
     case retry(RetryRequest)
     case finish(FinishRequest)
+    case note(NoteRequest)
     case set(SetRequest)
     case addDependency(AddDependencyRequest)
     case removeDependency(RemoveDependencyRequest)
@@ -50,6 +51,7 @@ public enum ControlRequest: Equatable, Sendable {
         ResumeRequest.self,
         RetryRequest.self,
         FinishRequest.self,
+        NoteRequest.self,
         SetRequest.self,
         AddDependencyRequest.self,
         RemoveDependencyRequest.self,
@@ -95,6 +97,7 @@ public enum ControlRequest: Equatable, Sendable {
         case ResumeRequest.method: .resume(try ResumeRequest(call))
         case RetryRequest.method: .retry(try RetryRequest(call))
         case FinishRequest.method: .finish(try FinishRequest(call))
+        case NoteRequest.method: .note(try NoteRequest(call))
         case SetRequest.method: .set(try SetRequest(call))
         case AddDependencyRequest.method: .addDependency(try AddDependencyRequest(call))
         case RemoveDependencyRequest.method: .removeDependency(try RemoveDependencyRequest(call))

@@ -36,6 +36,7 @@ public struct OperationRow: WireRecord {
     public var deadline: String?
     public var notBefore: String?
     public var key: String?
+    public var note: String?
     public var submittedAt = ""
     public var readyAt: String?
     public var startedAt: String?
@@ -79,6 +80,7 @@ public struct OperationRow: WireRecord {
         try visitor.field("deadline", &deadline)
         try visitor.field("notBefore", &notBefore)
         try visitor.field("key", &key)
+        try visitor.field("note", &note)
         try visitor.field("submittedAt", &submittedAt)
         try visitor.field("readyAt", &readyAt)
         try visitor.field("startedAt", &startedAt)

@@ -5,7 +5,7 @@ enum VerbTable {
         LsVerb.verb, ShowVerb.verb, WhyVerb.verb, StatusVerb.verb, LogVerb.verb, WaitVerb.verb, WatchVerb.verb,
         GraphVerb.verb, StatsVerb.verb, TopVerb.verb,
         CancelVerb.verb, SuspendVerb.verb, SuspendVerb.resume, RetryVerb.verb, FinishVerb.verb, SetVerb.verb,
-        DependVerb.verb,
+        DependVerb.verb, NoteVerb.verb,
         QueueVerb.verb, CategoryVerb.verb, WorkersVerb.verb, PruneVerb.verb, BackupVerb.verb, CheckVerb.verb,
         CompletionVerb.verb, VersionVerb.verb, HelpVerb.verb, CompletionVerb.candidates, ManVerb.verb,
     ]

@@ -31,7 +31,7 @@ enum Refusal {
         case "TooLarge":
             let limit = parameters["limit"]?.integer.map { " (limit \($0))" } ?? ""
             return Failure(
-                .refused, "", "\(parameters["what"]?.text ?? "the request") is too large\(limit)", "split it")
+                .refused, "", "\(parameters["what"]?.text ?? "the request") is too large\(limit)", "make it smaller")
         case "Busy": return Failure(.refused, "", message ?? "the daemon is busy", "try again")
         case "Lagged":
             let resume = parameters["resume"]?.integer ?? 0

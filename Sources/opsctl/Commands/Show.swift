@@ -59,6 +59,7 @@ enum ShowVerb {
         fields.add("progress", row.progress.map { ProgressBar.text(done: $0.done, total: $0.total, cells: 20) })
         fields.add("says", row.statusText)
         fields.add("result", view["result"]?.text)
+        fields.add("note", view["note"]?.text)
         addTimeline(row, now, to: &fields)
         addUsage(view["usage"], to: &fields)
         fields.add("exit", exit(row))

@@ -1,0 +1,7 @@
+/// A note that a person puts beside an operation, and a view that tells of those there are.
+let v002 = Migration(
+    version: 2,
+    sql: """
+        ALTER TABLE operation ADD COLUMN note TEXT;
+        CREATE VIEW notes AS SELECT id, note FROM operation WHERE note IS NOT NULL;
+        """)
