@@ -45,6 +45,12 @@ extension Scheduler {
             return true
         }
         let index = table[place].place
+        if !table[place].isGroup, letsOthersBe(index), !executions[index].isOver, !executions[index].isCancelling {
+            // The end stays the one that was stored first; what it would have waited for ends now.
+            executions[index].isCancelling = true
+            terminate(index)
+            return true
+        }
         guard !executions[index].isCancelling, executions[index].ending == nil || executions[index].isOver else {
             return false
         }

@@ -39,15 +39,34 @@ extension Scheduler {
             executions[index].exit = exit
             tell(.exited(attempt, exit))
         }
-        let isEnded = executions[index].ending != nil
-        if !isEnded, let end = end(index, treeIsGone: treeIsGone) {
+        if executions[index].ending == nil, let end = end(index, treeIsGone: treeIsGone) {
             executions[index].ending = end
             disarmTimeout(index)
-            // It will never say that it has finished: what is left of it has nothing to do.
-            let policy = policy(of: executions[index].operation)
-            if !treeIsGone, policy?.completion == .notify { terminate(index) }
         }
-        if treeIsGone { treeGone(index) }
+        if treeIsGone { treeGone(index) } else { leaveOver(index) }
+    }
+
+    /// What is alive of an operation that has a say in its end, once that is decided: the runner leaves it alone until
+    /// told, for until then it may be what has the say.
+    private mutating func leaveOver(_ index: Int32) {
+        let policy = policy(of: executions[index].operation)
+        guard policy?.completion == .notify, executions[index].ending != nil, !executions[index].isCancelling else {
+            return
+        }
+        switch policy?.leftovers ?? .kill {
+        case .kill: terminate(index)
+        case .wait: break
+        case .leave: if executions[index].exit != nil { treeGone(index) }
+        }
+    }
+
+    /// Its end is decided by itself or by word, and nobody has told what is alive of it to end.
+    func letsOthersBe(_ index: Int32) -> Bool {
+        guard let policy = policy(of: executions[index].operation), policy.completion == .notify else { return false }
+        switch executions[index].ending?.cause {
+        case .exitStatus, .signal, .outOfMemory, .reported, .finishedBy: return policy.leftovers != .kill
+        default: return false
+        }
     }
 
     mutating func gone(_ attempt: AttemptID) {
@@ -55,7 +74,9 @@ extension Scheduler {
         if executions[index].ending == nil {
             executions[index].ending =
                 end(index, treeIsGone: true)
-                ?? (executions[index].exit == nil ? Ended(outcome: .interrupted, cause: .runnerLost) : nil)
+                // Of what waited for its word, whoever could have said it died with the runner.
+                ?? (executions[index].exit == nil || executions[index].isReaping
+                    ? Ended(outcome: .interrupted, cause: .runnerLost) : nil)
         }
         treeGone(index)
     }
@@ -119,7 +140,8 @@ extension Scheduler {
             treeGone(index)
         } else {
             tellEnding(index, by: "", reason: nil)
-            terminate(index)
+            executions[index].isCancelling = !letsOthersBe(index)
+            if executions[index].isCancelling { terminate(index) } else { leaveOver(index) }
         }
     }
 

@@ -142,7 +142,7 @@ extension Scheduler {
             executions[index].isConfirmed = true
             return
         }
-        executions[index].isCancelling = running.ending != nil
+        executions[index].isCancelling = running.ending != nil && !letsOthersBe(index)
         if running.ending == nil { executions[index].ending = end(index, treeIsGone: false) }
         executions[index].slot = running.slot
         slots.take(running.slot)

@@ -34,7 +34,8 @@ struct LaunchComposer {
         for variable in own(attempt, slot, texts) { request.environment.append(variable) }
         if texts.hasDependencies { request.environment += try results(of: attempt.operation) }
         request.output = try output(attempt, details)
-        request.leftovers = LaunchRequest.Leftovers(policy.leftovers)
+        // What may yet say that all is done is let be; opsd tells when it is not.
+        request.leftovers = policy.completion == .notify ? .wait : LaunchRequest.Leftovers(policy.leftovers)
         request.grace = policy.grace
         details.apply(to: &request)
         return request

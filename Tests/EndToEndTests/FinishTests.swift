@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import Testing
 
 @Suite struct FinishTests {
@@ -39,6 +41,69 @@ import Testing
         let id = try machine.submit("--completion", "notify", "--", "sh", "-c", "exit 4")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "20s").status == 1)
         #expect(try machine.show(id)["exitCode"] as? Int == 4)
+    }
+
+    /// A script that goes to the background and says later that it is done: the point of `notify`.
+    func daemonizing(_ machine: Machine, _ more: String...) throws -> Int {
+        mkfifo(machine.state + "/gate", 0o600)
+        let script = """
+            setsid sh -c 'echo $$ > \(machine.state)/pid; read x < \(machine.state)/gate
+            systemd-notify X_OPS_FINISHED=0; exec sleep 1000' > /dev/null &
+            while ! [ -s \(machine.state)/pid ]; do sleep 0.01; done
+            """
+        return try machine.begin(["submit", "--completion", "notify"] + more + ["--shell", script]).wait().lines.first
+            .flatMap { Int($0) } ?? -1
+    }
+
+    func waitUntil(_ isSo: () throws -> Bool) throws {
+        let end = Date().addingTimeInterval(30)
+        while try !isSo() {
+            guard Date() < end else { throw SetupError("it did not come to that within 30 s") }
+            usleep(10_000)
+        }
+    }
+
+    @Test func whatHasYetToSayTheWordIsLetBeAndThenEnded() throws {
+        let machine = try Machine()
+        let id = try daemonizing(machine)
+        try machine.await("started", of: id)
+        // Its main process has ended: what it waits for is the word.
+        try waitUntil { try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED") }
+        let pid = try #require(
+            Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
+        #expect(kill(pid, 0) == 0)
+        try machine.killDaemon()
+        try machine.start()
+        #expect(try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED"))
+        let gate = open(machine.state + "/gate", O_WRONLY | O_CLOEXEC)
+        #expect(write(gate, "go\n", 3) == 3)
+        close(gate)
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        #expect(kill(pid, 0) != 0, "what was left has been ended")
+    }
+
+    @Test func aPersonsWordEndsWhatIsLeftToo() throws {
+        let machine = try Machine()
+        let id = try daemonizing(machine)
+        try machine.await("started", of: id)
+        try waitUntil { try machine.ok("why", "\(id)").out.contains("opsctl finish") }
+        let pid = try #require(
+            Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
+        try machine.ok("finish", "\(id)")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        #expect(kill(pid, 0) != 0)
+    }
+
+    @Test func whatIsLeftByConsentGoesOnAfterTheWord() throws {
+        let machine = try Machine()
+        let id = try daemonizing(machine, "--leftovers", "leave")
+        try machine.await("started", of: id)
+        try waitUntil { try machine.ok("why", "\(id)").out.contains("opsctl finish") }
+        let pid = try #require(
+            Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
+        try machine.ok("finish", "\(id)")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        #expect(kill(pid, SIGKILL) == 0)
     }
 
     @Test func systemdNotifyIsHeard() throws {

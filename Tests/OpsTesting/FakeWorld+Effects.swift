@@ -55,10 +55,12 @@ extension FakeWorld {
         }
         nextPid += 1
         let process = Process(pid: nextPid, startTicks: UInt64(nextPid) * 10, at: now)
-        let leftovers = store[attempt.operation].policy.leftovers
+        let policy = store[attempt.operation].policy
+        // Who waits for a word lets live what may say it.
+        let leftovers = policy.completion == .notify ? .wait : policy.leftovers
         let plan = Plan(
             code: random.chance(70) ? 0 : Int32(random.below(3)), isSignalled: random.chance(8),
-            isEndless: random.chance(10), leavesOthers: random.chance(leftovers == .kill ? 15 : 50))
+            isEndless: random.chance(10), leavesOthers: random.chance(policy.leftovers == .kill ? 15 : 50))
         trees.append(
             Tree(
                 attempt: attempt, process: process, slot: slot, runner: runner, othersAreAlive: plan.leavesOthers,

@@ -35,7 +35,8 @@ struct ReasonText {
             return "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
         case .process: return "its process is running"
         case .children: return "waits for its children \(who)"
-        case .finishMessage: return "its process has ended; waits to be told that it is finished"
+        case .finishMessage:
+            return "its process has ended; waits for its own word (X_OPS_FINISHED), or for opsctl finish"
         case .runner: return "waits for the runner"
         }
     }

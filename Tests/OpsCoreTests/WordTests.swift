@@ -1,0 +1,88 @@
+import OpsCore
+import Testing
+
+/// Operations that end by a word, their own or a person's, while processes of them are alive.
+@Suite struct WordTests {
+    static let first = AttemptID(1, 1)
+    static let kill = Effect.terminate(first, grace: 10 * World.second)
+
+    /// An operation whose main process has exited with 0 and left others.
+    func daemonized(_ leftovers: Policy.Leftovers) -> World {
+        var world = World()
+        world.add {
+            $0.completion = .notify
+            $0.leftovers = leftovers
+        }
+        world.turn()
+        #expect(world.after(world.exit(1, gone: false)) == ["exited 1#1"])
+        #expect(world.last.effects == [], "what may yet say the word is let be")
+        return world
+    }
+
+    static let word = Event.told(first, Notice(finished: 0))
+
+    @Test func theWordEndsWhatIsLeft() {
+        var world = daemonized(.kill)
+        #expect(world.after(Self.word).contains("cancelling 1 succeeded"))
+        #expect(world.last.effects == [Self.kill])
+        #expect(world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"])
+    }
+
+    @Test func theWordMayWaitForWhatIsLeft() {
+        var world = daemonized(.wait)
+        world.after(Self.word)
+        #expect(world.last.effects == [])
+        #expect(world.scheduler.isCancelling(1) == false)
+        #expect(world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"])
+    }
+
+    @Test func cancelEndsWhatTheWordWaitsFor() {
+        var world = daemonized(.wait)
+        world.after(Self.word)
+        world.after(.cancel([1], by: "ann", reason: nil, force: false))
+        #expect(world.last.effects == [Self.kill])
+        #expect(
+            world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"], "the first end counts")
+    }
+
+    @Test func theWordMayLeaveOthersAlone() {
+        var world = daemonized(.leave)
+        let changes = world.after(Self.word)
+        #expect(changes.suffix(2) == ["ended 1#1 succeeded", "finished 1 succeeded"])
+        #expect(world.last.effects == [.acknowledge(Self.first)])
+    }
+
+    @Test func othersAreLeftAloneOnceTheMainProcessHasEnded() {
+        var world = World()
+        world.add {
+            $0.completion = .notify
+            $0.leftovers = .leave
+        }
+        world.turn()
+        world.after(Self.word)
+        #expect(world.last.effects == [], "it has its own end before it")
+        #expect(
+            world.after(world.exit(1, gone: false)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
+    }
+
+    @Test func aFailedExitIsTheEndOfAll() {
+        var world = World()
+        world.add { $0.completion = .notify }
+        world.turn()
+        #expect(world.after(world.exit(1, 3, gone: false)) == ["exited 1#1"])
+        #expect(world.last.effects == [Self.kill])
+        // The order may have been lost with a connection.
+        world.after(world.exit(1, 3, gone: false))
+        #expect(world.last.effects == [Self.kill])
+    }
+
+    @Test func whoCouldSayTheWordDiesWithTheRunner() {
+        var world = daemonized(.kill)
+        world.after(.runnerLost)
+        world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
+        #expect(world.last.effects == [.reap(Self.first)])
+        #expect(world.scheduler.why(1, at: world.now).map(\.detail) == [.runner])
+        #expect(
+            world.after(.gone(Self.first)).suffix(2) == ["ended 1#1 interrupted", "finished 1 interrupted runner lost"])
+    }
+}
