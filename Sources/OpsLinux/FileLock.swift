@@ -19,6 +19,12 @@ public struct FileLock: ~Copyable {
         return FileLock(descriptor: descriptor)
     }
 
+    /// The file has been removed: another process can take a lock of the same name.
+    public var isRemoved: Bool {
+        var status = stat()
+        return unsafe fstat(descriptor.rawValue, &status) == 0 && status.st_nlink == 0
+    }
+
     /// Takes over a lock that this process held before it re-executed itself.
     public init(descriptor: consuming Descriptor) {
         self.descriptor = descriptor

@@ -25,7 +25,17 @@ public final class FileWatch {
 
     /// Calls `handler` after a file was written to, or a name was added to a directory.
     public func watch(_ path: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
-        let mask = UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO)
+        try watch(path, UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO), handler)
+    }
+
+    /// Calls `handler` after a name of a file was removed, or its mode or owner changed.
+    public func watchNames(of path: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
+        try watch(path, UInt32(IN_ATTRIB), handler)
+    }
+
+    private func watch(
+        _ path: String, _ mask: UInt32, _ handler: @escaping () -> Void
+    ) throws(SystemError) -> Token {
         let number = descriptor.rawValue
         let watch = try retrying("watch \(path)") { unsafe inotify_add_watch(number, path, mask) }
         lastNumber += 1

@@ -6,6 +6,8 @@ struct Ending {
     var deadline: Int64
     /// How long a daemon that is connected gets to store the last exits.
     static let patience: Int64 = 5_000_000_000
+    /// What operations get at most to end when nobody can learn any more how they ended.
+    static let longestGraceOfOrphans: Int64 = 10_000_000_000
 }
 
 /// Signals to whole trees.
@@ -94,11 +96,11 @@ extension Runner {
     }
 
     /// Ends all trees, then this process; `grace` nil: each has its own.
-    func endEverything(grace: Int64?) {
+    func endEverything(grace: Int64?, atMost bound: Int64 = .max) {
         noting { () throws(SystemError) in try Service.notify("STOPPING=1") }
         let living = table.values.filter(\.isAlive)
-        for record in living { terminate(record, grace: grace ?? record.grace) }
-        let longest = living.map { grace ?? $0.grace }.max() ?? 0
+        for record in living { terminate(record, grace: min(grace ?? record.grace, bound)) }
+        let longest = living.map { min(grace ?? $0.grace, bound) }.max() ?? 0
         let (deadline, overflow) = Clock.read().monotonic.addingReportingOverflow(longest)
         ending = Ending(deadline: overflow ? .max : deadline &+ 2 * Ending.patience)
     }
@@ -107,6 +109,7 @@ extension Runner {
     func isDone(_ ending: Ending, now: Int64) -> Bool {
         if now >= ending.deadline { return true }
         if table.values.contains(where: \.isAlive) { return false }
-        return table.isEmpty || connection == nil
+        // Nobody can store an end in a directory that is not there.
+        return table.isEmpty || connection == nil || lock.isRemoved
     }
 }

@@ -45,6 +45,7 @@ public final class Runner {
     /// Lines that said too much in this turn.
     var muted: [NotifyLine] = []
     private var sources: [EventSource] = []
+    private var lockWatch: FileWatch?
     private var timer: TimerSource?
     /// Since when there is nothing to do and nobody to do it for.
     private var idleSince: Int64?
@@ -117,8 +118,20 @@ public final class Runner {
         }
         // What a service manager sends to have an upgraded program take over.
         sources.append(try loop.watchSignal(Signals.hangUp) { [unowned self] in wantsReexecution = true })
+        try watchLock()
         // Children that ended before the signal was watched.
         reapChildren()
+    }
+
+    /// Without its state directory nobody finds this runner any more, and another may take the place.
+    private func watchLock() throws(SystemError) {
+        let watch = try FileWatch(loop)
+        _ = try watch.watchNames(of: options.state + "/" + RunnerProtocol.lockName) { [unowned self] in
+            guard lock.isRemoved, ending == nil else { return }
+            Program.complain("opsd-runner: \(options.state) was removed: ending")
+            endEverything(grace: nil, atMost: Ending.longestGraceOfOrphans)
+        }
+        lockWatch = watch
     }
 
     /// Runs until it is told to end, or has been idle long enough; returns the exit status.

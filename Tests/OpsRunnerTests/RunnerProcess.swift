@@ -73,6 +73,19 @@ final class RunnerProcess {
         disconnect()
     }
 
+    /// It ends by itself; its exit status.
+    func awaitEnd() throws -> EndedChild.Status? {
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while try isAlive(pid) {
+            try #require(Clock.read().monotonic < end, "the runner does not end: \(complaints)")
+            usleep(1000)
+        }
+        let ended = try Children.wait(for: pid)
+        pid = 0
+        disconnect()
+        return ended?.status
+    }
+
     /// Connects as a new daemon and takes the greeting.
     func connect() throws {
         disconnect()

@@ -159,6 +159,21 @@ import Testing
         #expect(try runner.text("log.6.1") == "\(try OpenFiles.limit().soft)\n")
     }
 
+    @Test(arguments: treeKinds)
+    func aRunnerWithoutItsStateDirectoryEndsWithItsOperations(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let obedient = runner.request(1, "exec sleep 1000")
+        var stubborn = runner.request(2, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
+        stubborn.grace = 100_000_000
+        try runner.send([.launch(obedient), .launch(stubborn)])
+        _ = try runner.awaitLaunched(obedient.attempt)
+        _ = try runner.awaitFile("ready")
+        // A daemon that is there is no reason to wait for ever: it has nowhere to store an end.
+        removeTree(runner.state)
+        #expect(try runner.awaitEnd() == .code(0))
+        #expect(try runner.survivors() == [])
+    }
+
     @Test func oneRunnerForAStateDirectory() throws {
         let runner = try RunnerProcess()
         let second = Spawn(
