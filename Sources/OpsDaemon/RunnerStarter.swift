@@ -25,7 +25,7 @@ final class RunnerStarter {
             self.starting = nil
             // It detached, or failed and said why on its standard error: another try follows either way.
         }
-        starting = try spawn(try find(), ["opsd-runner", "--state", state, "--detach"])
+        starting = try spawn(try find(), ["--state", state, "--detach"])
     }
 
     private func find() throws(SystemError) -> String {
@@ -48,30 +48,21 @@ final class RunnerStarter {
         return Environment.all.filter { entry in !ours.contains { entry.hasPrefix($0 + "=") } }
     }
 
-    /// Signals that opsd blocks or ignores are none of the runner's business: it starts as from a shell.
+    /// As from a fresh shell: with no descriptor, signal disposition or session of ours, nor of whoever started us.
     private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> pid_t {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        var words = arguments.map { strdup($0) } + [nil]
-        var environment = Self.environment.map { strdup($0) } + [nil]
-        defer { for text in words + environment { free(text) } }
-        var pid: pid_t = 0
-        let error = posix_spawn(&pid, path, &actions, &attributes, &words, &environment)
-        guard error == 0 else { throw SystemError("start \(path)", errno: error) }
-        return pid
+        var spawn = Spawn(arguments: [path] + arguments, environment: Words(Self.environment))
+        let said = dup(2)
+        guard said >= 0 else { throw SystemError("start \(path)", errno: errno) }
+        // Until it is in the background it says on our standard error what went wrong.
+        let standardError = Descriptor(owning: said)
+        spawn.standardError = .descriptor(standardError.rawValue)
+        do throws(SpawnError) {
+            let pid = try spawn.start()
+            _ = consume standardError
+            return pid
+        } catch {
+            throw SystemError("start \(path)", errno: error.errno)
+        }
     }
 }
 

@@ -49,6 +49,30 @@ import Testing
         #expect(try machine.ctl("wait", "\(ids[0])-\(ids[19])", "--timeout", "30s").status == 0)
     }
 
+    @Test func theRunnerTakesNothingAlongFromWhoStartedTheDaemon() throws {
+        // As a shell that holds a lock, or a pipe whose other end somebody reads to its end.
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let machine = try Machine()
+        let id = try machine.submit("--", "true")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int)
+        func open(by pid: Int) throws -> [String] {
+            let directory = "/proc/\(pid)/fd"
+            return try FileManager.default.contentsOfDirectory(atPath: directory).compactMap {
+                // One that was listed may be closed by now.
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
+            }
+        }
+        let ours = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(ends[0])")
+        #expect(try !open(by: runner).contains(ours))
+        let daemon = try #require(machine.daemon?.pid)
+        #expect(try open(by: Int(daemon)).contains(ours), "it is handed on that far")
+        let children = try String(contentsOfFile: "/proc/\(daemon)/task/\(daemon)/children", encoding: .utf8)
+        #expect(children.isEmpty, "who went to the background is no child, dead or alive, of the daemon")
+    }
+
     @Test func aSecondDaemonOnOneStateDirectoryIsRefused() throws {
         let machine = try Machine()
         let second = try Command(
