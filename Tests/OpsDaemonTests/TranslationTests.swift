@@ -1,4 +1,5 @@
 import OpsCore
+import OpsRunner
 import OpsWire
 import Testing
 
@@ -97,7 +98,10 @@ import Testing
         var limits = OperationDetails.ResourceLimits()
         limits.memory = 1 << 20
         limits.openFiles = 10
-        #expect(EnforceableLimits(controllers: []).problems(with: limits).map(\.key) == ["memory"])
-        #expect(EnforceableLimits(controllers: ["memory"]).problems(with: limits).isEmpty)
+        #expect(EnforceableLimits(RunnerAbilities()).problems(with: limits).map(\.key) == ["memory"])
+        #expect(EnforceableLimits(nil).problems(with: limits).map(\.key) == ["memory"])
+        #expect(
+            EnforceableLimits(RunnerAbilities(hasControlGroups: true, controllers: ["memory"])).problems(with: limits)
+                .isEmpty)
     }
 }

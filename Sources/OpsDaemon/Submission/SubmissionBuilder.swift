@@ -118,7 +118,7 @@ struct SubmissionBuilder {
     /// Users, limits and priorities that the caller may not, or this machine cannot.
     private mutating func checkPermissions() throws {
         let details = try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
-        let enforceable = EnforceableLimits(runner: daemon.runner.pid)
+        let enforceable = EnforceableLimits(daemon.runner.abilities)
         for (place, own) in details.enumerated() {
             let index = { [input] in input.operations.firstIndex { $0.details == place } }
             do throws(Authorization.Refusal) {

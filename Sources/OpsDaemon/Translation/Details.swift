@@ -105,7 +105,7 @@ struct Details {
         let limits = own.limits
         request.priority = priority
         request.controlLimits = ControlLimits(
-            memoryBytes: limits.memory, tasks: limits.tasks, cpuWeight: limits.cpuWeight ?? cpuWeight,
+            memoryBytes: limits.memory, tasks: limits.tasks, cpuWeight: limits.cpuWeight,
             cpuMicrosecondsPerSecond: limits.cpuQuota.map { $0 * 10_000 })
         for (resource, value) in [
             (ResourceLimit.Resource.openFiles, limits.openFiles), (.fileSize, limits.fileSize),
@@ -120,18 +120,16 @@ struct Details {
     private var priority: ProcessPriority {
         var priority =
             switch own.qos {
-            case .userInteractive: ProcessPriority(nice: nil, ioClass: .bestEffort, ioLevel: 0)
-            case .userInitiated: ProcessPriority(nice: nil, ioClass: .bestEffort, ioLevel: 2)
+            // The kernel's own weight is 100.
+            case .userInteractive: ProcessPriority(ioClass: .bestEffort, ioLevel: 0, cpuWeight: 400)
+            case .userInitiated: ProcessPriority(ioClass: .bestEffort, ioLevel: 2, cpuWeight: 200)
             case .default: ProcessPriority()
-            case .utility: ProcessPriority(nice: 5, ioClass: .bestEffort, ioLevel: 6)
-            case .background: ProcessPriority(nice: 15, ioClass: .idle)
+            case .utility: ProcessPriority(nice: 5, ioClass: .bestEffort, ioLevel: 6, cpuWeight: 50)
+            case .background: ProcessPriority(nice: 15, ioClass: .idle, cpuWeight: 10)
             }
         if let nice = own.limits.nice { priority.nice = nice }
         return priority
     }
-
-    /// Of siblings that want the same CPU; only where a control group can be asked for it.
-    private var cpuWeight: Int64? { nil }
 }
 
 extension OperationDetails.Output {
