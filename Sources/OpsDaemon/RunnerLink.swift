@@ -17,6 +17,10 @@ final class RunnerLink {
     /// Of the runner that has greeted us.
     private(set) var pid: Int32?
     private var instance: String?
+    /// What it can do on this machine; nil until one has greeted us.
+    private(set) var abilities: RunnerAbilities?
+    /// The runner that was asked to become the program that is installed now: once is enough.
+    private var renewed: String?
 
     private static let firstDelay: Int64 = 2_000_000
     private static let longestDelay: Int64 = 1_000_000_000
@@ -174,9 +178,22 @@ final class RunnerLink {
             daemon.diary.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
         }
         instance = greeting.instance
+        abilities = greeting.abilities
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         daemon.record(.runnerConnected(Inventory(greeting)))
         daemon.observers.startNext()
         daemon.conditions.goOnWithRunner()
+        renewIfOlder(greeting)
+    }
+
+    /// After an upgrade of this machine: the runner goes on as the new program, in the same process and with all its
+    /// children. It hangs up and greets again.
+    private func renewIfOlder(_ greeting: RunnerGreeting) {
+        guard Release.isOlder(Release(greeting.release), than: .current), renewed != greeting.instance else { return }
+        renewed = greeting.instance
+        let release = greeting.release.isEmpty ? "an older release" : greeting.release
+        daemon.diary.notice("runner \(greeting.pid) is \(release): asking it to become \(Release.current.text)")
+        send(.reexecute)
+        daemon.wakeUp()
     }
 }

@@ -1,4 +1,6 @@
+internal import OpsLinux
+
 /// What this build calls itself.
 public enum Version {
-    public static let text = "0.1.0"
+    public static let text = Release.current.text
 }

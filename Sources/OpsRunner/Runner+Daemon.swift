@@ -46,7 +46,8 @@ extension Runner {
                     version: RunnerProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
                     entries: known.map { .init($0.attempt, $0.greetingState) },
                     abilities: RunnerAbilities(
-                        hasControlGroups: groups != nil, controllers: groups?.controllers ?? []))))
+                        hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
+                    release: Release.current.text)))
         guard isUnderstood else {
             connection.flush()
             return connection.close()

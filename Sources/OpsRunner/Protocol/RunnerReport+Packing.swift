@@ -116,6 +116,7 @@ extension Packer {
         }
         pack(greeting.abilities.hasControlGroups)
         pack(greeting.abilities.controllers.sorted()) { $0.pack($1) }
+        pack(greeting.release)
     }
 }
 
@@ -149,12 +150,14 @@ extension Unpacker {
 
     fileprivate mutating func greeting() throws(ProtocolError) -> RunnerGreeting {
         guard try number() == RunnerProtocol.magic else { throw .wrongMagic }
-        return RunnerGreeting(
+        var greeting = RunnerGreeting(
             version: try number(), instance: try text(), boot: try text(), pid: try number(),
             entries: try list { (from: inout Unpacker) throws(ProtocolError) in
                 RunnerGreeting.Entry(try from.attempt(), try from.greetingState())
             },
             abilities: RunnerAbilities(hasControlGroups: try flag(), controllers: Set(try texts())))
+        if !isAtEnd { greeting.release = try text() }
+        return greeting
     }
 
     mutating func greetingState() throws(ProtocolError) -> RunnerGreeting.State {

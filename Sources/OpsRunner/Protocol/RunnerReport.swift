@@ -36,10 +36,13 @@ public struct RunnerGreeting: Hashable, Sendable {
     public var pid: Int32
     public var entries: [Entry]
     public var abilities: RunnerAbilities
+    /// Of the program that it is now; empty for one that does not say.
+    public var release: String
     public init(
         version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry],
-        abilities: RunnerAbilities = RunnerAbilities()
+        abilities: RunnerAbilities = RunnerAbilities(), release: String = ""
     ) {
+        self.release = release
         self.version = version
         self.instance = instance
         self.boot = boot

@@ -1,8 +1,9 @@
+internal import OpsKernel
 internal import OpsWire
 
 /// `version`: of this program, and of the daemon where one is reachable.
 enum VersionVerb {
-    static let number = "0.1.0"
+    static let number = Release.current.text
 
     static let verb = Verb(
         "version", .keeping, "which version this is", forms: [""],

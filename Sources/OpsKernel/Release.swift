@@ -1,0 +1,14 @@
+/// The version that opsd, opsd-runner and opsctl, which are built together, call themselves.
+public struct Release: Hashable, Sendable {
+    public static let current = Release("0.1.0")
+
+    public let text: String
+    public init(_ text: String) { self.text = text }
+
+    /// Number by number; an empty one, of a program from before it said so, is the oldest.
+    public static func isOlder(_ a: Release, than b: Release) -> Bool {
+        a.numbers.lexicographicallyPrecedes(b.numbers)
+    }
+
+    private var numbers: [Int] { text.split(separator: ".").map { Int($0) ?? 0 } }
+}
