@@ -11,6 +11,8 @@ final class DaemonConnection {
     private var reader = FrameReader<RunnerOrder>()
     private var outgoing: [UInt8] = []
     private var sent = 0
+    /// Somebody waits for what is to be sent.
+    private(set) var isUrgent = false
     /// Has said its version, and is understood.
     var isGreeted = false
     private(set) var isClosed = false
@@ -51,11 +53,15 @@ final class DaemonConnection {
     func send(_ report: RunnerReport) {
         guard !isClosed else { return }
         report.append(to: &outgoing)
+        isUrgent = isUrgent || !report.isPatient
     }
+
+    var hasOutput: Bool { sent < outgoing.count }
 
     /// Writes what can be written now, and waits for room if something is left.
     func flush() {
-        guard !isClosed, sent < outgoing.count else { return }
+        guard !isClosed, hasOutput else { return }
+        isUrgent = false
         do throws(SystemError) {
             while sent < outgoing.count {
                 guard case .moved(let count) = try socket.write(outgoing[sent...]) else { break }

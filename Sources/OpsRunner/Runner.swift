@@ -47,6 +47,8 @@ public final class Runner {
     private var sources: [EventSource] = []
     private var lockWatch: FileWatch?
     private var timer: TimerSource?
+    /// When what nobody waits for is told at the latest.
+    private var tellAt: Int64?
     /// Since when there is nothing to do and nobody to do it for.
     private var idleSince: Int64?
 
@@ -152,10 +154,24 @@ public final class Runner {
         noting { () throws(SystemError) in try logs.look(now: now) }
         resumeListening()
         reportTold()
-        connection?.flush()
+        tell(now: now)
         if connection?.isClosed == true { connection = nil }
         if wantsReexecution { reexecute() }
         settle(now: now)
+    }
+
+    /// What nobody waits for goes with what comes next: a short operation's start with its end, and opsd wakes once.
+    private func tell(now: Int64) {
+        guard let connection, connection.hasOutput else {
+            tellAt = nil
+            return
+        }
+        if connection.isUrgent || now >= tellAt ?? .max {
+            connection.flush()
+            tellAt = nil
+        } else if tellAt == nil {
+            tellAt = now + RunnerProtocol.patience
+        }
     }
 
     /// Decides whether there is an end, else when to wake next.
@@ -166,6 +182,7 @@ public final class Runner {
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [Int64] = table.values.compactMap(\.killAt) + reaping.values.map(\.lookAt)
         if let due = logs.dueAt { wake.append(due) }
+        if let tellAt { wake.append(tellAt) }
         if let idleSince { wake.append(idleSince + options.idleLimit) }
         if let ending { wake.append(ending.deadline) }
         noting { () throws(SystemError) in try timer?.arm(at: wake.min()) }

@@ -15,6 +15,9 @@ public enum RunnerProtocol {
     /// Held by the one runner of a state directory.
     public static let lockName = "runner.lock"
 
+    /// Nanoseconds that a report nobody waits for may wait for another to go with.
+    static let patience: Int64 = 2_000_000
+
     public static func understands(_ other: UInt16) -> Bool {
         other + 1 >= version && other <= version + 1
     }

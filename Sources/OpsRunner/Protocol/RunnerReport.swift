@@ -10,6 +10,11 @@ public enum RunnerReport: Hashable, Sendable {
     case exited(Attempt, ProcessExit, treeIsGone: Bool)
     case gone(Attempt)
     case told(Attempt, Told)
+
+    /// Nobody waits for it: that what was ordered has happened.
+    var isPatient: Bool {
+        if case .launched = self { true } else { false }
+    }
 }
 
 /// Who the runner is and what it knows: everything not yet acknowledged.
