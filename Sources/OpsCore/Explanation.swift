@@ -12,6 +12,10 @@ public struct Reason: Equatable, Sendable {
         case category(name: String, wanted: CategoryUse, capacity: Int32, place: Int)
         /// Its place is kept for the operation in `ids`, which was overtaken often enough.
         case keptPlace(category: String)
+        /// The operations in `ids` go first: it, or what is below it, waits for them, and they want what it would hold.
+        case goesFirst(category: String)
+        /// The operations in `ids` wait for one another because of what they take of a category.
+        case lockedUp(category: String)
         case queue(name: String, limit: Int32, place: Int)
         case pool(workers: Int32, place: Int)
         case suspended(Level)

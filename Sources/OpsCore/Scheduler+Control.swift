@@ -114,7 +114,7 @@ extension Scheduler {
         }
         let node = when == .started ? WaitNode.start(target) : .end(target)
         if let cycle = cycle(closedBy: from, waitingFor: node) { throw .cycle(cycle) }
-        try checkLockUps(above: from, waitingFor: node)
+        try checkLockUp(from, waitingFor: node)
         tell(.edgeAdded(id, on: on, when))
         report(.edited, from, detail: "after")
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }

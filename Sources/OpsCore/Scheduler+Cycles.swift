@@ -1,17 +1,17 @@
 extension Scheduler {
     /// The cycle that an edge of `from` on `target` would close, in order, its first repeated at the end.
     func cycle(closedBy from: Int32, waitingFor node: WaitNode) -> [DraftEdge.Target]? {
-        guard let path = path(from: node, to: .start(from), throughCategories: true) else { return nil }
+        guard let path = path(from: node, to: .start(from)) else { return nil }
         return name([.start(from)] + path)
     }
 
     /// How `node` comes to wait for `goal`, both ends included; nil when it does not.
-    func path(from node: WaitNode, to goal: WaitNode, throughCategories: Bool = false) -> [WaitNode]? {
+    func path(from node: WaitNode, to goal: WaitNode) -> [WaitNode]? {
         if node == goal { return [node] }
         var cameFrom: [WaitNode: WaitNode] = [node: node]
         var open = [node]
         while let next = open.popLast() {
-            for other in waits(of: next, throughCategories: throughCategories) where cameFrom[other] == nil {
+            for other in waits(of: next) where cameFrom[other] == nil {
                 cameFrom[other] = next
                 guard other == goal else {
                     open.append(other)
@@ -30,7 +30,7 @@ extension Scheduler {
     }
 
     /// What must come first, one step away.
-    func waits(of node: WaitNode, throughCategories: Bool = false) -> [WaitNode] {
+    func waits(of node: WaitNode) -> [WaitNode] {
         var result: [WaitNode] = []
         let row = table[node.place]
         if node.isEnd {
@@ -50,26 +50,7 @@ extension Scheduler {
             edge = graph[edge].nextDependency
         }
         if row.parent >= 0, table[row.parent].state != .executing { result.append(.start(row.parent)) }
-        result += barrierWaits(of: node.place)
-        guard throughCategories else { return result }
-        for need in resolvedNeeds(of: node.place) where !categories[need.category].fits(need.mode, need.units) {
-            result += categories[need.category].familyHolders.map { .end($0) }
-        }
-        return result
-    }
-
-    /// What the groups above an operation hold must not be what it is to wait for.
-    func checkLockUps(above place: Int32, waitingFor node: WaitNode) throws(Rejection) {
-        var ancestor = table[place].parent
-        while ancestor >= 0 {
-            if table[ancestor].state == .executing {
-                let holding = executions[table[ancestor].place].holding
-                if let (other, _) = lockUp(ancestor, holding, [node]) {
-                    throw .cycle(name([.start(place), .start(other), .end(ancestor), .start(place)]))
-                }
-            }
-            ancestor = table[ancestor].parent
-        }
+        return result + barrierWaits(of: node.place)
     }
 
     func name(_ nodes: [WaitNode]) -> [DraftEdge.Target] {
@@ -94,7 +75,10 @@ extension Scheduler {
         let hasGroups = submission.operations.contains { $0.group >= 0 }
         let hasBarriers = submission.operations.contains { $0.flags.contains(.barrier) }
         if !isBackward || (hasGroups && (hasBarriers || !submission.edges.isEmpty)) {
-            if let cycle = DraftCycle(submission).find() { throw .cycle(cycle) }
+            let draft = DraftCycle(submission)
+            if let cycle = draft.find() { throw .cycle(cycle) }
+            // Of children more is to be said, once they are in the table.
+            if !submission.asChildren, let refusal = draft.lockUp(capacity: categories.capacity(of:)) { throw refusal }
         }
         guard submission.asChildren, let producer = submission.producer else { return }
         try checkChildren(submission, queuePlaces, of: producer)
@@ -122,38 +106,13 @@ extension Scheduler {
                 targets.append((Int32(i), node))
             }
         }
-        for (i, draft) in submission.operations.enumerated() where draft.categories >= 0 {
-            for node in holders(of: submission.categorySets[Int(draft.categories)], under: above[0].place) {
-                targets.append((Int32(i), node))
-            }
-        }
         var checked: Set<WaitNode> = []
         for (from, node) in targets where checked.insert(node).inserted {
             for goal in above {
-                guard let path = path(from: node, to: goal, throughCategories: true) else { continue }
+                guard let path = path(from: node, to: goal) else { continue }
                 if path.count == 1, goal == above[0] { throw .waitsForOwnProducer(producer) }
                 throw .cycle([.local(from)] + name(path) + [.local(from)])
             }
-        }
-        for goal in above {
-            guard let (other, _) = lockUp(goal.place, executions[table[goal.place].place].holding, Array(checked))
-            else {
-                continue
-            }
-            throw .cycle([.local(0)] + name([.start(other), goal]) + [.local(0)])
-        }
-    }
-
-    /// The groups and producers that hold what a new child of `parent` wants.
-    func holders(of uses: [CategoryUse], under parent: Int32) -> [WaitNode] {
-        var needs: [Need] = []
-        for use in uses {
-            guard let category = categories.find(use.name) else { continue }
-            needs.append(Need(category: category, mode: use.mode, units: use.units))
-        }
-        return resolve(needs, under: parent).flatMap { need in
-            categories[need.category].fits(need.mode, need.units)
-                ? [] : categories[need.category].familyHolders.filter { $0 != parent }.map { WaitNode.end($0) }
         }
     }
 }

@@ -14,16 +14,18 @@ extension Scheduler {
             }
             let uses = CategoryTable.normalised(uses)
             try checkCapacity(uses)
-            for place in places {
-                try checkFamily(place, uses)
-                try checkHolders(of: uses, place)
-            }
+            for place in places { try checkFamily(place, uses) }
         }
         if let policy = edit.policy, policy.conditions.count > Limits.conditionsPerOperation {
             throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
         }
         if let queue { try checkMoves(places, to: queue) }
-        for place in places { apply(edit, to: place, queue) }
+        let mayWaitMore = edit.categories?.isEmpty == false || queue != nil
+        _ = try unlessLockedUp(mayWaitMore && (hasSpans || places.contains { table[$0].family >= 0 })) {
+            core throws(Rejection) in
+            for place in places { core.apply(edit, to: place, queue) }
+            return places
+        }
         return .done(places.count)
     }
 
@@ -109,19 +111,11 @@ extension Scheduler {
         for place in places {
             for node in [WaitNode.start(place), .end(place)] {
                 for next in trial.waits(of: node) {
-                    if let path = trial.path(from: next, to: node, throughCategories: true) {
+                    if let path = trial.path(from: next, to: node) {
                         throw .cycle(trial.name([node] + path))
                     }
                 }
             }
-        }
-    }
-
-    /// No group that holds what it is to want waits for it.
-    private func checkHolders(of uses: [CategoryUse], _ place: Int32) throws(Rejection) {
-        for node in holders(of: uses, under: table[place].parent) {
-            guard let path = path(from: node, to: .start(place), throughCategories: true) else { continue }
-            throw .cycle(name([.start(place)] + path))
         }
     }
 

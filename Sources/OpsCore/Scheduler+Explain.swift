@@ -5,10 +5,10 @@ extension Scheduler {
         guard let place = unfinished(id) else { return [] }
         switch table[place].state {
         case .executing: return whyExecuting(place)
-        case .pending: return whyPending(place) + whyHeldBack(place)
+        case .pending: return whyPending(place) + whyHeldBack(place) + whyLockedUp(place)
         case .ready:
             let reasons = whyHeldBack(place)
-            return reasons.isEmpty ? whyReady(place, now) : reasons
+            return (reasons.isEmpty ? whyReady(place, now) : reasons) + whyLockedUp(place)
         case .finished: return []
         }
     }
@@ -142,13 +142,24 @@ extension Scheduler {
                         kind: .category, ids: [table[keeper].operationID], detail: .keptPlace(category: use.name)))
             }
         }
-        if table[place].isGroup, let (other, category) = lockUp(place, needs) {
+        if let found = lockUp(starting: place, needs), let category = found.category {
+            let others = found.circle.filter { other in
+                other != place && table[other].state != .executing && !isAncestor(place, of: other)
+                    && categories.uses(of: table[other].categories).contains { $0.name == category }
+            }
             reasons.append(
                 Reason(
-                    kind: .category, ids: [table[other].operationID],
-                    detail: .keptPlace(category: categories[category].name)))
+                    kind: .category, ids: Set(others).map { table[$0].operationID }.sorted(),
+                    detail: .goesFirst(category: category)))
         }
         return reasons
+    }
+
+    /// A circle that could not be refused, since it came of a capacity that was lowered.
+    private func whyLockedUp(_ place: Int32) -> [Reason] {
+        guard let found = lockUp(around: place), let category = found.category else { return [] }
+        let members = Set(found.circle).map { table[$0].operationID }.sorted()
+        return [Reason(kind: .category, ids: members, detail: .lockedUp(category: category))]
     }
 
     /// Place in line among the eligible that `matches`, 1 being next.

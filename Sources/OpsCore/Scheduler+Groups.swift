@@ -152,40 +152,6 @@ extension Scheduler {
         }
     }
 
-    // MARK: Groups that would lock one another up
-
-    /// What a group that takes these would keep from starting although the group waits for it: an operation outside
-    /// that its children depend on, or that a group holding what they need depends on, and a category that both
-    /// want. Such a group lets that one go first.
-    func lockUp(
-        _ group: Int32, _ needs: [Need], _ more: [WaitNode] = []
-    ) -> (operation: Int32, category: Int32)? {
-        guard !needs.isEmpty, !more.isEmpty || table[group].family >= 0 else { return nil }
-        var seen: Set<WaitNode> = [.end(group), .start(group)]
-        var open = [WaitNode.end(group)]
-        for node in more where seen.insert(node).inserted {
-            if let found = conflict(at: node, of: group, needs) { return found }
-            open.append(node)
-        }
-        while let node = open.popLast() {
-            for next in waits(of: node, throughCategories: true) where seen.insert(next).inserted {
-                open.append(next)
-                if let found = conflict(at: next, of: group, needs) { return found }
-            }
-        }
-        return nil
-    }
-
-    private func conflict(at node: WaitNode, of group: Int32, _ needs: [Need]) -> (Int32, Int32)? {
-        guard !node.isEnd, table[node.place].state != .executing, !isAncestor(group, of: node.place) else { return nil }
-        for other in resolvedNeeds(of: node.place) {
-            for need in needs where need.category == other.category {
-                if !categories[need.category].canShare(need, other) { return (node.place, need.category) }
-            }
-        }
-        return nil
-    }
-
     func resolvedNeeds(of place: Int32) -> [Need] {
         resolve(categories.needs(of: table[place].categories), under: table[place].parent)
     }

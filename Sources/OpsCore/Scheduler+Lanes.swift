@@ -43,7 +43,10 @@ extension Scheduler {
                 parking.heap.add(entry)
                 categories[category].parked.append(parking)
             }
-        case .reservations: keptBack.append(lane)
+        case .reservations:
+            keptBack.append(lane)
+            // It keeps no place itself meanwhile.
+            if reservations > 0 { reservationsInDoubt = true }
         case .evaluations: unasked.add(entry)
         }
     }
@@ -111,7 +114,7 @@ extension Scheduler {
             else { continue }
             // All that come after a kept place would only be sent back here.
             let need = Need(category: category, mode: mode, units: units)
-            if let keeper = keeper(of: need, against: key), !waitsForFamilies(keeper) { continue }
+            if keeper(of: need, against: key) != nil, familiesKeepersWaitFor().isEmpty { continue }
             (best, bestKey) = (i, key)
         }
         guard best >= 0 else { return nil }

@@ -49,10 +49,16 @@ extension Scheduler {
         }
     }
 
-    /// Whether nothing but categories keeps the members of a lane from starting.
+    /// Whether nothing but categories keeps the members of a lane from starting. A group that lets others go first
+    /// keeps nothing from them.
     private func mayTurn(_ lane: Int32) -> Bool {
         let key = lanes[lane].key
-        if lanes[lane].status == .evaluating || !queues[key.queue].hasRoom(forGroup: key.isGroup) { return false }
+        let status = lanes[lane].status
+        if status == .evaluating || status == .parked(.reservations)
+            || !queues[key.queue].hasRoom(forGroup: key.isGroup)
+        {
+            return false
+        }
         let family = lanes[lane].family
         return family < 0 || key.isGroup || families[family].hasRoom
     }
@@ -103,34 +109,31 @@ extension Scheduler {
         return nil
     }
 
-    /// Where a lane waits whose first member would take a kept place; nil when it may start. What the keeper itself
-    /// waits for is never kept back by it.
+    /// Where a lane waits whose first member would take a kept place; nil when it may start. What anyone with a kept
+    /// place waits for in turn is kept back by none: so no two of them can wait for one another.
     func keptBack(_ place: Int32, _ needs: [Need]) -> Resource? {
         guard reservations > 0 else { return nil }
         let key = table[place].key
-        for need in needs {
-            guard let keeper = keeper(of: need, against: key) else { continue }
-            if !waitsForFamilies(keeper) { return .category(need.category) }
-            if !waits(keeper, for: place) { return .reservations }
-        }
-        return nil
+        guard let need = needs.first(where: { keeper(of: $0, against: key) != nil }) else { return nil }
+        let awaited = familiesKeepersWaitFor()
+        if awaited.isEmpty { return .category(need.category) }
+        return reach(awaited, Supposition()).contains(.start(place)) ? nil : .reservations
     }
 
-    /// Only a group or producer that holds a category has others to wait for in turn.
-    func waitsForFamilies(_ place: Int32) -> Bool {
-        lanes[table[place].place].needs.contains { need in
-            !categories[need.category].familyHolders.isEmpty && !categories[need.category].fits(need.mode, need.units)
-        }
-    }
-
-    private func waits(_ keeper: Int32, for place: Int32) -> Bool {
-        for need in lanes[table[keeper].place].needs
-        where !categories[need.category].fits(need.mode, need.units) {
-            for holder in categories[need.category].familyHolders {
-                if path(from: .end(holder), to: .start(place), throughCategories: true) != nil { return true }
+    /// The ends of groups and producers that hold what someone with a kept place needs: only those have others to
+    /// wait for in turn.
+    func familiesKeepersWaitFor() -> [WaitNode] {
+        guard families.count > 0 else { return [] }
+        var result: [WaitNode] = []
+        for category in categories.pool.places {
+            for keeper in categories[category].reservations where mayTurn(table[keeper].place) {
+                for need in lanes[table[keeper].place].needs
+                where !categories[need.category].fits(need.mode, need.units) {
+                    result += categories[need.category].familyHolders.map { .end($0) }
+                }
             }
         }
-        return false
+        return result
     }
 
     /// True when what kept a lane back for want of a better place to wait does so no longer.

@@ -109,7 +109,7 @@ extension Scheduler {
         let row = table[place]
         let parent = row.parent
         // Conditions are its own; and which group would lock up with what differs between groups.
-        let isAlone = row.traits.contains(.hasConditions) || row.isGroup && row.categories >= 0
+        let isAlone = row.traits.contains(.hasConditions) || row.family >= 0 && row.categories >= 0
         let key = Lane.Key(
             queue: row.queue, parent: parent < 0 ? 0 : table[parent].id, categories: row.categories,
             isGroup: row.isGroup, only: isAlone ? row.id : 0)

@@ -19,10 +19,17 @@ extension Scheduler {
         for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
             guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
         }
-        let places = restore(rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
-        countEndedSince(revived.endedChildren)
-        let impossible = restoreEdges(revived)
-        rebuildAllBarriers()
+        var impossible: [(Int32, Cause, FinishedFact)] = []
+        let places = try unlessLockedUp(mayCloseCircle(rows, revived, queuePlaces)) { core throws(Rejection) in
+            core.leaveLanes(rows.map(\.parent))
+            let places = core.restore(
+                rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
+            core.countEndedSince(revived.endedChildren)
+            impossible = core.restoreEdges(revived)
+            core.rebuildAllBarriers()
+            return places
+        }
+        for row in rows { if let parent = unfinished(row.parent) { enterLane(parent) } }
         for place in places where table[place].waiting == 0 { setState(place, .ready) }
         for (place, row) in zip(places, rows) {
             let state = table[place].state
@@ -43,6 +50,23 @@ extension Scheduler {
                 rootOutcome: fact.rootOutcome)
         }
         return .done(places.count)
+    }
+
+    /// What comes back may wait for what has waited for it: through a barrier behind it, the parent above it, or a
+    /// category that one of them holds.
+    private func mayCloseCircle(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [Int32]) -> Bool {
+        let hasBarriers = queuePlaces.contains { !queues[$0].barriers.list.isEmpty }
+        let hasParents = rows.contains { $0.parent.rawValue != 0 }
+        if !revived.categorySets.isEmpty, hasParents || hasSpans { return true }
+        // A barrier that comes back is one again for what is behind it.
+        if rows.contains(where: { $0.flags.contains(.barrier) }) { return true }
+        return (hasBarriers || hasParents)
+            && revived.edges.contains { unfinished($0.on) != nil && !revived.brings($0.on) }
+    }
+
+    /// What waits and is to have children again waits in a lane of its own.
+    private mutating func leaveLanes(_ parents: [OperationID]) {
+        for id in parents { if let parent = unfinished(id), table[parent].family < 0 { leaveLane(parent) } }
     }
 
     /// The caller has counted anew what ended badly below these parents, but not what did in this very turn.

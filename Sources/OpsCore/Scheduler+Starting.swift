@@ -64,7 +64,7 @@ extension Scheduler {
             return .category(need.category)
         }
         if let keeper = keptBack(place, lanes[lane].needs) { return keeper }
-        return key.isGroup && lockUp(place, lanes[lane].needs) != nil ? .reservations : nil
+        return lockUp(starting: place, lanes[lane].needs) != nil ? .reservations : nil
     }
 
     /// Takes slot and categories in one step, and tells the intent before the deed.

@@ -11,13 +11,17 @@ extension Scheduler {
         let parent = submission.asChildren ? producer : nil
         let isNewGraph = parent == nil
         let graphID = parent.map { GraphID(table[$0].graph) } ?? GraphID(nextGraph)
-        if isNewGraph { nextGraph += 1 }
         let first = OperationID(nextOperation)
-        nextOperation += Int64(submission.operations.count)
 
-        let places = insertRows(submission, first, graphID, queuePlaces, parent ?? -1)
-        let impossible = insertEdges(submission, places)
-        joinBarriers(places)
+        var impossible: [(Int32, Cause, FinishedFact)] = []
+        let places = try unlessLockedUp(parent != nil && mayLockUp(submission)) { core throws(Rejection) in
+            let places = core.insertRows(submission, first, graphID, queuePlaces, parent ?? -1)
+            impossible = core.insertEdges(submission, places)
+            core.joinBarriers(places)
+            return places
+        }
+        if isNewGraph { nextGraph += 1 }
+        nextOperation += Int64(places.count)
         let states = settleStates(places)
         tell(
             .submitted(
@@ -34,6 +38,16 @@ extension Scheduler {
                 rootOutcome: fact.rootOutcome)
         }
         return .submitted(graphID, first: first, count: places.count)
+    }
+
+    /// Children that wait for something outside, or want a category, may close a circle with what is above them.
+    private func mayLockUp(_ submission: Submission) -> Bool {
+        let waits = submission.edges.contains { edge in if case .existing = edge.on { true } else { false } }
+        let isBehind = submission.queues.contains { queues.find($0).map { !queues[$0].barriers.list.isEmpty } ?? false }
+        guard waits || isBehind || submission.operations.contains(where: { $0.categories >= 0 }) else { return false }
+        let hasGroups = submission.operations.contains { $0.flags.contains(.group) && $0.categories >= 0 }
+        return hasGroups || hasSpans
+            || submission.producer.flatMap(unfinished).map { table[$0].categories >= 0 } ?? false
     }
 
     // MARK: Adding

@@ -32,6 +32,8 @@ public enum Rejection: Error, Equatable, Sendable {
     case unknownGraph(GraphID)
     /// The operations of the cycle in order, as places in the submission or ids, the first repeated at the end.
     case cycle([DraftEdge.Target])
+    /// The same, tied by a category that one of them holds until others of them have ended.
+    case lockUp([DraftEdge.Target], category: String)
     case unitsExceedCapacity(category: String, units: Int32, capacity: Int32)
     case alreadyFinished(OperationID)
     case notFinished(OperationID)

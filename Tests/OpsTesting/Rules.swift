@@ -104,12 +104,11 @@ struct Rules {
         let kept = withKeptPlace()
         return store.unfinished.filter { candidate in
             isEligible(candidate) && hasRoom(candidate) && shortCategories(of: candidate).isEmpty && !locksUp(candidate)
-                && !kept.contains { keepsOut($0, candidate, effective) }
+                && !(kept.contains { keepsOut($0, candidate, effective) } && !isAwaited(candidate.id, by: kept))
         }.sorted { precedes($0, $1, effective) }
     }
 
     func keepsOut(_ kept: Record, _ candidate: Record, _ effective: [OperationID: Int]) -> Bool {
         kept.id != candidate.id && precedes(kept, candidate, effective) && takes(candidate, from: kept)
-            && !waits(kept, for: candidate.id)
     }
 }

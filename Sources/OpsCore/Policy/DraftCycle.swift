@@ -2,11 +2,11 @@
 /// an operation starts after what it depends on and after its group has; a group ends after its children.
 /// Barriers count: one starts after all before it in its queue, and all after it start when it has ended.
 struct DraftCycle {
-    private let submission: Submission
+    let submission: Submission
     /// Node 2i is the start of operation i, 2i+1 its end; `heads` and `next` list what comes after each.
-    private var heads: [Int32]
-    private var next: [Int32] = []
-    private var targets: [Int32] = []
+    private(set) var heads: [Int32]
+    private(set) var next: [Int32] = []
+    private(set) var targets: [Int32] = []
     private var outstanding: [Int32]
 
     init(_ submission: Submission) {
@@ -62,7 +62,7 @@ struct DraftCycle {
         }
     }
 
-    private func groups(above child: Int32) -> [Int32] {
+    func groups(above child: Int32) -> [Int32] {
         var result: [Int32] = []
         var above = submission.operations[Int(child)].group
         while above >= 0 {
@@ -82,7 +82,8 @@ struct DraftCycle {
     }
 
     /// The operations of a circle in order, the first repeated at the end.
-    consuming func find() -> [DraftEdge.Target]? {
+    func find() -> [DraftEdge.Target]? {
+        var outstanding = outstanding
         var open: [Int32] = []
         for node in heads.indices where outstanding[node] == 0 { open.append(Int32(node)) }
         var done = 0
@@ -96,11 +97,11 @@ struct DraftCycle {
                 arc = next[Int(arc)]
             }
         }
-        return done == heads.count ? nil : circle()
+        return done == heads.count ? nil : circle(outstanding)
     }
 
     /// Every node left has one left before it: walking back from any comes round.
-    private func circle() -> [DraftEdge.Target] {
+    private func circle(_ outstanding: [Int32]) -> [DraftEdge.Target] {
         var before = [Int32](repeating: -1, count: heads.count)
         for node in heads.indices where outstanding[node] > 0 {
             var arc = heads[node]

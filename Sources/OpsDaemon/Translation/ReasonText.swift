@@ -14,6 +14,10 @@ struct ReasonText {
             return category(name, wanted, capacity, place, holders: reason.ids)
         case .keptPlace(let category):
             return "category \(category) is kept for \(who), which was overtaken often enough"
+        case .goesFirst(let category):
+            return "lets \(who) go first, which it waits for and which wants category \(category) too"
+        case .lockedUp(let category):
+            return "\(who) and category \(category) wait for one another: cancel one, or give the category more room"
         case .queue(let name, let limit, let place):
             return limit == 0
                 ? "queue \(name) has a limit of 0"

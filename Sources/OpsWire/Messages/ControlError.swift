@@ -2,8 +2,8 @@
 public enum ControlError: WireErrorCases {
     case invalidOperation([Problem])
     case notFound(kind: String, name: String, nearest: String?)
-    /// The operations of the cycle in order, the first repeated at the end.
-    case cycle([String])
+    /// The operations of the cycle in order, the first repeated at the end, and the category that ties it if one does.
+    case cycle([String], category: String?)
     case wrongState(id: Int64?, message: String)
     case permissionDenied(String)
     case storageUnavailable(String)
@@ -15,7 +15,7 @@ public enum ControlError: WireErrorCases {
 
     public static let interface = ControlInterface.name
     public static let examples: [ControlError] = [
-        .invalidOperation([]), .notFound(kind: "", name: "", nearest: nil), .cycle([]),
+        .invalidOperation([]), .notFound(kind: "", name: "", nearest: nil), .cycle([], category: nil),
         .wrongState(id: nil, message: ""),
         .permissionDenied(""), .storageUnavailable(""), .tooLarge(what: "", limit: 0), .busy(""), .lagged(resume: 0),
         .timedOut(remaining: 0),
@@ -46,9 +46,10 @@ public enum ControlError: WireErrorCases {
             try visitor.field("name", &name)
             try visitor.field("nearest", &nearest)
             self = .notFound(kind: kind, name: name, nearest: nearest)
-        case .cycle(var path):
+        case .cycle(var path, var category):
             try visitor.field("path", &path)
-            self = .cycle(path)
+            try visitor.field("category", &category)
+            self = .cycle(path, category: category)
         case .wrongState(var id, var message):
             try visitor.field("id", &id)
             try visitor.field("message", &message)

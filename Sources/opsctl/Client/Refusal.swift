@@ -17,9 +17,15 @@ enum Refusal {
         case "InvalidOperation": return invalid(parameters["problems"]?.elements ?? [])
         case "Cycle":
             let path = (parameters["path"]?.elements ?? []).compactMap { $0.text ?? $0.integer.map(String.init) }
+            guard let category = parameters["category"]?.text else {
+                return Failure(
+                    .refused, "", "dependencies form a cycle: " + path.joined(separator: " -> "),
+                    "remove one of these edges")
+            }
             return Failure(
-                .refused, "", "dependencies form a cycle: " + path.joined(separator: " -> "),
-                "remove one of these edges")
+                .refused, "",
+                "dependencies and category \(category) form a cycle: " + path.joined(separator: " -> "),
+                "remove one of these edges, or the category from one of them")
         case "WrongState": return Failure(.refused, "", message ?? "its state does not allow it", nil)
         case "PermissionDenied": return Failure(.refused, "", message ?? "permission denied", nil)
         case "StorageUnavailable":

@@ -1,0 +1,251 @@
+/// Whether operations that hold categories until others have gone on can all come to their ends.
+///
+/// Nodes are the start (2i) and the end (2i+1) of each member; an arc says what comes before what. A *span* holds
+/// what it uses until its children have ended: of any two that cannot share a category one must come wholly before
+/// the other. Where a member's start lies before a span's end, it must end before the span starts; where a span's
+/// start lies before the member's, the span must end before it. Orders that are forced so force others; when they
+/// close a circle nothing of it will ever go on. Where both orders are open nothing is forced (to decide those
+/// would be to try all), so this finds no circle where there is none, but not every one.
+struct Entanglement {
+    struct Use {
+        /// Names the category for people.
+        var category: Int32
+        /// The span that holds the category around this member, or -1: uses meet within one domain only.
+        var domain: Int32
+        var need: Need
+        var capacity: Int32
+
+        func canShare(_ other: Use) -> Bool {
+            switch (need.mode, other.need.mode) {
+            case (.shared, .shared): true
+            case (.units, .units): Int64(need.units) + Int64(other.need.units) <= Int64(capacity)
+            default: false
+            }
+        }
+    }
+
+    struct Member {
+        /// The span around it, or -1.
+        var enclosing: Int32 = -1
+        var uses: [Use] = []
+        var isSpan = false
+        var isExecuting = false
+    }
+
+    struct Arc {
+        var before: Int32
+        var after: Int32
+        /// The category that forces it, or -1.
+        var category: Int32 = -1
+    }
+
+    /// A circle of members, each waiting for the next; the category that ties it; all nodes that never come to pass.
+    struct Knot {
+        var circle: [Int32]
+        var category: Int32
+        var isStuck: [Bool]
+    }
+
+    let members: [Member]
+    var arcs: [Arc]
+    /// Users of one category in one domain.
+    var pots: [[Int32]] = []
+    var potsOf: [[Int32]]
+    private var forced: Set<UInt64> = []
+
+    init(_ members: [Member], _ arcs: [Arc]) {
+        self.members = members
+        self.arcs = arcs
+        potsOf = Array(repeating: [], count: members.count)
+        var index: [UInt64: Int32] = [:]
+        for i in members.indices {
+            if !members[i].isExecuting { self.arcs.append(Arc(before: Int32(2 * i), after: Int32(2 * i + 1))) }
+            for use in members[i].uses {
+                let key = UInt64(UInt32(bitPattern: use.category)) << 32 | UInt64(UInt32(bitPattern: use.domain))
+                let pot = index[key] ?? Int32(pots.count)
+                if index.updateValue(pot, forKey: key) == nil { pots.append([]) }
+                pots[Int(pot)].append(Int32(i))
+                potsOf[i].append(pot)
+            }
+        }
+        addHolders()
+    }
+
+    /// What can never be beside an executing span waits for its end.
+    private mutating func addHolders() {
+        for (pot, users) in pots.enumerated() {
+            for holder in users where members[Int(holder)].isSpan && members[Int(holder)].isExecuting {
+                for user in users where !members[Int(user)].isExecuting {
+                    let (a, b) = (use(holder, Int32(pot)), use(user, Int32(pot)))
+                    guard !a.canShare(b) else { continue }
+                    arcs.append(Arc(before: 2 * holder + 1, after: 2 * user, category: a.category))
+                }
+            }
+        }
+    }
+
+    func use(_ member: Int32, _ pot: Int32) -> Use {
+        let place = potsOf[Int(member)].firstIndex(of: pot) ?? 0
+        return members[Int(member)].uses[place]
+    }
+
+    /// A circle of orders that are forced, or nil.
+    mutating func knot() -> Knot? {
+        let isActive = unordered()
+        guard isActive.contains(true) else { return nil }
+        arcs.removeAll { !isActive[Int($0.before) / 2] || !isActive[Int($0.after) / 2] }
+        while true {
+            var reduction = Reduction(self)
+            reduction.run()
+            if !reduction.isComplete { return reduction.knot() }
+            if !force(along: reduction.order, isActive) { return nil }
+        }
+    }
+
+    // MARK: What must be ordered
+
+    /// Adds the orders that follow from what lies between the start and the end of each span; false when there are
+    /// no more. Sixty-four spans are followed at once, along one order of all nodes.
+    private mutating func force(along order: [Int32], _ isActive: [Bool]) -> Bool {
+        let spans = members.indices.filter { isActive[$0] && members[$0].isSpan && !members[$0].uses.isEmpty }
+        let adjacency = Adjacency(arcs, nodes: 2 * members.count)
+        let before = arcs.count
+        for first in stride(from: 0, to: spans.count, by: 64) {
+            let batch = Array(spans[first..<min(first + 64, spans.count)])
+            var afterStart = [UInt64](repeating: 0, count: 2 * members.count)
+            var beforeEnd = afterStart
+            var inPot = [UInt64](repeating: 0, count: pots.count)
+            for (bit, span) in batch.enumerated() {
+                if !members[span].isExecuting { afterStart[2 * span] = 1 << UInt64(bit) }
+                beforeEnd[2 * span + 1] = 1 << UInt64(bit)
+                for pot in potsOf[span] { inPot[Int(pot)] |= 1 << UInt64(bit) }
+            }
+            for node in order {
+                adjacency.forEach(after: node) { afterStart[Int($0)] |= afterStart[Int(node)] }
+            }
+            for node in order.reversed() {
+                adjacency.forEach(after: node) { beforeEnd[Int(node)] |= beforeEnd[Int($0)] }
+            }
+            for user in members.indices where isActive[user] && !members[user].isExecuting {
+                for pot in potsOf[user] {
+                    var open = (afterStart[2 * user] | beforeEnd[2 * user]) & inPot[Int(pot)]
+                    while open != 0 {
+                        let bit = UInt64(open.trailingZeroBitCount)
+                        open &= open - 1
+                        let isAfter = afterStart[2 * user] & (1 << bit) != 0
+                        let isBefore = beforeEnd[2 * user] & (1 << bit) != 0
+                        force(Int32(user), Int32(batch[Int(bit)]), pot, isAfter: isAfter, isBefore: isBefore)
+                    }
+                }
+            }
+        }
+        return arcs.count > before
+    }
+
+    private mutating func force(_ user: Int32, _ span: Int32, _ pot: Int32, isAfter: Bool, isBefore: Bool) {
+        guard user != span else { return }
+        let (a, b) = (use(user, pot), use(span, pot))
+        guard !a.canShare(b) else { return }
+        if isBefore, !members[Int(span)].isExecuting, note(user, span) {
+            arcs.append(Arc(before: 2 * user + 1, after: 2 * span, category: a.category))
+        }
+        if isAfter, note(span, user) {
+            arcs.append(Arc(before: 2 * span + 1, after: 2 * user, category: a.category))
+        }
+    }
+
+    private mutating func note(_ first: Int32, _ second: Int32) -> Bool {
+        forced.insert(UInt64(UInt32(bitPattern: first)) << 32 | UInt64(UInt32(bitPattern: second))).inserted
+    }
+
+    // MARK: What is plainly in order
+
+    /// Members that may be in a circle, and all inside them. With each span taken as one with all inside it, and each inside looked at
+    /// by itself, whatever can be put in a line can be done in that line, one after the other.
+    private func unordered() -> [Bool] {
+        var reps: [Arc] = []
+        for arc in arcs { if let rep = lifted(arc) { reps.append(rep) } }
+        for (pot, users) in pots.enumerated() where users.count > 2 { reps += crowded(Int32(pot)) }
+        let count = 2 * members.count
+        var isLeft = [Bool](repeating: true, count: count)
+        let forward = Adjacency(reps, nodes: count)
+        let backward = Adjacency(reps.map { Arc(before: $0.after, after: $0.before) }, nodes: count)
+        forward.peel(&isLeft)
+        backward.peel(&isLeft)
+        return members.indices.map { member in
+            var around = Int32(member)
+            while around >= 0 {
+                if isLeft[2 * Int(around)] || isLeft[2 * Int(around) + 1] { return true }
+                around = members[Int(around)].enclosing
+            }
+            return false
+        }
+    }
+
+    /// Where several executing spans share a category, whoever has no room beside them all waits for some of them.
+    private func crowded(_ pot: Int32) -> [Arc] {
+        let users = pots[Int(pot)]
+        let holders = users.filter { members[Int($0)].isSpan && members[Int($0)].isExecuting }
+        guard holders.count > 1 else { return [] }
+        return users.filter { !members[Int($0)].isExecuting }.flatMap { user in
+            holders.compactMap { lifted(Arc(before: 2 * $0 + 1, after: 2 * user)) }
+        }
+    }
+
+    /// The arc between what stands side by side around both of its nodes; nil when that is the same.
+    private func lifted(_ arc: Arc) -> Arc? {
+        var (a, b) = (arc.before, arc.after)
+        func depth(_ node: Int32) -> Int {
+            var (depth, above) = (0, members[Int(node) / 2].enclosing)
+            while above >= 0 { (depth, above) = (depth + 1, members[Int(above)].enclosing) }
+            return depth
+        }
+        var (depthA, depthB) = (depth(a), depth(b))
+        while members[Int(a) / 2].enclosing != members[Int(b) / 2].enclosing {
+            if depthA >= depthB {
+                (a, depthA) = (2 * members[Int(a) / 2].enclosing, depthA - 1)
+            } else {
+                (b, depthB) = (2 * members[Int(b) / 2].enclosing, depthB - 1)
+            }
+        }
+        if members[Int(a) / 2].isSpan { a &= ~1 }
+        if members[Int(b) / 2].isSpan { b &= ~1 }
+        return a == b ? nil : Arc(before: a, after: b)
+    }
+}
+
+/// What comes after each node, in one flat array.
+struct Adjacency {
+    private var first: [Int32]
+    private var targets: [Int32]
+
+    init(_ arcs: [Entanglement.Arc], nodes: Int) {
+        first = [Int32](repeating: 0, count: nodes + 1)
+        targets = [Int32](repeating: 0, count: arcs.count)
+        for arc in arcs { first[Int(arc.before) + 1] += 1 }
+        for node in 0..<nodes { first[node + 1] += first[node] }
+        var next = first
+        for arc in arcs {
+            targets[Int(next[Int(arc.before)])] = arc.after
+            next[Int(arc.before)] += 1
+        }
+    }
+
+    func forEach(after node: Int32, _ body: (Int32) -> Void) {
+        for i in first[Int(node)]..<first[Int(node) + 1] { body(targets[Int(i)]) }
+    }
+
+    /// Takes away, one after the other, what has nothing before it any more.
+    func peel(_ isLeft: inout [Bool]) {
+        var outstanding = [Int32](repeating: 0, count: isLeft.count)
+        for node in isLeft.indices where isLeft[node] { forEach(after: Int32(node)) { outstanding[Int($0)] += 1 } }
+        var open = isLeft.indices.filter { isLeft[$0] && outstanding[$0] == 0 }.map { Int32($0) }
+        while let node = open.popLast() {
+            isLeft[Int(node)] = false
+            forEach(after: node) { after in
+                outstanding[Int(after)] -= 1
+                if outstanding[Int(after)] == 0, isLeft[Int(after)] { open.append(after) }
+            }
+        }
+    }
+}

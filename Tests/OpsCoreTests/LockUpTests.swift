@@ -1,0 +1,234 @@
+import OpsCore
+import Testing
+
+/// What a group holds until its end must not be wanted by what its children wait for.
+@Suite struct LockUpTests {
+    /// A submission from lines: categories, the group that holds it (or -1), what it is after, whether it is a group.
+    struct Line {
+        var categories: [CategoryUse] = []
+        var group: Int32 = -1
+        var after: [Int32] = []
+        var isGroup = false
+        var isHeld = false
+    }
+
+    func isDone(_ world: World) -> Bool {
+        let counts = world.scheduler.counts
+        return counts.pending + counts.ready + counts.executing == 0
+    }
+
+    func submission(_ lines: [Line]) -> Submission {
+        var submission = Submission()
+        for (place, line) in lines.enumerated() {
+            submission.categorySets.append(line.categories)
+            var flags: Draft.Flags = line.isGroup ? .group : []
+            if line.isHeld { flags.insert(.held) }
+            submission.operations.append(
+                Draft(group: line.group, categories: line.categories.isEmpty ? -1 : Int32(place), flags: flags))
+            submission.edges += line.after.map { DraftEdge(from: Int32(place), on: .local($0)) }
+        }
+        return submission
+    }
+
+    @Test func whoeverTheChildrenWaitForGoesFirstHoweverLongItIsHeld() {
+        var world = World()
+        world.after(.setCategory("a", capacity: 2))
+        let two = [CategoryUse(name: "a", units: 2)]
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isHeld: true), Line(categories: two, isGroup: true), Line(group: 1),
+                    Line(group: 1, after: [0]),
+                ])))
+        world.turn()
+        #expect(world.executing.isEmpty)
+        #expect(
+            world.scheduler.why(2, at: world.now) == [
+                Reason(kind: .category, ids: [1], detail: .goesFirst(category: "a"))
+            ])
+        world.after(.resume(.operations([1])))
+        #expect(world.executing == [1])
+        world.after(world.exit(1))
+        #expect(world.executing == [2, 3, 4])
+    }
+
+    @Test(arguments: [true, false])
+    func whatIsWantedBetweenTheChildrenOfItsHolderIsRefused(inOneSubmission: Bool) {
+        // 1 {a} holds 2 and 3; 4 {a} comes after 2 and before 3.
+        let lines = [
+            Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, after: [3]),
+            Line(categories: ["a"], after: [1]),
+        ]
+        var world = World(workers: 0)
+        if inOneSubmission {
+            guard case .failure(.lockUp(let circle, "a")) = world.handle(.submit(submission(lines))) else {
+                Issue.record("taken")
+                return
+            }
+            #expect(circle.first == circle.last)
+            #expect(circle.contains(.local(0)) && circle.contains(.local(3)))
+            return
+        }
+        var open = lines
+        open[2].after = []
+        world.handle(.submit(submission(open)))
+        guard case .failure(.lockUp(let circle, "a")) = world.handle(.depend(3, on: 4, when: .finished, finished: nil))
+        else {
+            Issue.record("taken")
+            return
+        }
+        #expect(circle.contains(.existing(1)) && circle.contains(.existing(4)))
+        world.handle(.setWorkers(4))
+        #expect(world.drain() == [1, 2, 3, 4])
+    }
+
+    @Test func anEditThatTiesTheKnotIsRefused() {
+        var world = World(workers: 0)
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, after: [3]),
+                    Line(after: [1]),
+                ])))
+        world.turn()
+        guard case .failure(.lockUp(_, category: "a")) = world.handle(.edit([4], Edit(categories: ["a"]))) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(world.turn() == [], "nothing of it was done")
+        #expect(world.handle(.edit([4], Edit(categories: ["b"]))) == .success(.done(1)))
+        world.handle(.setWorkers(4))
+        #expect(world.drain() == [2, 4, 3])
+    }
+
+    @Test func aChildThatWaitsForWhatItsProducerHoldsIsRefused() {
+        var world = World()
+        world.add(categories: ["a"])
+        world.add(categories: ["a"], flags: .held)
+        world.add(after: [2])
+        world.turn()
+        var child = Submission()
+        child.operations = [Draft()]
+        child.edges = [DraftEdge(from: 0, on: .existing(3))]
+        child.producer = 1
+        child.asChildren = true
+        guard case .failure(.lockUp(_, category: "a")) = world.handle(.submit(child)) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(world.turn() == [])
+        #expect(world.scheduler.nextOperationID == 4)
+    }
+
+    @Test func aRetryThatTiesTheKnotIsRefused() {
+        var world = World()
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, isHeld: true),
+                    Line(after: [1]),
+                ])))
+        world.turn()
+        world.after(world.exit(2))
+        world.after(world.exit(4, 1))
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.categorySets = [["a"]]
+        revival.operations = [
+            Snapshot.Row(id: 4, graph: GraphID(1), categories: 0, state: .finished, attempt: 1, attemptsInRun: 1)
+        ]
+        #expect(world.handle(.depend(3, on: 4, when: .started, finished: nil)) == .failure(.unknownOperation(4)))
+        world.handle(.retry([4], revived: revival, by: "root"))
+        #expect(world.scheduler.state(of: 4) == .ready)
+        guard case .failure(.lockUp(_, category: "a")) = world.handle(.depend(3, on: 4, when: .failed, finished: nil))
+        else {
+            Issue.record("taken")
+            return
+        }
+    }
+
+    /// Each of two groups has one that must go before it, and that comes after a child of the other.
+    @Test func aKnotOfTwoGroupsIsRefused() {
+        var world = World()
+        let lines = [
+            Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, after: [6]),
+            Line(categories: ["b"], isGroup: true), Line(group: 3), Line(group: 3, after: [7]),
+            Line(categories: ["a"], after: [4]), Line(categories: ["b"], after: [1]),
+        ]
+        guard case .failure(.lockUp) = world.handle(.submit(submission(lines))) else {
+            Issue.record("taken")
+            return
+        }
+    }
+
+    /// 3 {a} waits for a child of 1 {b}, before which 6 {a, b} must go: 3 lets 6 go first, though it waits for 1's
+    /// start alone.
+    @Test func whoWaitsForAStartWaitsForAllThatGoesBeforeIt() {
+        var world = World()
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["b"], isGroup: true), Line(group: 0), Line(categories: ["a"], isGroup: true),
+                    Line(group: 2, after: [1]), Line(group: 0, after: [5]), Line(categories: ["a", "b"], isHeld: true),
+                ])))
+        world.turn()
+        #expect(world.executing.isEmpty)
+        world.handle(.resume(.operations([6])))
+        #expect(world.drain().first == 6)
+        #expect(isDone(world))
+    }
+
+    /// 1 {a} may start only when what 4 {b} needs of a has gone, since 6 {b} comes after 4's start and before 1's end.
+    @Test func aStartThatForcesACircleOnOthersWaits() {
+        var world = World()
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isGroup: true), Line(group: 0, after: [5]), Line(),
+                    Line(categories: ["b"], isGroup: true, isHeld: true), Line(group: 3),
+                    Line(categories: ["b"], after: [4]),
+                    Line(categories: ["a"], group: 3),
+                ])))
+        world.turn()
+        #expect(world.executing == [3])
+        world.handle(.resume(.operations([4])))
+        #expect(Set(world.drain()) == [1, 2, 4, 5, 6, 7])
+    }
+
+    @Test func groupsInOneAnotherShareWhatTheOuterOneHolds() {
+        var world = World()
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isGroup: true), Line(categories: ["a"], group: 0, isGroup: true),
+                    Line(categories: ["a"], group: 1), Line(group: 1, after: [2]),
+                    Line(categories: ["a"], group: 0, after: [1]),
+                ])))
+        #expect(world.drain() == [1, 2, 3, 4, 5])
+    }
+
+    @Test func whatALoweredCapacityTiesIsExplained() {
+        var world = World(workers: 0)
+        world.after(.setCategory("a", capacity: 2))
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, after: [3]),
+                    Line(categories: ["a"], after: [1]),
+                ])))
+        world.turn()
+        #expect(world.executing == [1])
+        world.after(.setCategory("a", capacity: 1))
+        let knot = Reason(kind: .category, ids: [1, 3, 4], detail: .lockedUp(category: "a"))
+        #expect(world.scheduler.why(3, at: world.now).last == knot)
+        #expect(world.scheduler.why(4, at: world.now).last == knot)
+        world.after(.setWorkers(1))
+        world.after(world.exit(2))
+        #expect(world.executing == [1])
+        world.after(.setCategory("a", capacity: 2))
+        #expect(world.executing == [1, 4])
+        world.after(world.exit(4))
+        world.after(world.exit(3))
+        #expect(isDone(world))
+    }
+}

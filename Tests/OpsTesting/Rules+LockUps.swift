@@ -1,0 +1,165 @@
+import OpsCore
+
+/// Lock-ups, worked out by brute force: all that must come before all, until no more follows.
+extension Rules {
+    /// Whether a span that started now would never end: someone it waits for would wait for its end.
+    func locksUp(_ span: Record) -> Bool {
+        guard isSpan(span) else { return false }
+        let first = allBeforeWhole([Milestone(id: span.id, isEnd: true)])
+        let isNamed = first.contains { milestone in
+            let other = store[milestone.id]
+            return !milestone.isEnd && other.isWaiting && other.id != span.id && !isInside(other, span)
+                && !Set(other.categories.map(\.name)).isDisjoint(with: span.categories.map(\.name))
+        }
+        return isNamed && Forcing(self, first, started: span.id).neverEnds(span.id)
+    }
+
+    func isInside(_ record: Record, _ span: Record) -> Bool {
+        store.ancestors(of: record).contains { $0.id == span.id }
+    }
+
+    /// All that must come to pass before these, spans being entered as a whole.
+    func allBeforeWhole(_ milestones: [Milestone]) -> Set<Milestone> {
+        var seen = Set(milestones)
+        var open = milestones
+        while let next = open.popLast() {
+            let record = store[next.id]
+            var more = before(next)
+            if !next.isEnd, isSpan(record) { more.append(Milestone(id: record.id, isEnd: true)) }
+            if !next.isEnd, record.isWaiting {
+                let names = Set(record.categories.map(\.name))
+                more += store.unfinished.filter { holder in
+                    holder.state == .executing && isSpan(holder)
+                        && names.contains { use(holder, $0) != nil && pot(holder, $0) == pot(record, $0) }
+                }.map { Milestone(id: $0.id, isEnd: true) }
+            }
+            if let around = store.ancestors(of: record).first(where: isSpan) {
+                more.append(Milestone(id: around.id, isEnd: true))
+            }
+            for milestone in more where seen.insert(milestone).inserted { open.append(milestone) }
+        }
+        return seen
+    }
+
+    /// The nearest group around it that names the category: they take it within that, started or not.
+    func pot(_ record: Record, _ name: String) -> OperationID? {
+        store.ancestors(of: record).first { use($0, name) != nil }?.id
+    }
+
+    func room(in pot: OperationID?, _ name: String) -> Int64 {
+        if let pot, let share = use(store[pot], name), share.mode == .units { return Int64(share.units) }
+        return Int64(max(1, store.capacity(name)))
+    }
+}
+
+/// Milestones and their order, with what follows from categories.
+private struct Forcing {
+    let rules: Rules
+    let nodes: [Milestone]
+    let records: [Record]
+    let started: OperationID
+    var before: [Milestone: Set<Milestone>] = [:]
+
+    init(_ rules: Rules, _ reached: Set<Milestone>, started: OperationID) {
+        self.rules = rules
+        self.started = started
+        records = Set(reached.map(\.id)).sorted().map { rules.store[$0] }
+        nodes = records.flatMap { [Milestone(id: $0.id, isEnd: false), Milestone(id: $0.id, isEnd: true)] }
+        for node in nodes where node.isEnd || !isExecuting(rules.store[node.id]) {
+            before[node] = Set(reached.contains(node) ? rules.before(node) : [])
+            if node.isEnd { before[node]?.insert(Milestone(id: node.id, isEnd: false)) }
+        }
+    }
+
+    private func isExecuting(_ record: Record) -> Bool { record.state == .executing || record.id == started }
+
+    func neverEnds(_ id: OperationID) -> Bool {
+        var forcing = self
+        while true {
+            let done = forcing.done()
+            if done.count < nodes.count { return !done.contains(Milestone(id: id, isEnd: true)) }
+            if !forcing.force() { return false }
+        }
+    }
+
+    /// All that can come to pass, one after the other.
+    private func done() -> Set<Milestone> {
+        var done: Set<Milestone> = []
+        var moved = true
+        while moved {
+            moved = false
+            for node in nodes where !done.contains(node) {
+                guard before[node, default: []].isSubset(of: done), node.isEnd || hasRoom(node.id, done) else {
+                    continue
+                }
+                done.insert(node)
+                moved = true
+            }
+        }
+        return done
+    }
+
+    private func hasRoom(_ id: OperationID, _ done: Set<Milestone>) -> Bool {
+        let record = rules.store[id]
+        if isExecuting(record) { return true }
+        return Set(record.categories.map(\.name)).allSatisfy { name in
+            guard let wanted = rules.use(record, name) else { return true }
+            let held = records.filter {
+                $0.id != id && isExecuting($0) && rules.isSpan($0) && rules.pot($0, name) == rules.pot(record, name)
+                    && !done.contains(Milestone(id: $0.id, isEnd: true))
+            }.compactMap { rules.use($0, name) }
+            let units = held.reduce(Int64(0)) { $0 + ($1.mode == .units ? Int64($1.units) : 0) }
+            if held.contains(where: { !canShare(wanted, $0, rules.room(in: rules.pot(record, name), name)) }) {
+                return false
+            }
+            return wanted.mode != .units || units == 0
+                || units + Int64(wanted.units) <= rules.room(in: rules.pot(record, name), name)
+        }
+    }
+
+    private func canShare(_ a: CategoryUse, _ b: CategoryUse, _ room: Int64) -> Bool {
+        switch (a.mode, b.mode) {
+        case (.shared, .shared): true
+        case (.units, .units): Int64(a.units) + Int64(b.units) <= room
+        default: false
+        }
+    }
+
+    /// Of a span and whoever cannot share a category with it: who starts before the other's end ends before the
+    /// other's start. False when nothing new follows.
+    private mutating func force() -> Bool {
+        var all: [Milestone: Set<Milestone>] = [:]
+        for node in nodes { all[node] = closure(node) }
+        var isNew = false
+        for span in records where rules.isSpan(span) {
+            for other in records where other.id != span.id && !isExecuting(other) && conflict(span, other) {
+                let (start, end) = (Milestone(id: other.id, isEnd: false), Milestone(id: other.id, isEnd: true))
+                let (spanStart, spanEnd) = (Milestone(id: span.id, isEnd: false), Milestone(id: span.id, isEnd: true))
+                if !isExecuting(span), all[spanEnd, default: []].contains(start) {
+                    isNew = before[spanStart, default: []].insert(end).inserted || isNew
+                }
+                if isExecuting(span) || all[start, default: []].contains(spanStart) {
+                    isNew = before[start, default: []].insert(spanEnd).inserted || isNew
+                }
+            }
+        }
+        return isNew
+    }
+
+    private func conflict(_ a: Record, _ b: Record) -> Bool {
+        Set(a.categories.map(\.name)).contains { name in
+            guard let one = rules.use(a, name), let other = rules.use(b, name), rules.pot(a, name) == rules.pot(b, name)
+            else { return false }
+            return !canShare(one, other, rules.room(in: rules.pot(a, name), name))
+        }
+    }
+
+    private func closure(_ node: Milestone) -> Set<Milestone> {
+        var seen: Set<Milestone> = []
+        var open = [node]
+        while let next = open.popLast() {
+            for other in before[next, default: []] where seen.insert(other).inserted { open.append(other) }
+        }
+        return seen
+    }
+}
