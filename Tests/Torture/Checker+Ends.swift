@@ -26,7 +26,9 @@ extension Checker {
     private func mayBeCancelled(_ row: Evidence.Row) -> Bool {
         if evidence.ledger.mayBeCancelled.contains(row.id) { return true }
         if evidence.ledger.graphsThatMayBeCancelled.contains(row.graph) { return true }
-        return row.group.flatMap { evidence.rows[$0] }.map(mayBeCancelled) ?? false
+        guard let parent = row.group.flatMap({ evidence.rows[$0] }) else { return false }
+        // A producer that has had its time takes its children along.
+        return mayBeCancelled(parent) || evidence.planned[parent.name]?.hasTimeout == true
     }
 
     /// Every attempt's recorded end is the one its process says it took.

@@ -76,9 +76,12 @@ extension Checker {
         }
     }
 
-    /// Itself, or of a group its children.
+    /// Itself and what it has produced, or of a group its children.
     func processes(of id: Int) -> [Int] {
-        guard let row = evidence.rows[id], row.isGroup else { return [id] }
+        guard let row = evidence.rows[id] else { return [id] }
+        if !row.isGroup {
+            return [id] + [evidence.planned[row.name]?.product].compactMap { $0.flatMap { evidence.idOf[$0] } }
+        }
         return (evidence.planned[row.name]?.children ?? []).compactMap { evidence.idOf[$0] }
     }
 }

@@ -10,6 +10,7 @@ struct Checker {
     mutating func run() {
         prove("while it ran: no forgotten call, no hang, no wrong refusal") { $0.seenWhileRunning() }
         prove("acknowledged submissions are there, whole, once") { $0.submissions() }
+        prove("acknowledged children are there, as their producers' own") { $0.products() }
         prove("submissions without an acknowledgement are there whole or not at all") { $0.vanished() }
         prove("acknowledged cancels, retries and edges are remembered") { $0.requests() }
         prove("no attempt starts twice, none without being on disk") { $0.starts() }
@@ -57,6 +58,24 @@ struct Checker {
         let names = evidence.rows.values.map(\.name)
         if Set(names).count != names.count { find("\(names.count - Set(names).count) operations are there twice") }
         return checked
+    }
+
+    /// A producer waits for what it has produced, and fails with it.
+    private mutating func products() -> Int {
+        for (child, producer) in evidence.marks.produced {
+            guard let row = evidence.idOf[child].flatMap({ evidence.rows[$0] }), let parent = evidence.rows[producer]
+            else {
+                find("operation \(producer) was told that its child \(child) is stored, and one of them is not there")
+                continue
+            }
+            if row.group != producer || row.graph != parent.graph {
+                find("child \(child) of operation \(producer) is in group \(row.group ?? 0), graph \(row.graph)")
+            }
+            if parent.outcome == "succeeded", row.outcome != "succeeded" {
+                find("operation \(producer) succeeded, and its child \(row.id) is \(row.outcome ?? row.state)")
+            }
+        }
+        return evidence.marks.produced.count
     }
 
     private mutating func vanished() -> Int {

@@ -21,7 +21,8 @@ struct Client {
         name = "s\(number)"
         planner = Planner(
             dice: Dice(seed: seed &* 1000 &+ 500 &+ UInt64(number)), prefix: name,
-            mark: [victims.programs + "/torture-mark", victims.marks, victims.locks])
+            mark: [victims.programs + "/torture-mark", victims.marks, victims.locks],
+            opsctl: victims.programs + "/opsctl")
         self.victims = victims
         self.ledger = ledger
         self.watcher = watcher

@@ -52,7 +52,11 @@ struct Evidence {
         self.watched = watched
         self.faults = faults
         for submission in self.ledger.submissions.values {
-            for operation in submission.operations { planned[operation.name] = operation }
+            for operation in submission.operations {
+                planned[operation.name] = operation
+                guard let product = operation.product else { continue }
+                planned[product] = Planned(name: product, parent: operation.name)
+            }
         }
         try readRows(victims.socket)
         try readEvents(victims.socket)

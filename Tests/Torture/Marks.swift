@@ -11,6 +11,8 @@ struct Marks {
     var ends: [Attempt: End] = [:]
     var startsOf: [Int: [Start]] = [:]
     var lastPlaceOf: [Int: Int] = [:]
+    /// Children whose submission was acknowledged to their producer.
+    var produced: [(child: String, producer: Int)] = []
     var brokenLocks: [String] = []
     var malformed: [String] = []
 
@@ -32,6 +34,7 @@ struct Marks {
             case "E" where words.count == 6:
                 ends[attempt] = End(
                     place: place, attempt: attempt, code: Int(words[4]) ?? -1, isLogWhole: words[5] == "1")
+            case "P": produced.append((child: words[4], producer: id))
             case "V": brokenLocks.append("operation \(id) (\(words[1])), attempt \(number), did not get \(words[4])")
             default: malformed.append(String(line))
             }

@@ -20,6 +20,8 @@ struct Planned: Sendable {
     /// It ends when it says so, whatever its process does then.
     var tellsItsEnd = false
     var retryLimit = 0
+    /// What it submits as its child while it executes.
+    var product: String?
 
     /// The exit code (nil: it ends by `signal`) of one attempt that nobody disturbs.
     func ending(attempt: Int) -> (code: Int?, signal: Int?) {
@@ -33,6 +35,7 @@ struct Planner {
     var dice: Dice
     let prefix: String
     let mark: [String]
+    let opsctl: String
     private var count = 0
     private var planned: [Planned] = []
 
@@ -41,7 +44,8 @@ struct Planner {
     static let queueLimits = ["main": 1, "one": 1, "two": 2, "three": 3, "live": 4]
     static let unitCapacity = 3
 
-    init(dice: Dice, prefix: String, mark: [String]) {
+    init(dice: Dice, prefix: String, mark: [String], opsctl: String) {
+        self.opsctl = opsctl
         self.dice = dice
         self.prefix = prefix
         self.mark = mark
@@ -183,6 +187,11 @@ struct Planner {
             plan.tellsItsEnd = true
             operation["completion"] = "notify"
             words.append("notify=1")
+        }
+        if !plan.tellsItsEnd, dice.happens(5) {
+            let child = plan.name + "p"
+            plan.product = child
+            words += ["opsctl=\(opsctl)", "make=\(child)"]
         }
         if dice.happens(4) {
             plan.hasTimeout = true

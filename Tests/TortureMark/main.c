@@ -9,11 +9,13 @@
 //   code=N until=K signal=N       how it ends: with that code (or by that signal) in attempts before K, else with 0
 //   ignore=1                      SIGTERM is ignored
 //   notify=1                      its end is told on $NOTIFY_SOCKET, before its process ends with 0
+//   opsctl=PATH make=NAME         it submits an operation of that name as its child, until it knows that it is there
 //   child=MS                      a grandchild in a session of its own holds everything for that long
 //   x:F s:F                       lock F exclusively, shared
 //   n:F:K:U                       U of the K units of F
 //
-// Marks: "S name id attempt slot pid", "E name id attempt code logged", "V name id attempt lock".
+// Marks: "S name id attempt slot pid", "E name id attempt code logged", "V name id attempt lock",
+// "P name id attempt child" once a child is acknowledged.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +28,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,6 +110,29 @@ static void tell(long code) {
     rest(200);
 }
 
+// The key makes it safe to ask again after a crash, and in a later attempt.
+static void produce(const char *opsctl, const char *child, char **argv) {
+    char word[128];
+    snprintf(word, sizeof word, "name=%s", child);
+    for (int round = 0; round < 400; round++) {
+        pid_t pid = fork();
+        if (pid < 0) die("fork");
+        if (pid == 0) {
+            int null = open("/dev/null", O_RDWR);
+            dup2(null, 1), dup2(null, 2);
+            execl(opsctl, "opsctl", "submit", "--child", "--name", child, "--key", child, "--queue", "default", "--",
+                  argv[0], argv[1], argv[2], word, "sleep=20", NULL);
+            _exit(127);
+        }
+        int status = 0;
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return mark("P %s %s %s %s\n", name, id, attempt, child);
+        // No daemon, or a full disk: both pass. Anything else is a refusal.
+        if (!WIFEXITED(status) || (WEXITSTATUS(status) != 3 && WEXITSTATUS(status) != 6)) return;
+        rest(50);
+    }
+}
+
 static int print(long lines) {
     int whole = 1;
     for (long i = 0; i < lines; i++) {
@@ -124,6 +150,7 @@ int main(int argc, char **argv) {
     id = getenv("OPS_ID"), attempt = getenv("OPS_ATTEMPT");
     const char *slot = getenv("OPS_SLOT");
     if (marks < 0 || locks < 0 || !id || !attempt || !slot) die("start");
+    const char *opsctl = NULL, *made = NULL;
     long sleep = 0, lines = 0, code = 0, until = 1 << 30, by = 0, child = 0, notifies = 0;
     for (int i = 3; i < argc; i++) {
         char *value = strchr(argv[i], '=');
@@ -136,6 +163,8 @@ int main(int argc, char **argv) {
         else if (strncmp(argv[i], "until=", 6) == 0) until = atol(value);
         else if (strncmp(argv[i], "signal=", 7) == 0) by = atol(value);
         else if (strncmp(argv[i], "child=", 6) == 0) child = atol(value);
+        else if (strncmp(argv[i], "opsctl=", 7) == 0) opsctl = value;
+        else if (strncmp(argv[i], "make=", 5) == 0) made = value;
         else if (strncmp(argv[i], "notify=", 7) == 0) notifies = 1;
         else if (strncmp(argv[i], "ignore=", 7) == 0) signal(SIGTERM, SIG_IGN);
     }
@@ -149,6 +178,7 @@ int main(int argc, char **argv) {
         else if (strncmp(argv[i], "n:", 2) == 0) hold_units(argv[i] + 2);
     }
     if (child > 0) grandchild(child);
+    if (opsctl && made) produce(opsctl, made, argv);
     int logged = print(lines);
     rest(sleep);
     if (atol(attempt) >= until) code = by = 0;
