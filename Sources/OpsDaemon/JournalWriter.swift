@@ -28,25 +28,25 @@ final class JournalWriter {
 
     func write(_ reports: [Report]) {
         guard diary.writesToJournal else { return }
-        for report in reports { write(report) }
+        let told = reports.filter { entry($0) != nil }
+        if told.isEmpty { return }
+        // A name is a courtesy: the entry stands without it.
+        let names = (try? history.names(of: told.compactMap(\.operation))) ?? [:]
+        for report in told { write(report, names) }
     }
 
-    private func write(_ report: Report) {
-        guard let operation = report.operation, let (id, text, level) = entry(report), level <= diary.level else {
-            return
-        }
+    private func write(_ report: Report, _ names: [OperationID: String]) {
+        guard let operation = report.operation, let (id, text, level) = entry(report) else { return }
         var fields = [
             (name: "MESSAGE_ID", value: id), (name: "OPS_ID", value: "\(operation.rawValue)"),
             (name: "OPS_EVENT", value: "\(report.kind)"),
         ]
         if let graph = report.graph { fields.append((name: "OPS_GRAPH", value: "g\(graph.rawValue)")) }
-        // A name is a courtesy: the entry stands without it.
-        if let name = (try? history.names(of: [operation]))?[operation] {
-            fields.append((name: "OPS_NAME", value: name))
-        }
+        if let name = names[operation] { fields.append((name: "OPS_NAME", value: name)) }
         if let outcome = report.outcome { fields.append((name: "OPS_OUTCOME", value: "\(outcome)")) }
         if report.kind == .started, let attempt = report.detail { fields.append((name: "OPS_ATTEMPT", value: attempt)) }
-        diary.write(level, "operation \(operation.rawValue) \(text)", fields)
+        let message = "operation \(operation.rawValue) \(text)"
+        if !diary.writeToJournal(level, message, fields) { diary.write(level, message, fields) }
     }
 
     /// Nil: not worth an entry.

@@ -28,17 +28,24 @@ final class Diary {
 
     func write(_ level: Configuration.LogLevel, _ message: String, _ fields: [(name: String, value: String)]) {
         guard level <= self.level else { return }
-        if writesToJournal {
-            let entry = [
-                (name: "MESSAGE", value: message), (name: "PRIORITY", value: "\(level.rank)"),
-                (name: "SYSLOG_IDENTIFIER", value: "opsd"),
-            ]
-            do {
-                return try Journal.send(entry + fields)
-            } catch {
-                // The journal is being restarted: standard error is kept by systemd meanwhile.
-            }
-        }
+        if writesToJournal && writeToJournal(level, message, fields) { return }
         Console.write("opsd: \(message)\n", to: 2)
+    }
+
+    /// Whatever our own level: the journal keeps priorities apart. `false`: it is being restarted, while systemd keeps
+    /// standard error.
+    func writeToJournal(
+        _ level: Configuration.LogLevel, _ message: String, _ fields: [(name: String, value: String)]
+    ) -> Bool {
+        let entry = [
+            (name: "MESSAGE", value: message), (name: "PRIORITY", value: "\(level.rank)"),
+            (name: "SYSLOG_IDENTIFIER", value: "opsd"),
+        ]
+        do throws(SystemError) {
+            try Journal.send(entry + fields)
+            return true
+        } catch {
+            return false
+        }
     }
 }
