@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -127,6 +128,27 @@ int ops_block_signal(int number) {
     if (error == 0) return 0;
     errno = error;
     return -1;
+}
+
+int ops_event(int nonblocking) {
+    return eventfd(0, EFD_CLOEXEC | (nonblocking ? EFD_NONBLOCK : 0));
+}
+
+int ops_start_thread(void *(*body)(void *), void *argument) {
+    pthread_attr_t attributes;
+    errno = pthread_attr_init(&attributes);
+    if (errno) return -1;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigset_t all, old;
+    sigfillset(&all);
+    // A thread begins with its maker's mask.
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_t thread;
+    int error = pthread_create(&thread, &attributes, body, argument);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    errno = error;
+    return error ? -1 : 0;
 }
 
 const char *ops_error_text(int number) {

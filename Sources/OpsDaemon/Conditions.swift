@@ -32,7 +32,7 @@ final class ConditionDesk {
     func evaluate(_ operation: OperationID, token: Int64) {
         stop(operation)
         do {
-            guard let texts = try daemon.store.texts(of: operation) else { return }
+            guard let texts = try daemon.history.texts(of: operation) else { return }
             let evaluation = Evaluation(operation, token, try Details(texts.details))
             running[operation] = evaluation
             goOn(evaluation)

@@ -12,6 +12,13 @@ extension Daemon {
         names: @escaping (Int32) -> String? = { _ in nil }, then answer: @escaping (Acceptance) -> Void
     ) {
         guard outage == nil, core != nil else { return call.fail(unavailable) }
+        precondition(longTurn == nil, "what changes something is put off during a long turn")
+        if event.size > DaemonLimits.operationsInTheLoop {
+            return whenTold { [unowned self] in
+                self.requestBeside(
+                    call, names: names, prepare: { LargeRequest(event: event, texts: texts) }, then: answer)
+            }
+        }
         turn.hasEvents = true
         switch core?.handle(event, at: .now()) {
         case .success(let acceptance):
@@ -31,6 +38,7 @@ extension Daemon {
     /// Tells the scheduler what happened in the world.
     func record(_ fact: Event) {
         guard outage == nil, core != nil else { return keep(fact) }
+        if longTurn != nil { return keepForLater(fact) }
         if fact.isToldOnce { turn.facts.append(fact) }
         _ = core?.handle(fact, at: .now())
         guard !fact.isPatient else {
@@ -85,12 +93,28 @@ extension Daemon {
                 }
             }
         }
-        // Durable from here on.
+        tell(transition) {
+            for answer in turn.afterwards { answer(true) }
+            send()
+        }
+    }
+
+    /// What a commit brought, once it is durable.
+    func tell(_ transition: Transition, answering: () -> Void) {
+        isTelling = true
         finished.take(transition.reports)
-        for answer in turn.afterwards { answer(true) }
-        send()
+        answering()
         performer.perform(transition.effects)
         publisher.publish(transition.reports)
+        isTelling = false
+        let due = whenAllIsTold
+        whenAllIsTold = []
+        for work in due where !putOff(work) { work() }
+    }
+
+    /// Does what lends the store not before all orders of the present turn have been given, for they read from it.
+    private func whenTold(_ work: @escaping () -> Void) {
+        if isTelling { whenAllIsTold.append(work) } else { work() }
     }
 
     /// One commit for many: the number of commits costs, not their size.
@@ -105,7 +129,7 @@ extension Daemon {
     }
 
     func armTimers() {
-        let next = outage == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
+        let next = outage == nil && longTurn == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
         do throws(SystemError) {
             try monotonicTimer?.arm(at: next.monotonic)
             try wallTimer?.arm(at: next.wall)
@@ -121,6 +145,17 @@ extension Daemon {
 }
 
 extension Event {
+    /// How many operations a request is about.
+    var size: Int {
+        switch self {
+        case .submit(let submission): submission.operations.count
+        case .cancel(let ids, _, _, _), .edit(let ids, _): ids.count
+        case .suspend(.operations(let ids), _), .resume(.operations(let ids)): ids.count
+        case .retry(_, let revived, _): revived.operations.count
+        default: 1
+        }
+    }
+
     /// Nobody waits for it to be stored: a start that was ordered has happened, an operation tells how far it is.
     var isPatient: Bool {
         switch self {

@@ -10,6 +10,7 @@ internal import OpsStore
 ///
 /// - `Turn`: what waits for the commit.
 /// - `Daemon+Turn`: the turn itself.
+/// - `LongTurn`: a turn so large that it is decided and committed beside the loop.
 /// - `Daemon+Storage`: what happens when the disk says no.
 /// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
 /// - `Socket/`, `Requests/`: clients and their calls. `Streams/`: answers that go on.
@@ -30,6 +31,11 @@ public final class Daemon {
     var turn = Turn()
     /// Set while the disk takes nothing.
     var outage: Outage?
+    /// The answers and orders of a commit are being given; what waits for the last of them.
+    var isTelling = false
+    var whenAllIsTold: [() -> Void] = []
+    /// Set while a large request is decided beside the loop.
+    var longTurn: LongTurn?
     var isDraining = false
     var finished = FinishedCount()
     var isStopping = false
@@ -42,6 +48,9 @@ public final class Daemon {
     private(set) lazy var errands = Errands(daemon: self)
     private(set) lazy var conditions = ConditionDesk(daemon: self)
     private(set) lazy var retention = Retention(daemon: self)
+    /// What reads large messages and stores large requests; what reads all of the database.
+    private(set) lazy var writing = SideWork(loop: loop, diary: diary)
+    private(set) lazy var reading = SideWork(loop: loop, diary: diary)
     private(set) lazy var upkeep = Upkeep(daemon: self)
     private(set) lazy var observers = ObserverDesk(daemon: self)
     var server: Server?

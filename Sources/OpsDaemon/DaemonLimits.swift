@@ -11,6 +11,10 @@ enum DaemonLimits {
     static let unanswered = 512
     /// Nanoseconds that a half-sent message may rest.
     static let halfMessage: Int64 = 30_000_000_000
+    /// A message of more bytes is read beside the loop.
+    static let bytesReadInTheLoop = 256 << 10
+    /// A request about more operations is decided and stored beside the loop.
+    static let operationsInTheLoop = 2000
     /// Operations of one streaming submission, together with what its messages hold.
     static let rowsInABatch = 256
     static let eventsInABatch = 256

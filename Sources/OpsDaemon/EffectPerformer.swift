@@ -64,7 +64,7 @@ final class EffectPerformer {
     func errand(
         of operation: OperationID, _ arguments: [String], adding environment: [String] = []
     ) throws -> LaunchRequest? {
-        guard let texts = try daemon.store.texts(of: operation) else { return nil }
+        guard let texts = try daemon.history.texts(of: operation) else { return nil }
         return try composer.errand(of: operation, arguments, adding: environment, texts)
     }
 }

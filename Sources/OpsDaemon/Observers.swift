@@ -42,7 +42,7 @@ final class ObserverDesk {
     }
 
     private func start(_ order: Order) throws {
-        guard let texts = try daemon.store.texts(of: order.operation),
+        guard let texts = try daemon.history.texts(of: order.operation),
             let command = try Details(texts.details).observer(order.occasion)
         else { return settle(order) }
         // The event on standard input, through a shell that knows it from its environment: no file, no pump.

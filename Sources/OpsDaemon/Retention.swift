@@ -36,7 +36,7 @@ final class Retention {
     }
 
     private func goOn() {
-        guard let pruning else { return }
+        guard let pruning, !daemon.putOff({ [unowned self] in self.goOn() }) else { return }
         do {
             try step(pruning)
             guard pruning.isComplete else { return try work?.schedule() ?? () }

@@ -16,7 +16,9 @@ final class Upkeep {
 
     /// At the end of each turn.
     func turnEnded() {
-        guard daemon.store.wantsTidying, timer?.deadline == nil, daemon.outage == nil else { return }
+        guard daemon.longTurn == nil, daemon.store.wantsTidying, timer?.deadline == nil, daemon.outage == nil else {
+            return
+        }
         goOn(after: Self.quiet)
     }
 
@@ -32,7 +34,9 @@ final class Upkeep {
 
     private func tidy() {
         // The end of this turn sets the timer anew.
-        guard daemon.outage == nil, commits == daemon.store.commits, !daemon.turn.isAheadOfStore else { return }
+        guard daemon.outage == nil, daemon.longTurn == nil, commits == daemon.store.commits,
+            !daemon.turn.isAheadOfStore
+        else { return }
         do throws(StoreError) {
             if try daemon.store.tidy() { goOn(after: 0) }
         } catch {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// An open file descriptor with one owner, closed when that owner lets go of it.
-public struct Descriptor: ~Copyable {
+public struct Descriptor: ~Copyable, Sendable {
     public let rawValue: Int32
 
     /// Takes over a descriptor that nobody else will close.

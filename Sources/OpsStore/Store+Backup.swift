@@ -1,9 +1,11 @@
 internal import Glibc
 
-extension Store {
-    /// Begins a consistent copy. Drive it with `step`, a little in each turn; what is committed meanwhile is in it.
+extension History {
+    /// Begins a consistent copy of what is stored now, whatever is committed meanwhile; drive it with `step`.
+    /// This connection reads nothing newer until it is closed: it is one for the copy alone.
     public func backUp(to path: String) throws(StoreError) -> RunningBackup {
-        try RunningBackup(of: database, to: path)
+        try hold()
+        return try RunningBackup(of: database, to: path)
     }
 }
 
@@ -18,7 +20,12 @@ public final class RunningBackup {
         part = path + ".part"
         // What an earlier, interrupted backup left is no database to go on with.
         unsafe unlink(part)
-        backup = try Backup(from: database, to: part)
+        do throws(StoreError) {
+            backup = try Backup(from: database, to: part)
+        } catch {
+            unsafe unlink(part)
+            throw error
+        }
     }
 
     deinit {

@@ -3,7 +3,19 @@ public import OpsCore
 extension Store {
     /// What a launch of the operation needs; nil when there is no such operation.
     public func texts(of id: OperationID) throws(StoreError) -> LaunchTexts? {
-        let statement = launchTexts
+        try LaunchTexts.read(id, launchTexts)
+    }
+}
+
+extension History {
+    /// The same, for what is started beside the operation.
+    public func texts(of id: OperationID) throws(StoreError) -> LaunchTexts? {
+        try LaunchTexts.read(id, statement(LaunchTexts.sql))
+    }
+}
+
+extension LaunchTexts {
+    fileprivate static func read(_ id: OperationID, _ statement: Statement) throws(StoreError) -> LaunchTexts? {
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return nil }
         defer { statement.reset() }
@@ -14,7 +26,7 @@ extension Store {
             user: statement.text(8), hasDependencies: statement.bool(9))
     }
 
-    static let launchTextsSQL = """
+    static let sql = """
         SELECT o.name, s.graph, q.name, c.body, d.body, e.body, s.uid, s.gid, s.user,
             EXISTS (SELECT 1 FROM edge WHERE operation = o.id)
         FROM operation o

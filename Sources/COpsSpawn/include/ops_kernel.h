@@ -71,6 +71,11 @@ int64_t ops_first_data(int fd);
 /* 1: the attribute of a file is "1". */
 int ops_has_flag_attribute(const char *path, const char *name);
 
+/* An eventfd, close-on-exec; what is read from it is how often it was written to. */
+int ops_event(int nonblocking);
+/* A detached thread that no signal interrupts; `argument` is handed to `body`. */
+int ops_start_thread(void *(*body)(void *), void *argument);
+
 /* The C library's words for an errno, untranslated and never freed; NULL for a number it does not know. */
 const char *ops_error_text(int number);
 /* Returns how many bytes were filled. */

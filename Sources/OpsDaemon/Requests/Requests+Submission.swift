@@ -48,6 +48,7 @@ extension Requests {
 
     /// The graph is read and sound in itself: look up what it refers to, and ask the scheduler.
     func take(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
+        if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
         if daemon.outage != nil { throw daemon.unavailable }
         // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
         if order.key != nil || order.unlessActive != nil || !input.externals.isEmpty || !input.keys.isEmpty {
@@ -56,14 +57,22 @@ extension Requests {
         }
         if let earlier = try earlier(order, input, exchange) { return answer(earlier, order, exchange) }
         var builder = SubmissionBuilder(input, order, exchange.caller, daemon)
+        try builder.lookUp(daemon)
+        let names = SubmissionNames(input)
+        let accept: (Acceptance) -> Void = { [unowned self] acceptance in
+            guard case .submitted(let graph, let first, let count) = acceptance else { return }
+            exchange.reply(self.reply(graph, first, count, order, names: { names[$0] }))
+        }
+        guard input.operations.count <= DaemonLimits.operationsInTheLoop else {
+            let place = SubmissionDesk(builder)
+            return daemon.requestBeside(
+                exchange, names: { names[Int($0)] },
+                prepare: { try place.build(isTrial: order.isDryRun) }, then: accept)
+        }
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
-        if order.isDryRun { return try tryOut(event, input, order, exchange) }
-        let names: (Int32) -> String? = { input.name(of: Int($0)) }
-        daemon.request(event, texts: texts, of: exchange, names: names) { [unowned self] acceptance in
-            guard case .submitted(let graph, let first, let count) = acceptance else { return }
-            exchange.reply(self.reply(graph, first, count, order, names: { input.name(of: $0) }))
-        }
+        if order.isDryRun { return try tryOut(event, names, order, exchange) }
+        daemon.request(event, texts: texts, of: exchange, names: { names[Int($0)] }, then: accept)
     }
 
     private func reply(
@@ -86,13 +95,15 @@ extension Requests {
     }
 
     /// What the scheduler would say, from a copy of it.
-    private func tryOut(_ event: Event, _ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
+    private func tryOut(
+        _ event: Event, _ names: SubmissionNames, _ order: SubmissionOrder, _ exchange: Exchange
+    ) throws {
         var copy = daemon.core
         switch copy?.handle(event, at: .now()) {
         case .success(.submitted(let graph, let first, let count)):
-            let reply = reply(graph, first, count, order, names: { input.name(of: $0) })
+            let reply = reply(graph, first, count, order, names: { names[$0] })
             daemon.afterCommit { exchange.reply(reply) }
-        case .failure(let rejection): throw daemon.translate(rejection, names: { input.name(of: Int($0)) })
+        case .failure(let rejection): throw daemon.translate(rejection, names: { names[Int($0)] })
         case .success, nil: throw daemon.unavailable
         }
     }
@@ -124,5 +135,33 @@ extension Requests {
             reply.existing = true
             exchange.reply(reply)
         }
+    }
+}
+
+/// What a submission's operations are called: all that is wanted of it once it has been taken.
+struct SubmissionNames {
+    private let places: [Int32]
+    private let names: TextTable
+
+    init(_ input: GraphInput) {
+        places = input.operations.map(\.name)
+        names = input.names
+    }
+
+    subscript(place: Int) -> String? { places[place] < 0 ? nil : names[places[place]] }
+}
+
+/// A builder on its way to the side thread. Unchecked: whoever made it has let go of it.
+private final class SubmissionDesk: @unchecked Sendable {
+    private var builder: SubmissionBuilder?
+
+    init(_ builder: SubmissionBuilder) { self.builder = builder }
+
+    /// Once: what was read is let go of as soon as it is no longer needed.
+    func build(isTrial: Bool) throws -> LargeRequest {
+        guard var builder else { preconditionFailure("a submission is built once") }
+        self.builder = nil
+        let texts = try builder.build()
+        return LargeRequest(event: .submit(texts.submission), texts: texts, isTrial: isTrial)
     }
 }

@@ -2,6 +2,22 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
+/// One message, read.
+private struct Incoming: Sendable {
+    var call: Call
+    /// Nil: it is for the service that describes the interface.
+    let request: Result<ControlRequest?, any Error>
+
+    /// Throws where it is no call at all; of a call that is not understood its client is told.
+    init(_ frame: [UInt8]) throws(JSONError) {
+        let call = try Call(frame: frame)
+        self.call = call
+        request = Result { call.interface == ServiceInterface.name ? nil : try ControlRequest(call) }
+        // What they said is in the request: a large message is not kept twice.
+        if frame.count > DaemonLimits.bytesReadInTheLoop { self.call.parameters = [] }
+    }
+}
+
 /// Takes the clients' calls apart and answers them: one file for each group of verbs, one function for each.
 ///
 /// A call that only looks waits for the end of the turn, when store and scheduler agree. One that changes something
@@ -13,21 +29,34 @@ final class Requests {
 
     /// Answers one message.
     func take(_ frame: [UInt8], from connection: Connection) {
-        let call: Call
-        do throws(JSONError) {
-            call = try Call(frame: frame)
-        } catch {
+        guard frame.count > DaemonLimits.bytesReadInTheLoop else {
+            return answer(Result { try Incoming(frame) }, to: connection)
+        }
+        connection.hold()
+        daemon.writing.run(
+            { Result { try Incoming(frame) } },
+            then: { [unowned self] incoming in
+                guard !connection.isClosed else { return }
+                connection.goOnAfterHold()
+                self.answer(incoming, to: connection)
+            })
+    }
+
+    private func answer(_ incoming: Result<Incoming, any Error>, to connection: Connection) {
+        switch incoming {
+        case .failure(let error):
             daemon.diary.info("connection of \(connection.caller.name) closed: not a call: \(error)")
             connection.send(Reply.frame(ServiceError.invalidParameter("")))
             connection.flush()
-            return connection.close()
-        }
-        let exchange = Exchange(call, connection)
-        do {
-            if call.interface == ServiceInterface.name { return try service(exchange) }
-            try handle(try ControlRequest(call), exchange)
-        } catch {
-            fail(exchange, error)
+            connection.close()
+        case .success(let incoming):
+            let exchange = Exchange(incoming.call, connection)
+            do {
+                guard let request = try incoming.request.get() else { return try service(exchange) }
+                try handle(request, exchange)
+            } catch {
+                fail(exchange, error)
+            }
         }
     }
 
@@ -65,11 +94,19 @@ final class Requests {
     }
 
     /// Runs a change that first asks the store, which must then know all that the scheduler does.
-    private func change(_ exchange: Exchange, _ body: () throws -> Void) throws {
+    private func change(_ exchange: Exchange, _ body: @escaping () throws -> Void) throws {
+        if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
         if daemon.outage != nil { throw daemon.unavailable }
         daemon.settleBeforeReading()
         if daemon.outage != nil { throw daemon.unavailable }
         try body()
+    }
+
+    /// Whether `body` waits for the end of a long turn.
+    func putOff(_ exchange: Exchange, _ body: @escaping () throws -> Void) -> Bool {
+        daemon.putOff(of: exchange) { [unowned self] in
+            do { try body() } catch { self.fail(exchange, error) }
+        }
     }
 
     private func handle(_ request: ControlRequest, _ exchange: Exchange) throws {
@@ -89,23 +126,23 @@ final class Requests {
         case .listCategories: read(exchange) { try self.listCategories(exchange) }
         case .graph(let request): read(exchange) { try self.graph(request, exchange) }
         case .stats(let request): readOn(exchange) { try self.stats(request, exchange) }
-        case .check: read(exchange) { try self.check(exchange) }
+        case .check: readOn(exchange) { try self.check(exchange) }
         case .complete(let request): read(exchange) { try self.complete(request, exchange) }
         case .backup(let request): readOn(exchange) { try self.backup(request, exchange) }
-        case .prune(let request): try change(exchange) { try prune(request, exchange) }
-        case .cancel(let request): try change(exchange) { try cancel(request, exchange) }
-        case .suspend(let request): try change(exchange) { try suspend(request, exchange) }
-        case .resume(let request): try change(exchange) { try resume(request, exchange) }
-        case .retry(let request): try change(exchange) { try retry(request, exchange) }
-        case .finish(let request): try change(exchange) { try finish(request, exchange) }
-        case .note(let request): try change(exchange) { try note(request, exchange) }
-        case .set(let request): try change(exchange) { try set(request, exchange) }
-        case .addDependency(let request): try change(exchange) { try addDependency(request, exchange) }
-        case .removeDependency(let request): try change(exchange) { try removeDependency(request, exchange) }
-        case .setQueue(let request): try change(exchange) { try setQueue(request, exchange) }
-        case .removeQueue(let request): try change(exchange) { try removeQueue(request, exchange) }
-        case .setCategory(let request): try change(exchange) { try setCategory(request, exchange) }
-        case .setWorkers(let request): try change(exchange) { try setWorkers(request, exchange) }
+        case .prune(let request): try change(exchange) { try self.prune(request, exchange) }
+        case .cancel(let request): try change(exchange) { try self.cancel(request, exchange) }
+        case .suspend(let request): try change(exchange) { try self.suspend(request, exchange) }
+        case .resume(let request): try change(exchange) { try self.resume(request, exchange) }
+        case .retry(let request): try change(exchange) { try self.retry(request, exchange) }
+        case .finish(let request): try change(exchange) { try self.finish(request, exchange) }
+        case .note(let request): try change(exchange) { try self.note(request, exchange) }
+        case .set(let request): try change(exchange) { try self.set(request, exchange) }
+        case .addDependency(let request): try change(exchange) { try self.addDependency(request, exchange) }
+        case .removeDependency(let request): try change(exchange) { try self.removeDependency(request, exchange) }
+        case .setQueue(let request): try change(exchange) { try self.setQueue(request, exchange) }
+        case .removeQueue(let request): try change(exchange) { try self.removeQueue(request, exchange) }
+        case .setCategory(let request): try change(exchange) { try self.setCategory(request, exchange) }
+        case .setWorkers(let request): try change(exchange) { try self.setWorkers(request, exchange) }
         }
     }
 

@@ -131,7 +131,7 @@ final class Connection {
 
     /// A client that closed its sending half is served until all it asked is answered.
     private func closeIfDone() {
-        guard inputHasEnded, unanswered == 0, stream == nil, output.isEmpty, !mayHoldMore else { return }
+        guard inputHasEnded, unanswered == 0, stream == nil, !isHeld, output.isEmpty, !mayHoldMore else { return }
         close()
     }
 

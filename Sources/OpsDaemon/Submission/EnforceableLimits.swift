@@ -2,7 +2,7 @@ internal import OpsRunner
 internal import OpsWire
 
 /// Which limits this machine can keep: those of a whole tree need controllers of the runner's control group.
-struct EnforceableLimits {
+struct EnforceableLimits: Sendable {
     /// Nil: no runner has said yet.
     private let controllers: Set<String>?
 

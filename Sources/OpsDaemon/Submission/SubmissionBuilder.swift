@@ -5,29 +5,40 @@ internal import OpsWire
 
 /// Makes what scheduler and store take out of a graph that is sound in itself, and checks what only the daemon can:
 /// queues, references to what exists, users, limits, and what the caller may.
-struct SubmissionBuilder {
-    private let input: GraphInput
+///
+/// First `lookUp`, in the loop; then `build`, which asks nobody and may be done beside it.
+struct SubmissionBuilder: Sendable {
+    private var input: GraphInput
     private let order: SubmissionOrder
     private let caller: Caller
-    private let daemon: Daemon
+    private let authorization: Authorization
+    private let enforceable: EnforceableLimits
     private let now = Moment.now()
     private var problems: [Problem] = []
     private var submission = Submission()
+    /// What `externals` name, in their order; nil: there is no such operation.
+    private var targets: [OperationID?] = []
 
     init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) {
         self.input = input
         self.order = order
         self.caller = caller
-        self.daemon = daemon
+        authorization = daemon.authorization
+        enforceable = EnforceableLimits(daemon.runner.abilities)
+    }
+
+    /// Asks scheduler and store about what the graph names.
+    mutating func lookUp(_ daemon: Daemon) throws {
+        try checkProducer(daemon)
+        takeQueues(daemon)
+        try findTargets(daemon)
     }
 
     mutating func build() throws -> SubmissionTexts {
-        try checkProducer()
-        takeQueues()
         submission.categorySets = input.categorySets.map { $0.map(CategoryUse.init) }
         submission.policies = input.policies.map { Policy($0, submittedAt: now.wall) }
         submission.operations = input.operations.map(draft)
-        try takeEdges()
+        takeEdges()
         try checkPermissions()
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
         return try texts()
@@ -45,7 +56,7 @@ struct SubmissionBuilder {
     /// `default` is at place 0, for those that name none.
     private let queueOffset: Int32 = 1
 
-    private mutating func takeQueues() {
+    private mutating func takeQueues(_ daemon: Daemon) {
         let known = Set((daemon.core?.queueStandings ?? []).map(\.name))
         submission.queues = ["default"]
         for place in 0..<Int32(input.queues.count) {
@@ -60,8 +71,7 @@ struct SubmissionBuilder {
 
     // MARK: Edges
 
-    private mutating func takeEdges() throws {
-        var targets: [OperationID?] = []
+    private mutating func findTargets(_ daemon: Daemon) throws {
         for (place, ref) in input.externals.enumerated() {
             do {
                 targets.append(try daemon.selections.operation(ref))
@@ -72,6 +82,9 @@ struct SubmissionBuilder {
         }
         let finished = targets.compactMap { $0 }.filter { !(daemon.core?.contains($0) ?? false) }
         submission.finished = try daemon.history.finishedFacts(finished)
+    }
+
+    private mutating func takeEdges() {
         submission.edges.reserveCapacity(input.edges.count)
         for edge in input.edges {
             switch edge.target {
@@ -93,7 +106,7 @@ struct SubmissionBuilder {
 
     // MARK: Who
 
-    private mutating func checkProducer() throws {
+    private mutating func checkProducer(_ daemon: Daemon) throws {
         guard let inside = order.inside else {
             if order.asChild {
                 throw ControlError.invalidOperation([.with { $0.message = "--child works inside an operation only" }])
@@ -106,9 +119,8 @@ struct SubmissionBuilder {
             if order.asChild { throw Rejection.producerClosed(id) }
             return
         }
-        if let owner = try daemon.history.owners(of: [id])[id], !daemon.authorization.mayChange(caller, ownedBy: owner)
-        {
-            if order.asChild { try daemon.authorization.requireChange(caller, of: id, ownedBy: owner) }
+        if let owner = try daemon.history.owners(of: [id])[id], !authorization.mayChange(caller, ownedBy: owner) {
+            if order.asChild { try authorization.requireChange(caller, of: id, ownedBy: owner) }
             return
         }
         submission.producer = id
@@ -118,12 +130,11 @@ struct SubmissionBuilder {
     /// Users, limits and priorities that the caller may not, or this machine cannot.
     private mutating func checkPermissions() throws {
         let details = try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
-        let enforceable = EnforceableLimits(daemon.runner.abilities)
         for (place, own) in details.enumerated() {
             let index = { [input] in input.operations.firstIndex { $0.details == place } }
             do throws(Authorization.Refusal) {
-                _ = try daemon.authorization.runUser(caller, named: own.user)
-                try daemon.authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
+                _ = try authorization.runUser(caller, named: own.user)
+                try authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
             } catch {
                 throw ControlError.permissionDenied(error.message)
             }
@@ -133,7 +144,7 @@ struct SubmissionBuilder {
             for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
         }
         let highest = input.operations.map(\.priority).max() ?? 0
-        try daemon.authorization.requireStanding(caller, priority: Int(highest), nice: nil)
+        try authorization.requireStanding(caller, priority: Int(highest), nice: nil)
     }
 
     private mutating func problem(_ index: Int?, _ key: String, _ message: String) {

@@ -8,6 +8,7 @@ final class SubmissionDecoding: ReplyStream {
     private unowned let requests: Requests
     private var decoder: GraphDecoder
     private var isStreaming = false
+    private var isFinishing = false
     let wantsRoom = false
 
     /// Operations read before others have their turn.
@@ -33,22 +34,41 @@ final class SubmissionDecoding: ReplyStream {
             requests.daemon.server?.resumeLater(self)
             return
         }
+        guard decoder.count > DaemonLimits.operationsInTheLoop else { return take(Self.finish(&decoder)) }
+        isFinishing = true
+        let desk = Desk(decoder)
+        // Its only owner from here on, or finishing would copy all of it.
+        decoder = GraphDecoder()
+        requests.daemon.writing.run({ desk.finish() }, then: { [self] input in self.take(input) })
+        if !isStreaming {
+            isStreaming = true
+            exchange.goOn(with: self)
+        }
+    }
+
+    private func take(_ input: Result<GraphInput, ControlError>) {
+        if exchange.isAbandoned { return }
         do {
-            try requests.take(try finish(), order, exchange)
+            try requests.take(try input.get(), order, exchange)
         } catch {
             requests.fail(exchange, error)
         }
     }
 
-    private func finish() throws(ControlError) -> GraphInput {
-        do throws(GraphRefusal) {
-            return try decoder.finish()
-        } catch {
-            throw error.error
-        }
+    private static func finish(_ decoder: inout GraphDecoder) -> Result<GraphInput, ControlError> {
+        do throws(GraphRefusal) { return .success(try decoder.finish()) } catch { return .failure(error.error) }
     }
 
-    func resume() { proceed() }
+    /// A decoder on its way to the side thread. Unchecked: whoever made it has let go of it.
+    private final class Desk: @unchecked Sendable {
+        private var decoder: GraphDecoder
+        init(_ decoder: GraphDecoder) { self.decoder = decoder }
+        func finish() -> Result<GraphInput, ControlError> { SubmissionDecoding.finish(&decoder) }
+    }
+
+    func resume() {
+        if !isFinishing { proceed() }
+    }
 
     func readerLeft() {}
 }

@@ -1,7 +1,7 @@
 internal import OpsWire
 
 /// What a submission says beside its operations.
-struct SubmissionOrder {
+struct SubmissionOrder: Sendable {
     var name: String?
     var defaults: [UInt8]?
     var capture: Capture?

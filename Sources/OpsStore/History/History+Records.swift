@@ -5,17 +5,16 @@ extension History {
     public func records(of ids: [OperationID]) throws(StoreError) -> [OperationRecord] {
         var records: [OperationRecord] = []
         records.reserveCapacity(ids.count)
-        // One read transaction: its parts fit together, and the file is locked once and not for each statement.
-        try statement("BEGIN").run()
-        defer { database.rollBack() }
-        var reader = RecordReader(self)
-        var start = 0
-        while start < ids.count {
-            var end = start + 1
-            // A stretch without gaps is one scan.
-            while end < ids.count, ids[end].rawValue == ids[end - 1].rawValue + 1 { end += 1 }
-            try reader.read(from: ids[start].rawValue, to: ids[end - 1].rawValue, into: &records)
-            start = end
+        try inOneRead { () throws(StoreError) in
+            var reader = RecordReader(self)
+            var start = 0
+            while start < ids.count {
+                var end = start + 1
+                // A stretch without gaps is one scan.
+                while end < ids.count, ids[end].rawValue == ids[end - 1].rawValue + 1 { end += 1 }
+                try reader.read(from: ids[start].rawValue, to: ids[end - 1].rawValue, into: &records)
+                start = end
+            }
         }
         return records
     }

@@ -14,6 +14,26 @@ public final class History {
 
     private var kept: [String: Statement] = [:]
 
+    /// From now on everything is read as it is at this moment, whatever is committed meanwhile.
+    public func hold() throws(StoreError) {
+        try statement("BEGIN").run()
+        // The first read decides what is seen.
+        let first = try statement("SELECT 1 FROM meta")
+        defer { first.reset() }
+        _ = try first.step()
+    }
+
+    /// Reads what is committed again.
+    public func letGo() { database.rollBack() }
+
+    /// Reads in one transaction, so that the parts fit together and the file is locked once, not for each statement.
+    func inOneRead<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        if database.isInTransaction { return try body() }
+        try statement("BEGIN").run()
+        defer { database.rollBack() }
+        return try body()
+    }
+
     /// The statement for a text, prepared at its first use.
     func statement(_ sql: String) throws(StoreError) -> Statement {
         if let known = kept[sql] { return known }

@@ -77,9 +77,11 @@ final class Database {
         }
     }
 
+    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
     /// Leaves no transaction open, whatever failed; SQLite has ended some of them by itself.
     func rollBack() {
-        guard unsafe sqlite3_get_autocommit(handle) == 0 else { return }
+        guard isInTransaction else { return }
         // A rollback only forgets; it reports the error that made it necessary, which the caller already has.
         unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }

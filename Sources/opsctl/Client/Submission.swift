@@ -38,9 +38,9 @@ struct Submission {
         self.init(text: operation, operations: [0..<operation.count])
     }
 
-    /// The largest message that opsd takes is 64 MiB; larger submissions go in parts.
-    private static let messageLimit = 60 << 20
-    private static let partSize = 8 << 20
+    /// Larger submissions go in parts: opsd takes messages of 64 MiB, but holds each in memory while it reads it.
+    private static let messageLimit = 4 << 20
+    private static let partSize = 4 << 20
 
     func send(_ session: Session, list: Bool) throws(Failure) -> Accepted {
         do throws(Failure) {

@@ -1,0 +1,25 @@
+internal import OpsLinux
+
+/// A side thread that is there once it is needed.
+final class SideWork {
+    private let loop: EventLoop
+    private let diary: Diary
+    private var thread: SideThread?
+
+    init(loop: EventLoop, diary: Diary) {
+        self.loop = loop
+        self.diary = diary
+    }
+
+    /// Does `job` beside the loop, then `tell` in it. Where no thread can be had it is done here: late, but done.
+    func run<Value: Sendable>(_ job: @escaping @Sendable () -> Value, then tell: @escaping (Value) -> Void) {
+        do throws(SystemError) {
+            let thread = if let made = self.thread { made } else { try SideThread(loop) }
+            self.thread = thread
+            thread.run(job, then: tell)
+        } catch {
+            diary.warning("\(error); the others wait")
+            tell(job())
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import OpsCore
+import OpsStore
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+@testable import OpsStore
+
+/// Requests so large that they are decided and stored beside the loop.
+@Suite struct LongTurnTests {
+    /// Each after the one before it, so that nothing of it but the first is ready.
+    private func chain(_ count: Int) -> String {
+        let operations = (0..<count).map { place in
+            let after = place > 0 ? #","after":["n\#(place - 1)"]"# : ""
+            return #"{"name":"n\#(place)","command":["true","\#(place)"]\#(after)}"#
+        }
+        return "[" + operations.joined(separator: ",") + "]"
+    }
+
+    private let large = DaemonLimits.operationsInTheLoop + 500
+
+    @Test func whatOnlyLooksIsAnsweredMeanwhileFromBefore() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let other = try fixture.connect()
+        _ = try other.submit(#"[{"name":"first","command":["true"],"held":true}]"#)
+        let client = try fixture.connect()
+        try client.send(Client.submission(chain(large)))
+        try fixture.turn { daemon.longTurn != nil }
+        // It may be stored at any moment; until the scheduler has it, nobody sees it.
+        let before = try other.call(StatusRequest())
+        if daemon.longTurn != nil {
+            #expect(before.counts.pending + before.counts.ready == 1)
+            #expect(try daemon.history.select(Selection(), limit: 10).count == 1)
+        }
+        let reply = try #require(try client.receive()).result(SubmitReply.self)
+        #expect(reply.first == 2 && reply.count == large)
+        let after = try other.call(StatusRequest())
+        #expect(after.counts.pending + after.counts.ready == large + 1)
+        #expect(try daemon.store.load().operations.count == large + 1)
+        #expect(try daemon.history.check() == [])
+    }
+
+    @Test func whatChangesSomethingWaitsAndComesInItsOrder() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let small = try fixture.connect()
+        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        _ = try small.submit(#"[{"command":["true"]}]"#)
+        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+
+        let client = try fixture.connect()
+        try client.send(Client.submission(chain(large)))
+        try fixture.turn { daemon.longTurn != nil }
+        // A fact, a submission and a look behind it on the same connection.
+        daemon.record(
+            .exited(AttemptID(OperationID(1), 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
+        let one = Call.frame(Client.submission(#"[{"command":["true"],"held":true}]"#))
+        try small.send(one + Call.frame(StatusRequest()))
+        #expect(try client.receive()?.result(SubmitReply.self).first == 2)
+        #expect(try small.receive()?.result(SubmitReply.self).first == Int64(large) + 2)
+        #expect(try small.receive()?.result(StatusReply.self).counts.finished == 1)
+        #expect(daemon.longTurn == nil)
+    }
+
+    @Test func aRefusedOneLeavesNothing() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let cycle = chain(large).dropLast(2) + #","categories":[{"name":"gpu","units":5}]}]"#
+        #expect(try client.refusal(Client.submission(String(cycle))) != nil)
+        let unknown = chain(large).dropLast(1) + #",{"command":["x"],"after":["77"]}]"#
+        #expect(try client.refusal(Client.submission(String(unknown))) != nil)
+        #expect(try fixture.daemon.store.load().nextOperation == 1)
+        #expect(try client.submit(chain(large)).first == 1)
+    }
+
+    @Test func aTrialStoresNothing() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        var request = Client.submission(chain(large))
+        request.dryRun = true
+        #expect(try client.call(request).count == large)
+        #expect(try fixture.daemon.store.load().operations.isEmpty)
+        #expect(fixture.daemon.core?.counts.pending == 0)
+    }
+
+    @Test func aDiskThatTakesNothingIsAnOutage() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        guard case .control(.storageUnavailable) = try client.refusal(Client.submission(chain(large))) else {
+            Issue.record("acknowledged without a disk")
+            return
+        }
+        #expect(try client.call(StatusRequest()).state == .storageUnavailable)
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.outage == nil }
+        #expect(try client.submit(chain(large)).first == 1)
+    }
+
+    @Test func aLargeCancelIsOne() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(chain(large))
+        try client.send(.with { $0.selection.all = true } as CancelRequest)
+        try fixture.turn { fixture.daemon.longTurn != nil }
+        #expect(try client.receive()?.result(CancelReply.self).touched == large)
+        #expect(try client.call(StatusRequest()).counts.finished == large)
+    }
+
+    /// One message of more than is read in the loop, with others behind it.
+    @Test func aLargeMessageIsReadInItsOrder() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let long = String(repeating: "x", count: DaemonLimits.bytesReadInTheLoop)
+        let large = Call.frame(Client.submission(#"[{"command":["true","\#(long)"],"held":true}]"#))
+        try client.send(large + Call.frame(StatusRequest()) + large)
+        client.finishSending()
+        #expect(try client.receive()?.result(SubmitReply.self).first == 1)
+        #expect(try client.receive()?.result(StatusReply.self).counts.ready == 1)
+        #expect(try client.receive()?.result(SubmitReply.self).first == 2)
+        #expect(try client.receive() == nil)
+    }
+
+    @Test func aLargeMessageThatIsNoCallEndsTheConnection() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try client.send([UInt8](repeating: UInt8(ascii: "x"), count: DaemonLimits.bytesReadInTheLoop + 1) + [0])
+        #expect(try client.receive()?.failure != nil)
+        #expect(try client.receive() == nil)
+    }
+}

@@ -1,0 +1,34 @@
+import OpsLinux
+import Testing
+
+@Suite struct SideThreadTests {
+    @Test func jobsAreDoneInOrderAndToldInTheLoop() throws {
+        let loop = try EventLoop()
+        let thread = try SideThread(loop)
+        var told: [Int] = []
+        for number in 0..<100 { thread.run({ number * 2 }, then: { told.append($0) }) }
+        for _ in 0..<1000 where told.count < 100 { try loop.turn(timeout: 20_000) }
+        #expect(told == (0..<100).map { $0 * 2 })
+        #expect(try loop.turn(timeout: 0) == false)
+    }
+
+    @Test func aJobMayBeGivenFromWhatAnotherTells() throws {
+        let loop = try EventLoop()
+        let thread = try SideThread(loop)
+        var last = 0
+        thread.run({ 1 }, then: { first in thread.run({ first + 1 }, then: { last = $0 }) })
+        for _ in 0..<1000 where last == 0 { try loop.turn(timeout: 20_000) }
+        #expect(last == 2)
+    }
+
+    /// A job that is under way when its thread's owner goes is finished, and nobody is told.
+    @Test func nobodyIsToldAfterTheEnd() throws {
+        let loop = try EventLoop()
+        var thread: SideThread? = try SideThread(loop)
+        var isTold = false
+        thread?.run({ 1 }, then: { _ in isTold = true })
+        thread = nil
+        try loop.turn(timeout: 50_000)
+        #expect(!isTold)
+    }
+}
