@@ -18,10 +18,13 @@ struct Interned {
     static let capacity = 4096
 
     /// Forgets what it knows and asks the tables.
-    mutating func reload(from database: Database) throws(StoreError) {
+    mutating func reload(from database: Database, boot: String) throws(StoreError) {
         self = Interned(sharedSince: sharedSince)
         let rows = try database.prepare("SELECT name, id FROM queue")
         while try rows.step() { queues[rows.text(0)] = rows.int(1) }
+        let known = try database.prepare("SELECT name, id FROM runner WHERE boot = ?1")
+        known.bind(1, boot)
+        while try known.step() { runners[known.text(0)] = known.int(1) }
         nextText = try database.integer("SELECT max(id) FROM text") + 1
         nextPolicy = try database.integer("SELECT max(id) FROM policy") + 1
         nextCategorySet = try database.integer("SELECT max(id) FROM categorySet") + 1

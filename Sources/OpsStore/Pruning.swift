@@ -15,6 +15,8 @@ public final class Pruning {
     /// The one that is being taken away.
     private var doomed: Int64?
     private var sweep: Sweep?
+    /// Known to be stored only when its step is.
+    private var hasSwept = false
     /// How many operations there were.
     private var counted: Int?
     private(set) public var removed = 0
@@ -41,6 +43,10 @@ public final class Pruning {
             case .done: break
             }
         }
+        if hasSwept {
+            store.mayHaveUnusedTexts = false
+            store.mayHaveFreePages = true
+        }
         return attempts
     }
 
@@ -53,13 +59,14 @@ public final class Pruning {
                 let count = try remove(graph, budget, &attempts)
                 budget -= count
                 removed += count
+                if count > 0 { store.mayHaveUnusedTexts = true }
                 if count == 0 { doomed = nil }
             } else if let next = try nextGraph() {
                 budget -= 1
                 graph = next
                 if try mayGo(next) { doomed = next }
             } else {
-                phase = removed > 0 || olderThan != nil ? .events : .done
+                phase = store.mayHaveUnusedTexts || olderThan != nil ? .events : .done
                 break
             }
         }
@@ -156,7 +163,7 @@ public final class Pruning {
         statement.bind(1, bound)
         statement.bind(2, limit)
         try statement.run()
-        if store.database.changes == 0 { phase = removed > 0 ? .texts : .done }
+        if store.database.changes == 0 { phase = store.mayHaveUnusedTexts ? .texts : .done }
     }
 
     private func removeTexts(_ limit: Int) throws(StoreError) {
@@ -165,7 +172,7 @@ public final class Pruning {
         if try sweep.step(limit) { return }
         self.sweep = nil
         phase = .done
-        store.mayHaveFreePages = true
+        hasSwept = true
     }
 
     private func run(_ sql: String, _ values: Int64...) throws(StoreError) {

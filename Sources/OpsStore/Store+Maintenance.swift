@@ -40,7 +40,7 @@ extension Store {
     }
 
     /// The same, and the log's room goes back to the file system, unless somebody reads from it.
-    private func cutLog() throws(StoreError) {
+    func cutLog() throws(StoreError) {
         log.frames = 0
         log.peak = 0
         database.setPatience(milliseconds: 0)

@@ -6,7 +6,7 @@ extension Store {
     /// writes over them.
     public func recover() throws(StoreError) {
         database.rollBack()
-        try interned.reload(from: database)
+        try interned.reload(from: database, boot: boot)
         needsRecovery = false
     }
 

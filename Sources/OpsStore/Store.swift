@@ -16,6 +16,8 @@ public final class Store {
     /// A commit has failed since `recover`.
     var needsRecovery = false
     let log: LogSize
+    /// Operations were pruned, and what they alone referred to was not looked for yet.
+    var mayHaveUnusedTexts = false
     /// Rows were pruned, and their pages not given back yet.
     var mayHaveFreePages = false
     private var keptStatements: [String: Statement] = [:]
@@ -32,10 +34,10 @@ public final class Store {
         self.boot = boot
         self.lock = lock
         statements = try CommitStatements(database)
-        launchTexts = try database.prepare(Store.launchTextsSQL)
+        launchTexts = try database.prepare(LaunchTexts.sql)
         log = LogSize(of: database)
         interned = Interned()
-        try interned.reload(from: database)
+        try interned.reload(from: database, boot: boot)
     }
 
     /// The statement for a text, prepared at its first use: for what not every store does.

@@ -2,8 +2,9 @@ import CSQLite
 import FaultVFS
 import Glibc
 import OpsCore
-import OpsStore
 import Testing
+
+@testable import OpsStore
 
 /// The disk fails at every place where it can, and the power goes at every place where it matters.
 @Suite(.serialized) struct FaultTests {
@@ -21,7 +22,24 @@ import Testing
             if turn.checkpointsAfter { try store.checkpoint() }
             states.append(try contents(store.path))
         }
+        try keepHouse(store, directory) { states.append(try contents(store.path)) }
         return states
+    }
+
+    /// What a daemon does beside its turns: a copy, and old graphs and unused room going. `done` after each step.
+    private func keepHouse(
+        _ store: Store, _ directory: TemporaryDirectory, done: () throws -> Void = {}
+    ) throws {
+        let backup = try History.open(path: store.path).backUp(to: directory.path + "/copy")
+        while try backup.step(pages: 4) {}
+        let pruning = store.prune(olderThan: .max)
+        for _ in 0..<100 where !pruning.isComplete {
+            _ = try pruning.step(limit: 1000)
+            try done()
+        }
+        #expect(pruning.removed == 1)
+        for _ in 0..<100 where store.mayHaveFreePages { _ = try store.tidy() }
+        try store.cutLog()
     }
 
     /// Runs the script through as the daemon would: what fails is done again.
@@ -46,6 +64,19 @@ import Testing
             if turn.checkpointsAfter { try? opened.checkpoint() }
         }
         #expect(try contents(opened.path) == states[script.turns.count])
+        do {
+            try keepHouse(opened, directory)
+        } catch let error as StoreError {
+            #expect(error.kind == .full || error.kind == .ioError, "\(error)")
+            #expect(!directory.names.contains { $0.hasSuffix(".part") }, "half a copy was left")
+            try opened.probe()
+            let again = opened.prune(olderThan: .max)
+            for _ in 0..<100 where !again.isComplete { _ = try again.step(limit: 1000) }
+            let backup = try History.open(path: opened.path).backUp(to: directory.path + "/copy")
+            while try backup.step() {}
+        }
+        let difference = try contents(opened.path).difference(from: states.last ?? [])
+        #expect(difference.isEmpty, "\(difference.prefix(4))")
     }
 
     @Test(arguments: [SQLITE_IOERR, SQLITE_FULL])
@@ -63,8 +94,10 @@ import Testing
                 hasFailed = fault_vfs_has_failed() != 0
             }
             let store = try Store.open(directory: directory.path, boot: "boot")
-            #expect(try contents(store.path) == states[script.turns.count], "after a fault at \(place)")
-            #expect(try History.open(path: store.path).check() == [], "after a fault at \(place)")
+            #expect(try contents(store.path) == states.last, "after a fault at \(place)")
+            for path in [store.path, directory.path + "/copy"] {
+                #expect(try History.open(path: path).check() == [], "\(path) after a fault at \(place)")
+            }
             place += 1
         }
         #expect(place > 50 && !hasFailed, "the scenario writes often, and ends")
@@ -110,6 +143,7 @@ import Testing
                 acknowledged += 1
                 if turn.checkpointsAfter { try store.checkpoint() }
             }
+            try keepHouse(store, directory) { acknowledged += 1 }
         } catch {
             #expect(fault_vfs_has_failed() != 0, "\(error)")
         }
@@ -121,8 +155,10 @@ import Testing
     ) throws {
         let store = try Store.open(directory: image.path, boot: "boot")
         let found = try contents(store.path)
-        let turns = try #require(states.firstIndex(of: found), "no prefix of the turns, power lost at sync \(place)")
-        #expect(turns >= acknowledged && turns <= acknowledged + 1, "power lost at sync \(place)")
+        // Some steps change nothing that is stored.
+        let possible = states.indices.filter { states[$0] == found }
+        #expect(!possible.isEmpty, "no prefix of the turns, power lost at sync \(place)")
+        #expect(possible.contains { $0 == acknowledged || $0 == acknowledged + 1 }, "power lost at sync \(place)")
         #expect(try History.open(path: store.path).check() == [])
         _ = try store.load()
     }

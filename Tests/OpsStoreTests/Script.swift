@@ -24,6 +24,7 @@ struct Script {
         settings()
         builder.end(first, code: 2)
         end()
+        cancelled()
         var large = Submission()
         large.operations = (0..<40).map { _ in Draft() }
         large.edges = (1..<40).map { DraftEdge(from: $0, on: .local($0 - 1)) }
@@ -47,6 +48,29 @@ struct Script {
         builder.turn = Transition()
         builder.submissions = []
         builder.now += 1_000_000_000
+    }
+
+    /// One that is retried, then cancelled while it executes: all of its graph is finished, and old.
+    private mutating func cancelled() {
+        var one = Submission()
+        one.operations = [Draft()]
+        let doomed = builder.submit(SubmissionTexts(one, particulars: [.init(command: #"["sleep"]"#)]))
+        builder.start(doomed)
+        end()
+        builder.change(
+            .exited(AttemptID(doomed, 1), Exit(status: .signal(9), at: builder.moment)),
+            .attemptEnded(AttemptID(doomed, 1), .failed, .signal(9), at: builder.now), .retrying(doomed, notBefore: 0))
+        builder.start(doomed, attempt: 2)
+        builder.change(
+            .cancelling(
+                doomed, by: "ada", reason: "enough", outcome: .cancelled, .cancelledBy("ada", reason: "enough")))
+        end()
+        builder.change(
+            .exited(AttemptID(doomed, 2), Exit(status: .signal(15), at: builder.moment)),
+            .attemptEnded(
+                AttemptID(doomed, 2), .cancelled, .cancelledBy("ada", reason: "enough"), at: builder.now),
+            .finished(doomed, .cancelled, .cancelledBy("ada", reason: "enough"), at: builder.now))
+        end()
     }
 
     private func settings() {
