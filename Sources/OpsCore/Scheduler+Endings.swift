@@ -69,8 +69,12 @@ extension Scheduler {
         let id = table[place].operationID
         let old = table[place].state
         var run: Int32 = 1
+        var at = now.wall
         if old == .executing {
-            run = executions[table[place].place].run
+            let index = table[place].place
+            run = executions[index].run
+            // With children the end is theirs.
+            if table[place].family < 0, let ended = executions[index].endedAt { at = ended }
             endExecution(place)
         } else {
             run = lives[place]?.run ?? 1
@@ -78,7 +82,7 @@ extension Scheduler {
         forgetLife(of: place)
         doubtWaits(of: place)
         setState(place, .finished)
-        tell(.finished(id, decision.outcome, decision.cause, at: now.wall))
+        tell(.finished(id, decision.outcome, decision.cause, at: at))
         report(.finished, place, old: old, new: .finished, outcome: decision.outcome)
         if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.finish) == true {
             tell(.observerOwed(id, run: run))

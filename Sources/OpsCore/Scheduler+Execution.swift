@@ -43,7 +43,9 @@ extension Scheduler {
             executions[index].ending = end
             disarmTimeout(index)
         }
-        if treeIsGone { treeGone(index) } else { leaveOver(index) }
+        guard treeIsGone else { return leaveOver(index) }
+        if executions[index].ending != nil { executions[index].endedAt = exit.at.wall }
+        treeGone(index)
     }
 
     /// What is alive of an operation that has a say in its end, once that is decided: the runner leaves it alone until

@@ -111,6 +111,18 @@ import Testing
             ])
     }
 
+    @Test func whatEndedWhileNobodyLookedEndedThen() throws {
+        var world = World()
+        world.add()
+        world.turn()
+        let exit = world.exit(1)
+        let then = world.now.wall
+        world.pass(seconds: 60)
+        world.after(exit)
+        let ends = world.last.changes.compactMap { if case .finished(_, _, _, let at) = $0 { at } else { nil } }
+        #expect(ends == [then])
+    }
+
     @Test func nobodysWordEndsWhatEndsByItsExit() {
         var world = World()
         world.add()

@@ -16,6 +16,8 @@ struct Execution {
     var holding: [Need]
     var process: Process?
     var exit: Exit?
+    /// Wall instant at which nothing of it was alive any more, as the runner tells it: opsd may have been away.
+    var endedAt: Int64?
     /// The end that was stored first.
     var ending: Ended?
     /// Nothing of its process tree is alive.
