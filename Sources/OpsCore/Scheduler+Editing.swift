@@ -2,7 +2,7 @@ extension Scheduler {
     /// Changes what waits; all of the ids or none.
     mutating func edit(_ ids: [OperationID], _ edit: Edit) throws(Rejection) -> Acceptance {
         var places: [Int32] = []
-        for id in ids { places.append(try waiting(id)) }
+        for id in ids { places.append(try editable(id, edit)) }
         var queue: Int32?
         if let name = edit.queue {
             guard let found = queues.find(name) else { throw .unknownQueue(name) }
@@ -38,7 +38,19 @@ extension Scheduler {
         return .done(1)
     }
 
+    /// The place of what waits; of a group that executes when all that changes is how many of its children may.
+    private func editable(_ id: OperationID, _ edit: Edit) throws(Rejection) -> Int32 {
+        guard let place = unfinished(id), table[place].state == .executing, table[place].isGroup,
+            edit.priority == nil, edit.queue == nil, edit.categories == nil, var changed = edit.policy
+        else { return try waiting(id) }
+        let old = policy(of: place) ?? Policy()
+        changed.childLimit = old.childLimit
+        guard changed == old else { throw .alreadyStarted(id) }
+        return place
+    }
+
     private mutating func apply(_ edit: Edit, to place: Int32, _ queue: Int32?) {
+        if table[place].state == .executing { return bound(place, edit) }
         leaveLane(place)
         tell(.edited(table[place].operationID, edit))
         if let priority = edit.priority {
@@ -63,6 +75,15 @@ extension Scheduler {
         doubt(place)
         startAging(place)
         enterLane(place)
+    }
+
+    /// Another limit for an executing group: raised it starts more at once, lowered it stops nothing.
+    private mutating func bound(_ place: Int32, _ edit: Edit) {
+        guard let policy = edit.policy else { return }
+        tell(.edited(table[place].operationID, edit))
+        setPolicy(policy, of: place)
+        report(.edited, place, detail: "policy")
+        wake(.group(table[place].family))
     }
 
     private mutating func setPolicy(_ policy: Policy, of place: Int32) {

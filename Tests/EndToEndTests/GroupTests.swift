@@ -17,6 +17,20 @@ import Testing
         #expect(try machine.outcome("then") == "succeeded")
     }
 
+    @Test func theLimitOfAGroupChangesLive() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            #"{"operations": [{"name": "g", "limit": 0, "operations": [{"name": "x", "command": ["true"]}]}]}"#)
+        try machine.await("started", of: 1)
+        let why = try #require(try machine.ok("why", "x", "--json").object["waitingFor"] as? [[String: Any]])
+        #expect(why.map { $0["kind"] as? String } == ["group"])
+        #expect(why.first?["text"] as? String == "group 1 (g) has a limit of 0")
+        let refusal = try machine.ctl("set", "g", "--limit", "1", "--timeout", "5m")
+        #expect(refusal.status == 5, "only the limit of what executes can change")
+        try machine.ok("set", "g", "--limit", "1")
+        #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
+    }
+
     @Test func cancellingAGroupReachesAllBelow() throws {
         let machine = try Machine()
         _ = try machine.graph(

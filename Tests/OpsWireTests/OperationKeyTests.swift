@@ -200,8 +200,8 @@ import Testing
             key: "operations", taken: ["[]", #"[{"command": ["a"]}]"#],
             refused: [("{}", "operations"), ("1", "operations")]),
         Forms(
-            key: "limit", taken: ["1", "100"],
-            refused: [("0", "limit"), ("-1", "limit"), ("\"2\"", "limit"), ("1.5", "limit")]),
+            key: "limit", taken: ["0", "1", "100"],
+            refused: [("-1", "limit"), ("\"2\"", "limit"), ("1.5", "limit")]),
     ]
 
     static let keys = forms.map(\.key)

@@ -36,7 +36,9 @@ struct ReasonText {
         case .barrier: return "comes after \(who), by a barrier of its queue"
         case .groupNotStarted: return "group \(who) has not started"
         case .groupLimit(let limit, let place):
-            return "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
+            return limit == 0
+                ? "group \(who) has a limit of 0"
+                : "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
         case .process: return "its process is running"
         case .children: return "waits for its children \(who)"
         case .finishMessage:

@@ -69,7 +69,7 @@ extension PolicyInput {
             if successCodes.isEmpty { throw scanner.error(.refused("at least one exit code must count as success")) }
         case .completion: completion = try scanner.choice()
         case .leftovers: leftovers = try scanner.choice()
-        case .limit: childLimit = Int32(try scanner.integer(in: 1...Int64(Int32.max)))
+        case .limit: childLimit = Int32(try scanner.integer(in: 0...Int64(Int32.max)))
         default: return false
         }
         return true
