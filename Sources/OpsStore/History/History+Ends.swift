@@ -15,7 +15,7 @@ extension History {
     public func ends(of ids: [OperationID]) throws(StoreError) -> [OperationEnd] {
         let row = try statement(
             """
-            SELECT o.name, o.outcome, o.cause, a.exitCode, a.signal FROM operation o
+            SELECT o.name, o.outcome, o.cause, \(ownStatus("a.")) FROM operation o
             LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt WHERE o.id = ?1
             """)
         var ends: [OperationEnd] = []

@@ -41,7 +41,7 @@ extension History {
     public func attempts(of id: OperationID) throws(StoreError) -> [AttemptRecord] {
         let rows = try statement(
             """
-            SELECT number, run, slot, pid, outcome, cause, exitCode, signal, startedAt, finishedAt, exitedAt,
+            SELECT number, run, slot, pid, outcome, cause, \(ownStatus()), startedAt, finishedAt, exitedAt,
                 userMicroseconds, systemMicroseconds, maxResidentBytes
             FROM attempt WHERE operation = ?1 ORDER BY number
             """)

@@ -49,7 +49,7 @@ struct RecordReader {
         SELECT o.id, o.name, o.queue, o.state, o.outcome, o.cause, o.details, o.priority, o.flags, o.attempt, o.run,
             o.frozen, o.parent, o.readyAt, o.startedAt, o.finishedAt, o.notBefore, o.policy, o.categories,
             o.state = 2 AND EXISTS (SELECT 1 FROM ending WHERE operation = o.id), c.body,
-            a.exitCode, a.signal, a.slot, a.progressDone, a.progressTotal, a.status, a.result,
+            \(ownStatus("a.")), a.slot, a.progressDone, a.progressTotal, a.status, a.result,
             a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes, o.note
         FROM operation o
         LEFT JOIN text c ON c.id = o.command
@@ -203,4 +203,13 @@ struct RecordReader {
         case .started: return !rows.isNull(4)
         }
     }
+}
+
+/// The columns of exit code and signal: what an operation has said of itself (`X_OPS_FINISHED=3`) is its status, not
+/// how its process then went.
+func ownStatus(_ prefix: String = "") -> String {
+    """
+    iif(\(prefix)causeKind = 19, \(prefix)causeNumber, \(prefix)exitCode),
+    iif(\(prefix)causeKind = 19, NULL, \(prefix)signal)
+    """
 }

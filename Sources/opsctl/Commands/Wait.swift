@@ -120,6 +120,8 @@ enum WaitVerb {
     static func ownStatus(_ ended: JSONView) -> ExitStatus {
         let outcome = ended["outcome"]?.text
         if outcome == "timedOut" { return .operationTimedOut }
+        // It said that it was done, and what was left of it got a signal.
+        if outcome == "succeeded", ended["exitCode"]?.integer == nil { return .done }
         if let signal = ended["signal"]?.integer { return ExitStatus(code: Int32(truncatingIfNeeded: 128 + signal)) }
         if let code = ended["exitCode"]?.integer, code != 0 || outcome == "succeeded" {
             return ExitStatus(code: Int32(truncatingIfNeeded: code))
