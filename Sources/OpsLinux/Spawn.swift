@@ -86,6 +86,8 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// This machine cannot do what was asked.
     public static let notSupported = ENOTSUP
+    /// A file on the way to the program is missing.
+    public static let noSuchFile = ENOENT
     /// Nothing is started any more.
     public static let shutDown = ESHUTDOWN
 }

@@ -51,7 +51,8 @@ extension Runner {
         } catch {
             let nothing = LaunchedProcess(pid: 0, startTicks: 0, at: before)
             record = AttemptRecord(
-                request.attempt, .failed(step: error.step, errno: error.errno), process: nothing, tree: .none)
+                request.attempt, .failed(step: request.subject(of: error), errno: error.errno), process: nothing,
+                tree: .none)
         }
         table[request.attempt] = record
         for first in record.reports { report(first) }
@@ -179,6 +180,30 @@ extension ResourceLimit.Resource {
     }
 }
 
+extension LaunchRequest {
+    /// The step that failed, with what it was about.
+    func subject(of error: SpawnError) -> String {
+        let subject: String?
+        switch error.step {
+        case "exec":
+            let program = arguments.first ?? ""
+            // The kernel says the same of a script whose interpreter is missing.
+            let isThere = program.contains("/") && Files.exists(inDirectory(program))
+            subject = isThere && error.errno == SpawnError.noSuchFile ? "the interpreter of \(program)" : program
+        case "directory": subject = directory
+        case "standard input": subject = stdin
+        case "standard output": subject = output.named?.stdout
+        case "standard error": subject = output.named?.stderr
+        default: subject = nil
+        }
+        return subject.map { "\(error.step) \($0.prefix(LaunchRequest.subjectLength))" } ?? error.step
+    }
+
+    private static let subjectLength = 400
+
+    private func inDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
+}
+
 extension LaunchRequest.Output {
     /// The files that are kept within a cap.
     var logs: [String] {
@@ -187,6 +212,11 @@ extension LaunchRequest.Output {
         case .split(let stdout, let stderr): [stdout, stderr]
         case .paths, .journal, .null: []
         }
+    }
+
+    /// The files that the user named.
+    var named: (stdout: String, stderr: String)? {
+        if case .paths(let stdout, let stderr) = self { (stdout, stderr) } else { nil }
     }
 
     /// Opens what the runner opens itself, for the time of `body`.

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 
@@ -13,6 +14,27 @@ import Testing
     @Test func aSignalIs128AndItsNumber() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--", "sh", "-c", "kill -KILL $$").status == 137)
+    }
+
+    @Test(arguments: [0, 7]) func whatItSaysOfItselfIsItsStatus(_ status: Int) throws {
+        let machine = try Machine()
+        let words = "systemd-notify X_OPS_FINISHED=\(status); sleep 600"
+        #expect(try machine.ctl("run", "--completion", "notify", "--shell", words).status == Int32(status))
+        let row = try machine.show(1)
+        #expect(row["exitCode"] as? Int == status)
+        #expect(row["signal"] is NSNull, "the signal came after its word")
+        #expect(row["outcome"] as? String == (status == 0 ? "succeeded" : "failed"))
+    }
+
+    @Test func aProgramThatIsNotThereIsNamed() throws {
+        let machine = try Machine()
+        let output = try machine.ctl("run", "--", "/no/such")
+        #expect(output.status == 125)
+        #expect(output.err.hasSuffix("cannot start: exec /no/such: no such file or directory\n"), "\(output.err)")
+        let place = try machine.submit("--directory", "/no/place", "--", "true")
+        _ = try machine.ctl("wait", "\(place)")
+        let cause = try machine.show(place)["cause"] as? String
+        #expect(cause == "cannot start: directory /no/place: no such file or directory")
     }
 
     @Test func aTimeoutIs124() throws {

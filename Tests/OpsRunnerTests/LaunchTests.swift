@@ -58,20 +58,24 @@ let treeKinds: [Bool] = [true, false]
         lost.directory = "/no/such"
         var closed = runner.request(3, "true")
         closed.output = .paths(stdout: "/no/such/out", stderr: "/dev/null")
-        try runner.send([.launch(missing), .launch(lost), .launch(closed)])
+        try Files.replace(runner.path("script"), with: Array("#!/no/interpreter\n".utf8), mode: 0o755)
+        var orphan = runner.request(4, "")
+        orphan.arguments = [runner.path("script")]
+        try runner.send([.launch(missing), .launch(lost), .launch(closed), .launch(orphan)])
         func failure(_ attempt: Attempt) throws -> String {
             try runner.await {
                 if case .failed(attempt, let step, let errno) = $0 { "\(step) \(errno)" } else { nil }
             }
         }
-        #expect(try failure(missing.attempt) == "exec \(ENOENT)")
-        #expect(try failure(lost.attempt) == "directory \(ENOENT)")
-        #expect(try failure(closed.attempt) == "standard output \(ENOENT)")
+        #expect(try failure(missing.attempt) == "exec /no/such \(ENOENT)")
+        #expect(try failure(lost.attempt) == "directory /no/such \(ENOENT)")
+        #expect(try failure(closed.attempt) == "standard output /no/such/out \(ENOENT)")
+        #expect(try failure(orphan.attempt) == "exec the interpreter of \(runner.path("script")) \(ENOENT)")
         try runner.settle()
-        #expect(runner.greeting?.entries.count == 3)
+        #expect(runner.greeting?.entries.count == 4)
         // Told again what became of it.
         try runner.send([.launch(missing)])
-        #expect(try failure(missing.attempt) == "exec \(ENOENT)")
+        #expect(try failure(missing.attempt) == "exec /no/such \(ENOENT)")
     }
 
     @Test func aRepeatedLaunchStartsNothing() throws {

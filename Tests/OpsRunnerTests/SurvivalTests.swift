@@ -143,7 +143,7 @@ import Testing
         let entries = runner.greeting?.entries ?? []
         #expect(entries.contains(.init(runs.attempt, .running(process))))
         #expect(entries.contains(.init(ended.attempt, .gone(exit))))
-        #expect(entries.contains(.init(failed.attempt, .failed(step: "exec", errno: ENOENT))))
+        #expect(entries.contains(.init(failed.attempt, .failed(step: "exec /no/such", errno: ENOENT))))
         #expect(entries.contains(.init(waits.attempt, .exited(halfExit))))
         #expect(entries.count == 5)
         #expect(creat(runner.path("go"), 0o600) >= 0)

@@ -40,7 +40,11 @@ import Testing
         request.output = .paths(stdout: runner.path("theirs"), stderr: "/dev/null")
         try runner.send([.launch(request)])
         let failure: Int32 = try runner.await {
-            if case .failed(request.attempt, "standard output", let errno) = $0 { errno } else { nil }
+            if case .failed(request.attempt, "standard output \(runner.path("theirs"))", let errno) = $0 {
+                errno
+            } else {
+                nil
+            }
         }
         #expect(failure == EACCES)
     }
