@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,9 @@ static int await(int fd, pid_t child) {
 
 int ops_detach(void) {
     int ends[2];
+    /* What the shell of our parent had open (a lock, a pipe that somebody reads to its end) must not live as long as
+     * we do. Before Linux 5.9 it does. */
+    syscall(SYS_close_range, 3u, ~0u, 0u);
     if (pipe2(ends, O_CLOEXEC) < 0) return -1;
     pid_t child = fork();
     if (child < 0) return -1;

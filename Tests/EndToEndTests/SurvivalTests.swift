@@ -84,6 +84,32 @@ import Testing
         #expect(try machine.ctl("status").status == 0)
     }
 
+    @Test func theRunnerKeepsNothingOpenThatOpsdWasGiven() throws {
+        let machine = try Machine(start: false)
+        let held = machine.state + "/held"
+        let line = "exec 9> \(held); exec \"$0\" --state \"$1\" --socket \"$1/control.sock\""
+        let opsd = try Command(
+            "/bin/sh", ["-c", line, Machine.programs + "/opsd", machine.state], environment: Machine.environment,
+            in: "/"
+        )
+        let end = Date().addingTimeInterval(30)
+        var runner: Int?
+        while runner == nil, Date() < end {
+            usleep(10_000)
+            let status = try machine.ctl("status", "--json")
+            if status.status == 0 { runner = try status.object["runnerPid"] as? Int }
+        }
+        let table = "/proc/\(try #require(runner))/fd"
+        let files = try FileManager.default.contentsOfDirectory(atPath: table).compactMap {
+            // One may be closed while we look.
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "\(table)/\($0)")
+        }
+        #expect(files.contains { $0.hasSuffix("/runner.lock") })
+        #expect(!files.contains { $0.hasSuffix("/held") })
+        opsd.signal(SIGTERM)
+        #expect(try opsd.wait(seconds: 20).status == 0)
+    }
+
     /// Lets the one reader of a named pipe go on.
     private func open(gate: String) throws {
         // Blocks until the reader has opened its end.

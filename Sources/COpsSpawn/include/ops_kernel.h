@@ -59,7 +59,8 @@ int ops_notify_socket(const char *path);
  */
 ssize_t ops_notify_receive(int fd, void *buffer, size_t size, struct ops_credentials *sender, int *truncated);
 
-/* Goes to the background: the caller's process exits with the status its grandchild passes to `ops_detached`. */
+/* Goes to the background, with the standard streams alone: the caller's process exits with the status its grandchild
+ * passes to `ops_detached`. */
 int ops_detach(void);
 /* Lets the process that `ops_detach` left behind exit, with this status. */
 void ops_detached(int status);
