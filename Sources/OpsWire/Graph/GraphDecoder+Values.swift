@@ -12,7 +12,7 @@ extension GraphDecoder {
         let taken = operationOfName[Int(symbol)]
         guard taken < 0 else {
             throw scanner.error(
-                .refused("\"\(input.names[symbol])\" is the name of operation \(taken) too"), at: text.start - 1)
+                .refused("\"\(input.names[symbol])\" is the name of operation \(taken + 1) too"), at: text.start - 1)
         }
         operationOfName[Int(symbol)] = draft.index
         draft.operation.name = symbol

@@ -3,6 +3,7 @@ internal import OpsWire
 /// What the value of an option or an operand is: how it is checked, completed and named in help.
 enum ValueKind: Sendable, Equatable {
     case text
+    /// From 0 on: nothing that is counted here is less.
     case integer
     case number
     case duration
@@ -28,7 +29,7 @@ enum ValueKind: Sendable, Equatable {
     func complaint(about value: String) -> String? {
         switch self {
         case .text, .file, .directory, .command, .operation, .graph, .queue, .category: nil
-        case .integer: Int(value) == nil ? "a whole number" : nil
+        case .integer: Int(value).map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
         case .number: Double(value) == nil ? "a number" : nil
         case .duration: Span.parse(value) == nil ? "a duration such as 90s, 5m or 1h30m" : nil
         case .instant: Instant.parse(value, now: .now) == nil ? Instant.forms : nil

@@ -16,7 +16,8 @@ enum Refusal {
             return Failure(.notFound, "", "no \(kind) \(name)", advice)
         case "InvalidOperation": return invalid(parameters["problems"]?.elements ?? [])
         case "Cycle":
-            let path = (parameters["path"]?.elements ?? []).compactMap { $0.text ?? $0.integer.map(String.init) }
+            let path = shortened(
+                (parameters["path"]?.elements ?? []).compactMap { $0.text ?? $0.integer.map(String.init) })
             guard let category = parameters["category"]?.text else {
                 return Failure(
                     .refused, "", "dependencies form a cycle: " + path.joined(separator: " -> "),
@@ -48,6 +49,13 @@ enum Refusal {
             return Failure(.timedOut, "", "timed out with \(remaining) unfinished", nil)
         default: return Failure(.refused, "", message ?? "the daemon says \(error)", nil)
         }
+    }
+
+    /// A line is read by people: of a long cycle the beginning and the end.
+    private static func shortened(_ path: [String]) -> [String] {
+        let shown = 10
+        guard path.count > 2 * shown + 1 else { return path }
+        return path.prefix(shown) + ["... \(path.count - 2 * shown) more ..."] + path.suffix(shown)
     }
 
     private static func standard(_ error: String, _ parameters: JSONView) -> Failure {
