@@ -6,7 +6,12 @@ extension Scheduler {
         var places: [Int32] = []
         places.reserveCapacity(ids.count)
         for id in ids {
-            if let place = unfinished(id) { places.append(place) } else if ids.count == 1 { throw absence(of: id) }
+            if let place = unfinished(id), !table[place].traits.contains(.ending) {
+                places.append(place)
+            } else if ids.count == 1 {
+                // Not there, or ended by an earlier event of this very turn.
+                throw absence(of: id)
+            }
         }
         let end = Ended(outcome: .cancelled, cause: .cancelledBy(by, reason: reason))
         var touched = 0

@@ -62,6 +62,15 @@ import Testing
         #expect(world.handle(cancel(9)) == .failure(.unknownOperation(9)))
     }
 
+    @Test func oneThatEndsInTheSameTurnIsRefusedToo() {
+        var world = World()
+        world.add()
+        world.turn()
+        world.handle(world.exit(1))
+        #expect(world.scheduler.handle(cancel(1), at: world.now) == .failure(.alreadyFinished(1)))
+        #expect(world.turn() == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
+    }
+
     @Test func aSuspendedQueueDoesNotKeepWhatIsCancelled() {
         var world = World()
         world.after(.suspend(.queue("default"), freeze: false))

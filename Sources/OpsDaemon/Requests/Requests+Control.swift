@@ -24,12 +24,19 @@ extension Requests {
         }
         guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(CancelReply()) } }
         let event = Event.cancel(ids, by: exchange.caller.name, reason: request.reason, force: request.force ?? false)
-        daemon.request(event, of: exchange) { acceptance in
+        daemon.request(event, of: exchange) { [unowned self] acceptance in
             var reply = CancelReply()
             reply.touched = acceptance.touched
-            reply.ids = ids.map(\.rawValue)
+            reply.ids = self.cancelled(ids, acceptance.touched).map(\.rawValue)
             exchange.reply(reply)
         }
+    }
+
+    /// Those that are cancelled or on the way there: not what has just ended by itself.
+    private func cancelled(_ ids: [OperationID], _ touched: Int) -> [OperationID] {
+        // The cancellation is stored; where the store cannot be read now, all that were named are told.
+        guard touched < ids.count, let nodes = try? daemon.history.nodes(of: ids) else { return ids }
+        return nodes.filter { $0.outcome == nil || $0.outcome == .cancelled }.map(\.id)
     }
 
     func suspend(_ request: SuspendRequest, _ exchange: Exchange) throws {
