@@ -11,28 +11,27 @@ struct Statistics {
     private var runs: [Int64] = []
     private var firstStart = Int64.max
     private var lastEnd = Int64.min
-    private var runOf: [OperationID: Int64] = [:]
-    private var dependencies: [OperationID: [OperationID]] = [:]
-    private var order: [OperationID] = []
+    private var count = 0
+    private var path = CriticalPath()
 
     mutating func add(_ node: GraphNode) {
         states[node.state, default: 0] += 1
         if let outcome = node.outcome { outcomes[outcome, default: 0] += 1 }
-        order.append(node.id)
+        count += 1
+        path.add(node)
         guard let started = node.startedAt else { return }
         waits.append(max(0, started - (node.readyAt ?? node.submittedAt)))
         firstStart = min(firstStart, started)
         guard let finished = node.finishedAt, finished >= started, !node.isGroup else { return }
         runs.append(finished - started)
-        runOf[node.id] = finished - started
         lastEnd = max(lastEnd, finished)
     }
 
-    mutating func add(_ edge: Snapshot.Edge) { dependencies[edge.from, default: []].append(edge.on) }
+    mutating func add(_ edge: Snapshot.Edge) { path.add(edge) }
 
     func result(workers: Int) -> JSONObject {
         var members: [JSONValue.Member] = [
-            .init("count", .integer(Int64(order.count))),
+            .init("count", .integer(Int64(count))),
             .init(
                 "states",
                 .object(OperationState.allCases.map { .init(StateName($0).rawValue, .integer(Int64(states[$0] ?? 0))) })
@@ -42,8 +41,8 @@ struct Statistics {
                 .object(Outcome.allCases.map { .init(OutcomeName($0).rawValue, .integer(Int64(outcomes[$0] ?? 0))) })),
             .init("waitSeconds", percentiles(waits)), .init("runSeconds", percentiles(runs)),
         ]
-        let (path, length) = criticalPath()
-        members.append(.init("criticalPath", .array(path.map { .integer($0.rawValue) })))
+        let (longest, length) = path.longest()
+        members.append(.init("criticalPath", .array(longest.map { .integer($0.rawValue) })))
         members.append(.init("criticalPathSeconds", .double(seconds(length))))
         let span = lastEnd > firstStart ? lastEnd - firstStart : 0
         members.append(.init("spanSeconds", .double(seconds(span))))
@@ -56,39 +55,15 @@ struct Statistics {
     private func percentiles(_ values: [Int64]) -> JSONValue {
         guard !values.isEmpty else { return .null }
         let sorted = values.sorted()
+        // The smallest value that so large a share of all does not exceed.
         let at: (Double) -> JSONValue = { share in
-            .double(seconds(sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]))
+            .double(seconds(sorted[max(0, Int((share * Double(sorted.count)).rounded(.up)) - 1)]))
         }
         return .object([
             .init("min", at(0)), .init("p50", at(0.5)), .init("p90", at(0.9)), .init("p99", at(0.99)),
             .init("max", at(1)),
             .init("mean", .double(seconds(sorted.reduce(0, +) / Int64(sorted.count)))),
         ])
-    }
-
-    /// The chain of dependencies whose run times add up to the most; ids rise along the edges but for those added
-    /// later, which are left out.
-    private func criticalPath() -> ([OperationID], Int64) {
-        var best: [OperationID: Int64] = [:]
-        var before: [OperationID: OperationID] = [:]
-        var end: OperationID?
-        for id in order.sorted() {
-            var longest: Int64 = 0
-            for on in dependencies[id] ?? [] where on < id {
-                guard let length = best[on], length >= longest else { continue }
-                longest = length
-                before[id] = on
-            }
-            best[id] = longest + (runOf[id] ?? 0)
-            if best[id] ?? 0 > end.flatMap({ best[$0] }) ?? 0 { end = id }
-        }
-        var path: [OperationID] = []
-        var next = end
-        while let id = next {
-            path.append(id)
-            next = before[id]
-        }
-        return (path.reversed(), end.flatMap { best[$0] } ?? 0)
     }
 
     private func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds / 1000) / 1e6 }

@@ -64,6 +64,7 @@ enum StatsVerb {
 
     /// `waitSeconds` as people write it.
     private static func words(_ key: String) -> String {
+        if key == "criticalPathSeconds" { return "its length" }
         var words = ""
         for character in key.hasSuffix("Seconds") && key.utf8.count > 7 ? String(key.dropLast(7)) : key {
             if character.isUppercase { words += " " + character.lowercased() } else { words.append(character) }

@@ -1,0 +1,77 @@
+internal import OpsCore
+internal import OpsStore
+
+/// The chain of operations, each of which waited for the one before, whose run times add up to the most.
+///
+/// Every operation has two points, its start and its end. A child starts after its group has and the group ends after
+/// its children, so what waits for a group waits for the slowest in it.
+struct CriticalPath {
+    private var ids: [OperationID] = []
+    private var runs: [Int64] = []
+    private var groups: [OperationID?] = []
+    private var edges: [Snapshot.Edge] = []
+
+    mutating func add(_ node: GraphNode) {
+        ids.append(node.id)
+        groups.append(node.group)
+        var run: Int64 = 0
+        if !node.isGroup, let started = node.startedAt, let finished = node.finishedAt {
+            run = max(0, finished - started)
+        }
+        runs.append(run)
+    }
+
+    mutating func add(_ edge: Snapshot.Edge) { edges.append(edge) }
+
+    /// Plain operations in their order, and nanoseconds.
+    func longest() -> ([OperationID], Int64) {
+        let steps = points()
+        var missing = [Int32](repeating: 0, count: steps.count)
+        for list in steps { for next in list { missing[next] += 1 } }
+        var free = steps.indices.filter { missing[$0] == 0 }
+        var best = [Int64](repeating: 0, count: steps.count)
+        var before = [Int](repeating: -1, count: steps.count)
+        var last = -1
+        var taken = 0
+        while taken < free.count {
+            let point = free[taken]
+            taken += 1
+            // From the start of an operation to its end it takes its time.
+            let reached = best[point] + (point % 2 == 0 ? runs[point / 2] : 0)
+            if point % 2 == 1, last < 0 || best[point] > best[last] { last = point }
+            for next in steps[point] {
+                let length = next == point + 1 ? reached : best[point]
+                if length > best[next] || before[next] < 0 { (best[next], before[next]) = (length, point) }
+                missing[next] -= 1
+                if missing[next] == 0 { free.append(next) }
+            }
+        }
+        var path: [OperationID] = []
+        var point = last
+        while point >= 0 {
+            if point % 2 == 1, runs[point / 2] > 0 { path.append(ids[point / 2]) }
+            point = before[point]
+        }
+        return (path.reversed(), last < 0 ? 0 : best[last])
+    }
+
+    /// What follows each point: `2 * place` is the start of an operation, `2 * place + 1` its end.
+    private func points() -> [[Int]] {
+        var places: [OperationID: Int] = [:]
+        places.reserveCapacity(ids.count)
+        for (place, id) in ids.enumerated() { places[id] = place }
+        var steps = [[Int]](repeating: [], count: 2 * ids.count)
+        for place in ids.indices {
+            steps[2 * place].append(2 * place + 1)
+            if let group = groups[place].flatMap({ places[$0] }) {
+                steps[2 * group].append(2 * place)
+                steps[2 * place + 1].append(2 * group + 1)
+            }
+        }
+        for edge in edges {
+            guard let from = places[edge.from], let on = places[edge.on] else { continue }
+            steps[2 * on + (edge.when == .started ? 0 : 1)].append(2 * from)
+        }
+        return steps
+    }
+}
