@@ -74,8 +74,11 @@ let package = Package(
         tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
         tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner"]),
         tests("OpsDaemonTests", ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"]),
-        tests("OpsctlTests", ["opsctl"]),
-        tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl"]),
+        .testTarget(
+            name: "OpsctlTests", dependencies: ["opsctl", "PseudoTerminal"], exclude: ["Golden"],
+            swiftSettings: strict),
+        tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl", "PseudoTerminal"]),
+        .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),
         tests("TidyTests", []),
         .executableTarget(name: "torture", path: "Tests/Torture", swiftSettings: strict),
         .executableTarget(name: "torture-mark", path: "Tests/TortureMark"),

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PseudoTerminal
 import Testing
 
 /// A private opsd with its own state directory, driven with the real opsctl.
@@ -71,6 +72,16 @@ final class Machine {
             Self.programs + "/opsctl", arguments,
             environment: Self.environment.merging(["OPS_SOCKET": socket]) { $1 }.merging(environment) { $1 },
             input: input, in: place)
+    }
+
+    /// opsctl in a terminal of its own.
+    func terminal(
+        _ arguments: [String], environment: [String: String] = [:], columns: Int = 80, rows: Int = 24
+    ) throws -> TerminalProgram {
+        try TerminalProgram(
+            Self.programs + "/opsctl", arguments,
+            environment: Self.environment.merging(["OPS_SOCKET": socket, "TERM": "xterm"]) { $1 }
+                .merging(environment) { $1 }, columns: columns, rows: rows)
     }
 
     func ctl(_ arguments: String..., input: String? = nil) throws -> Output {

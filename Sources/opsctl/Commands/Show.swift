@@ -35,9 +35,11 @@ enum ShowVerb {
         let row = OperationRow(view)
         let now = Instant.now
         let standing = row.standing
+        let ends = "\(standing.symbol) \(row.id)   \(standing.word)"
+        let room = session.screen.columns.map { max(8, $0 - DisplayWidth.of(ends)) } ?? .max
         try session.output.line(
-            "\(session.style(standing.colour, standing.symbol)) \(session.style(.bold, "\(row.id)")) \(row.title)"
-                + "  \(session.style(standing.colour, standing.word))")
+            "\(session.style(standing.colour, standing.symbol)) \(session.style(.bold, "\(row.id)")) "
+                + "\(DisplayWidth.fit(row.title, room))  \(session.style(standing.colour, standing.word))")
         var fields = Fields()
         fields.add("cause", row.cause, standing.colour)
         fields.add("command", row.command.isEmpty ? nil : OperationRow.shown(row.command))

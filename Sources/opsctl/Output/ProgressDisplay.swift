@@ -12,6 +12,7 @@ final class ProgressDisplay {
     private let events: Connection
     private var rows: [Int: OperationRow] = [:]
     private var tally = WaitVerb.Tally()
+    private var forecast: Forecast?
     private var drawnLines = 0
     private let begun = Instant.now
     private var isOver = false
@@ -58,7 +59,10 @@ final class ProgressDisplay {
     }
 
     private func show() throws(Failure) {
-        if isLive { try list() }
+        if isLive {
+            try list()
+            try foresee()
+        }
         do throws(Failure) {
             while !isOver {
                 let readable = interruption.wait(
@@ -85,6 +89,12 @@ final class ProgressDisplay {
             }
             return true
         }
+    }
+
+    /// Of one graph the chains are known that are still to run.
+    private func foresee() throws(Failure) {
+        guard let level = selection.level, level.kind == "graph" else { return }
+        forecast = Forecast(GraphPicture(try session.call("Graph") { $0.member("graph", level.name) }))
     }
 
     private func takeEnds() throws(Failure) {
@@ -186,7 +196,11 @@ final class ProgressDisplay {
             if count > 0 { parts += [(", ", nil), ("\(count) \(outcome)", standing.colour)] }
         }
         parts.append((", \(executing) executing, \((now - begun).text)", nil))
-        if let left = estimate(plain.count - done, done, now) { parts.append((", about \(left.text) left", .dim)) }
+        if let left = forecast?.left(rows, now: now) ?? estimate(plain.count - done, done, now),
+            left.nanoseconds > 0, done < plain.count
+        {
+            parts.append((", about \(left.text) left", .dim))
+        }
         return parts
     }
 

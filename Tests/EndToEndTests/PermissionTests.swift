@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What ordinary users may at the daemon of root. Every Debian has the users that are borrowed here.
+@Suite(.enabled(if: geteuid() == 0, "only root can be several users"))
+struct PermissionTests {
+    private static let ann = "nobody"
+    private static let bob = "daemon"
+
+    /// A daemon whose socket everybody can open, and an opsctl that everybody can execute.
+    private struct House {
+        let machine: Machine
+        let place: String
+
+        init() throws {
+            machine = try Machine()
+            place = machine.state + "-public"
+            try FileManager.default.createDirectory(
+                atPath: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+            // Copied by another process: one that is written to here may be inherited, and is then too busy to run.
+            _ = try Command(
+                "/bin/cp", [Machine.programs + "/opsctl", place], environment: Machine.environment, in: "/"
+            ).wait()
+            // The way to the socket is open, the rest of the state is not.
+            chmod(machine.state, 0o711)
+            chmod(machine.socket, 0o666)
+        }
+
+        func close() { try? FileManager.default.removeItem(atPath: place) }  // a leftover in /tmp is no failure
+
+        func run(_ user: String, _ words: [String]) throws -> Output {
+            try Command(
+                "/usr/bin/setpriv",
+                ["--reuid", user, "--regid", "nogroup", "--clear-groups", place + "/opsctl"] + words,
+                environment: ["OPS_SOCKET": machine.socket, "PATH": "/usr/bin:/bin", "SECRET": "of \(user)"], in: "/"
+            ).wait()
+        }
+    }
+
+    @Test func oneReadsAndChangesWhatIsOnesOwn() throws {
+        let house = try House()
+        defer { house.close() }
+        let submitted = try house.run(Self.ann, ["submit", "--", "sh", "-c", "id -un; echo $SECRET"])
+        #expect(submitted.out == "1\n", "\(submitted.err)")
+        #expect(try house.run(Self.ann, ["wait", "1"]).status == 0)
+        #expect(
+            try house.run(Self.ann, ["log", "1"]).out == "\(Self.ann)\nof \(Self.ann)\n", "it runs as its submitter")
+        let row = try house.run(Self.ann, ["show", "1", "--json"]).object
+        #expect((row["environment"] as? [String: Any])?["SECRET"] as? String == "of \(Self.ann)")
+        #expect(row["user"] as? String == Self.ann)
+        #expect(try house.run(Self.ann, ["submit", "--hold", "--", "true"]).status == 0)
+        for words in [["note", "2", "mine"], ["set", "2", "--priority", "4"], ["cancel", "2"], ["retry", "2"]] {
+            #expect(try house.run(Self.ann, words).status == 0, "\(words)")
+        }
+    }
+
+    @Test func whatIsOthersIsSeenAndNeitherReadNorChanged() throws {
+        let house = try House()
+        defer { house.close() }
+        _ = try house.run(Self.ann, ["submit", "--", "sh", "-c", "echo $SECRET"])
+        #expect(try house.run(Self.ann, ["wait", "1"]).status == 0)
+        _ = try house.run(Self.ann, ["submit", "--hold", "--", "true"])
+        #expect(try house.run(Self.bob, ["ls", "--json"]).objects.count == 2)
+        let shown = try house.run(Self.bob, ["show", "1", "--json"])
+        #expect(try shown.object["environment"] is NSNull)
+        #expect(!shown.out.contains("of \(Self.ann)"))
+        #expect(try house.run(Self.bob, ["why", "2"]).status == 0)
+        let refused = [
+            ["log", "1"], ["log", "-f", "1"], ["cancel", "2"], ["set", "2", "--priority", "1"], ["retry", "1"],
+            ["note", "1", "theirs"], ["resume", "2"], ["depend", "2", "--on", "1"], ["finish", "2"],
+            ["submit", "--user", Self.ann, "--", "true"], ["submit", "--priority", "100", "--", "true"],
+            ["queue", "add", "mine"], ["category", "set", "db", "--capacity", "9"], ["workers", "9"], ["suspend"],
+            ["prune", "--older-than", "1s"], ["backup", "/tmp/stolen.db"],
+        ]
+        for words in refused {
+            let output = try house.run(Self.bob, words)
+            #expect(output.status == 5, "\(words): \(output.out)\(output.err)")
+            #expect(!output.out.contains("of \(Self.ann)"), "\(words)")
+        }
+        let all = try house.run(Self.bob, ["cancel", "--all"])
+        #expect(all.out == "cancelled 0 operations\n", "\(all.err)")
+        #expect(try house.machine.stateOf(2) == "pending" || house.machine.stateOf(2) == "ready")
+        #expect(try house.machine.ok("log", "1").out == "of \(Self.ann)\n", "root reads everything")
+    }
+
+    @Test func theFilesOfTheStateAreRoots() throws {
+        let house = try House()
+        defer { house.close() }
+        _ = try house.run(Self.ann, ["submit", "--", "sh", "-c", "echo $SECRET"])
+        #expect(try house.run(Self.ann, ["wait", "1"]).status == 0)
+        let read = try Command(
+            "/usr/bin/setpriv",
+            [
+                "--reuid", Self.bob, "--regid", "nogroup", "--clear-groups", "sh", "-c",
+                "grep -ra 'of \(Self.ann)' . ; cat opsd.db | head -c 16",
+            ],
+            environment: ["PATH": "/usr/bin:/bin"], in: house.machine.state
+        ).wait()
+        #expect(read.out.isEmpty, "\(read.out)")
+    }
+}

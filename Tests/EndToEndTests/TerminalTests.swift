@@ -1,0 +1,121 @@
+import Foundation
+import PseudoTerminal
+import Testing
+
+/// What opsctl does with pipes, keys and terminals of all kinds.
+@Suite struct TerminalTests {
+    @Test func aReaderThatGoesAwayEndsItQuietly() throws {
+        let machine = try Machine()
+        try machine.ok("submit", "--hold", "--array", "1-2000", "--", "true")
+        let shell = try Command(
+            "/bin/bash", ["-c", "\(Machine.programs)/opsctl ls | head -n 1; echo ${PIPESTATUS[0]}"],
+            environment: Machine.environment.merging(["OPS_SOCKET": machine.socket]) { $1 }, in: "/"
+        ).wait()
+        #expect(shell.err.isEmpty)
+        #expect(shell.lines.first?.contains("NAME") == true)
+        #expect(shell.lines.last == "141", "as every program that is told SIGPIPE")
+    }
+
+    @Test(arguments: [["wait", "1"], ["wait", "--progress", "1"], ["watch"], ["log", "-f", "1"]])
+    func controlCEndsItQuietly(_ words: [String]) throws {
+        let machine = try Machine()
+        let id = try machine.submit("--name", "long", "--", "sh", "-c", "echo begun; sleep 60")
+        try machine.await("started", of: id)
+        let program = try machine.terminal(words, environment: ["TERM": "dumb"])
+        if words[0] == "log" {
+            try program.until("its output") { $0.contains("begun") }
+        } else if words[0] == "watch" {
+            // From now on: something must happen for it to show that it is there.
+            let end = Date().addingTimeInterval(60)
+            while !program.screen.contains("edited"), Date() < end {
+                try machine.ok("note", "1", "something")
+                try? program.until("an event", seconds: 0.2) { $0.contains("edited") }  // it may not listen yet
+            }
+        } else {
+            try program.untilItSleeps()
+        }
+        program.type("\u{3}")
+        #expect(try program.wait() == 130)
+        #expect(!program.screen.text.contains("opsctl:"), "\(program.screen.text)")
+        #expect(try machine.stateOf(id) == "executing")
+    }
+
+    @Test func progressIsALiveBlockOnATerminal() throws {
+        let machine = try Machine(workers: 1)
+        let gate = Gate(machine)
+        let graph = try machine.graph(
+            """
+            {"operations": [
+              {"name": "first", "shell": "read x < \(gate.path)"},
+              {"name": "second", "shell": "read x < \(gate.path); exit 3", "after": ["first"]},
+              {"name": "third", "command": ["true"], "after": ["second"]}]}
+            """)
+        let program = try machine.terminal(["wait", "--graph", graph, "--progress"])
+        try program.until("the first") { $0.contains("0/3 done, 1 executing") && $0.contains("● 1 first") }
+        gate.open()
+        try program.until("the second") { $0.contains("1/3 done, 1 executing") && $0.contains("● 2 second") }
+        #expect(!program.screen.contains("● 1 first"), "the block is drawn over itself")
+        program.resize(columns: 30, rows: 10)
+        gate.open()
+        #expect(try program.wait() == 1)
+        #expect(program.screen.lines.allSatisfy { $0.count <= 30 })
+        #expect(program.screen.contains("✗ 2 second failed: exit status"))
+        #expect(program.isCooked)
+    }
+
+    @Test func aDumbTerminalGetsPlainLines() throws {
+        let machine = try Machine()
+        let bad = try machine.submit("--name", "bad", "--", "false")
+        for words in [["wait", "--progress", "\(bad)"], ["ls"], ["show", "\(bad)"], ["status"]] {
+            let program = try machine.terminal(words, environment: ["TERM": "dumb", "NO_COLOR": ""])
+            _ = try program.wait()
+            #expect(!program.bytes.contains(0x1b), "\(words)")
+            #expect(!program.bytes.isEmpty, "\(words)")
+        }
+    }
+
+    @Test func coloursAreForTerminalsThatWantThem() throws {
+        let machine = try Machine()
+        _ = try machine.submit("--", "true")
+        let hasColours = { (environment: [String: String], more: [String]) throws -> Bool in
+            let program = try machine.terminal(["ls"] + more, environment: environment)
+            #expect(try program.wait() == 0)
+            return program.bytes.contains(0x1b)
+        }
+        #expect(try hasColours(["NO_COLOR": ""], []))
+        #expect(try !hasColours(["NO_COLOR": "1"], []))
+        #expect(try !hasColours(["NO_COLOR": ""], ["--color", "never"]))
+        #expect(try machine.ok("ls", "--color", "always").out.contains("\u{1b}["))
+        #expect(try !machine.ok("ls").out.contains("\u{1b}"))
+    }
+
+    @Test(arguments: [40, 80, 200]) func linesFitTheTerminalWhateverTheNames(_ columns: Int) throws {
+        let machine = try Machine()
+        _ = try machine.submit("--hold", "--name", String(repeating: "x", count: 200), "--", "true")
+        _ = try machine.submit(
+            "--hold", "--label", "who=\(String(repeating: "日本語", count: 40))", "--", "echo", "日本語の長い引数")
+        for words in [
+            ["ls"], ["ls", "--tree"], ["show", "1"], ["show", "2"], ["status"], ["graph", "g1"], ["why", "1"],
+        ] {
+            let program = try machine.terminal(words, columns: columns, rows: 60)
+            #expect(try program.wait() == 0)
+            // A line that is too long would go on in the next row, where nothing of ours begins with x or half a word.
+            #expect(
+                !program.screen.lines.contains { $0.hasPrefix("xx") || $0.hasPrefix("本") }, "\(words) in \(columns)")
+        }
+    }
+}
+
+extension TerminalProgram {
+    /// Waits until it is blocked in a call of the kernel, having nothing left to do.
+    func untilItSleeps() throws {
+        let end = Date().addingTimeInterval(60)
+        var quiet = 0
+        while quiet < 5, Date() < end {
+            let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+            let isAsleep = stat.components(separatedBy: ") ").last?.hasPrefix("S") == true
+            quiet = isAsleep ? quiet + 1 : 0
+            usleep(20_000)
+        }
+    }
+}

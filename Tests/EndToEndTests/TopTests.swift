@@ -1,0 +1,67 @@
+import Glibc
+import PseudoTerminal
+import Testing
+
+@Suite struct TopTests {
+    private func top(_ machine: Machine, columns: Int = 100) throws -> TerminalProgram {
+        try machine.terminal(["top"], columns: columns)
+    }
+
+    private func expectRestored(_ top: TerminalProgram, at place: SourceLocation = #_sourceLocation) {
+        #expect(top.isCooked, sourceLocation: place)
+        #expect(!top.screen.isAlternate, sourceLocation: place)
+        #expect(top.screen.showsCursor, sourceLocation: place)
+    }
+
+    @Test func itShowsWhatGoesOnAndObeysKeys() throws {
+        let machine = try Machine(workers: 1)
+        let first = try machine.submit("--name", "building", "--", "sleep", "60")
+        let second = try machine.submit("--name", "waiting", "--", "sleep", "60")
+        try machine.await("started", of: first)
+        let top = try top(machine)
+        try top.until("both") { $0.contains("1 of 1 executing, 1 ready") && $0.contains("building") }
+        #expect(top.screen.isAlternate && !top.screen.showsCursor && !top.isCooked)
+        #expect(top.screen.lines.first { $0.contains("building") }?.contains("● executing") == true)
+        top.type("jc")
+        try top.until("the question") { $0.contains("cancel \(second) waiting? y or n") }
+        top.type("y")
+        try top.until("the end") { $0.contains("0 ready") && $0.contains("⊘ cancelled") }
+        top.type("w")
+        try top.until("a page") { $0.contains("any key goes back") && !$0.contains("1 of 1 executing") }
+        top.type(" ")
+        try top.until("the screen again") { $0.contains("1 of 1 executing") }
+        top.type("q")
+        #expect(try top.wait() == 0)
+        expectRestored(top)
+        #expect(try machine.outcome(second) == "cancelled")
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func aSignalLeavesTheTerminalAsItWas(_ signal: Int32) throws {
+        let machine = try Machine()
+        let top = try top(machine)
+        try top.until("the screen") { $0.contains("0 of 2 executing") }
+        kill(top.pid, signal)
+        #expect(try top.wait() == 128 + signal)
+        expectRestored(top)
+    }
+
+    @Test func itFollowsTheSizeOfItsTerminalAndTheEndOfTheDaemon() throws {
+        let machine = try Machine()
+        _ = try machine.submit("--hold", "--name", String(repeating: "long", count: 40), "--", "true")
+        let top = try top(machine, columns: 120)
+        try top.until("the screen") { $0.contains("long") && $0.contains("q quit") }
+        top.resize(columns: 40, rows: 10)
+        try top.until("a small screen") { $0.contains("q quit") && $0.contains("…") }
+        #expect(top.screen.lines.allSatisfy { $0.count <= 40 })
+        try machine.killDaemon()
+        #expect(try top.wait() == 3)
+        expectRestored(top)
+    }
+
+    @Test func withoutATerminalItSaysSo() throws {
+        let machine = try Machine()
+        let output = try machine.ctl("top")
+        #expect(output.status == 2)
+        #expect(output.err.contains("needs a terminal"))
+    }
+}
