@@ -8,6 +8,8 @@ final class Machine {
     let state: String
     var socket: String { state + "/control.sock" }
     private(set) var daemon: Command?
+    /// What the state directory rests on: it goes after everything else.
+    var ground: AnyObject?
 
     /// Where the programs under test were built: beside the test bundle.
     static let programs: String = {

@@ -1,0 +1,109 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A state directory on a small file system of its own that fills up, and has room again.
+@Suite struct FullDiskTests {
+    /// A mounted tmpfs; it goes with this object.
+    private final class SmallDisk {
+        let path: String
+
+        init(at path: String, megabytes: Int) throws {
+            self.path = path
+            try SmallDisk.run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m,mode=700", "opsd-test", path)
+        }
+
+        deinit {
+            _ = try? SmallDisk.run("umount", "-l", path)  // a mount that is left in /tmp is no failure
+            rmdir(path)
+        }
+
+        static func run(_ words: String...) throws {
+            let command = try Command("/usr/bin/env", words, environment: Machine.environment, in: "/")
+            let output = try command.wait(seconds: 20)
+            guard output.status == 0 else { throw SetupError("\(words.joined(separator: " ")): \(output.err)") }
+        }
+
+        /// Whether this process may mount at all.
+        static let isPossible: Bool = {
+            let place = NSTemporaryDirectory() + "/opsd-mount-\(getpid())"
+            guard geteuid() == 0, mkdir(place, 0o700) == 0 else { return false }
+            defer { rmdir(place) }
+            // What cannot be mounted here is why the test is skipped.
+            return (try? SmallDisk(at: place, megabytes: 1)) != nil
+        }()
+
+        /// Writes a file until there is not a byte left.
+        func fill() throws {
+            let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw SetupError("filler: \(String(cString: strerror(errno)))") }
+            defer { close(descriptor) }
+            for size in [65536, 512, 1] {
+                let bytes = [UInt8](repeating: 0, count: size)
+                while write(descriptor, bytes, size) > 0 {}
+            }
+        }
+
+        func empty() { unlink(path + "/filler") }
+    }
+
+    private func marks(_ path: String) -> [String] {
+        (FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? "")
+            .split(separator: "\n").map(String.init)
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "NOT RUN: a full disk can be tried by root alone, who may mount one"))
+    func aFullDiskStopsWhatIsNewAndLosesNothing() throws {
+        let outside = NSTemporaryDirectory() + "/opsd-full-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: outside) }  // a leftover in /tmp is no failure
+        mkfifo(outside + "/gate", 0o600)
+        let machine = try Machine(start: false)
+        let disk = try SmallDisk(at: machine.state, megabytes: 8)
+        machine.ground = disk
+        try machine.start()
+        let running = try machine.submit(
+            "--shell", "echo running >> \(outside)/marks; read x < \(outside)/gate; exit 7")
+        try machine.await("started", of: running)
+
+        try disk.fill()
+        // What still fits into a page that is there already is acknowledged, and counts.
+        var acknowledged: [Int] = []
+        var refusal: Output?
+        for number in 0..<200 where refusal == nil {
+            let output = try machine.ctl("submit", "--shell", "echo \(number) >> \(outside)/marks")
+            if output.status == 0 {
+                acknowledged.append(try #require(Int(output.out.trimmingCharacters(in: .whitespacesAndNewlines))))
+            } else {
+                refusal = output
+            }
+        }
+        let refused = try #require(refusal, "a full disk took 200 submissions")
+        #expect(refused.status == 6, "\(refused.err)")
+        #expect(refused.err.contains("free some space"), "\(refused.err)")
+        #expect(try machine.ok("status", "--json").object["state"] as? String == "storageUnavailable")
+        #expect(try machine.stateOf(running) == "executing")
+        #expect(try machine.ok("ls", "--json").objects.count == acknowledged.count + 1)
+
+        // It ends while its end cannot be stored.
+        let gate = open(outside + "/gate", O_WRONLY | O_CLOEXEC)
+        #expect(gate >= 0 && write(gate, "x\n", 2) == 2)
+        close(gate)
+        #expect(try machine.ctl("submit", "--", "true").status == 6)
+        #expect(try machine.stateOf(running) == "executing")
+
+        disk.empty()
+        #expect(try machine.ctl("wait", "\(running)", "--timeout", "60s").status == 1)
+        let end = try machine.show(running)
+        #expect(end["exitCode"] as? Int == 7 && end["attempt"] as? Int == 1)
+        for id in acknowledged {
+            #expect(try machine.ctl("wait", "\(id)", "--timeout", "60s").status == 0)
+            #expect(try machine.show(id)["attempt"] as? Int == 1)
+        }
+        let after = try machine.submit("--", "true")
+        #expect(try machine.ctl("wait", "\(after)", "--timeout", "60s").status == 0)
+        #expect(try machine.ok("status", "--json").object["state"] as? String == "running")
+        #expect(marks(outside + "/marks").sorted() == (["running"] + acknowledged.indices.map { "\($0)" }).sorted())
+        try machine.ok("check")
+    }
+}

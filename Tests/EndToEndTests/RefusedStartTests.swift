@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What opsd will not start on: it says what is wrong, where, and what to do, and changes nothing.
+@Suite struct RefusedStartTests {
+    /// A state directory that has been in use, at rest.
+    private func used() throws -> Machine {
+        let machine = try Machine()
+        _ = try machine.submit("--hold", "--", "true")
+        try machine.ok("cancel", "--all")
+        machine.daemon?.signal(SIGTERM)
+        _ = try machine.daemon?.wait(seconds: 20)
+        return machine
+    }
+
+    /// Names, modes and contents of all there is.
+    private func all(_ directory: String) throws -> [String: String] {
+        var found: [String: String] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: directory) {
+            let path = directory + "/" + name
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            // Sockets and the runner's own files belong to others.
+            guard attributes[.type] as? FileAttributeType == .typeRegular, !name.hasPrefix("runner") else { continue }
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            // Looking may leave an empty log and the index that goes with it.
+            if name.hasSuffix("-shm") || name.hasSuffix("-wal") && bytes.isEmpty { continue }
+            found[name] = "\(attributes[.posixPermissions] ?? 0) \(bytes.count) \(bytes.hashValue)"
+        }
+        return found
+    }
+
+    private func start(_ machine: Machine, _ more: String...) throws -> Output {
+        let arguments = ["--state", machine.state, "--socket", machine.state + "/other.sock"] + more
+        return try Command(Machine.programs + "/opsd", arguments, environment: Machine.environment, in: "/").wait(
+            seconds: 30)
+    }
+
+    private func expectRefusal(_ machine: Machine, _ words: String...) throws {
+        let before = try all(machine.state)
+        let output = try start(machine)
+        #expect(output.status != 0 && output.out.isEmpty)
+        for word in words { #expect(output.err.contains(word), "\"\(word)\" is not in: \(output.err)") }
+        #expect(output.err.split(separator: "\n").count == 1, "one line: \(output.err)")
+        #expect(try all(machine.state) == before)
+    }
+
+    @Test func aDamagedDatabase() throws {
+        let machine = try used()
+        let path = machine.state + "/opsd.db"
+        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+        var damaged = sound
+        damaged.replaceSubrange(100..<300, with: Data(repeating: 0xa5, count: 200))
+        try damaged.write(to: URL(fileURLWithPath: path))
+        try expectRefusal(machine, path, "nothing was changed", "backup", ".recover")
+        // As it was, it is taken again.
+        try sound.write(to: URL(fileURLWithPath: path))
+        try machine.start()
+    }
+
+    @Test func somethingElseInItsPlace() throws {
+        let machine = try used()
+        let path = machine.state + "/opsd.db"
+        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+        try Data("a letter".utf8).write(to: URL(fileURLWithPath: path))
+        try expectRefusal(machine, path, "no SQLite database", "nothing was changed", "--state")
+        try sound.write(to: URL(fileURLWithPath: path))
+        try machine.start()
+    }
+
+    @Test func aNewerVersion() throws {
+        let machine = try used()
+        let path = machine.state + "/opsd.db"
+        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+        var newer = sound
+        // The schema's version, where the file format keeps it.
+        newer.replaceSubrange(60..<64, with: [0, 0, 3, 231])
+        try newer.write(to: URL(fileURLWithPath: path))
+        try expectRefusal(machine, path, "version 999", "install the newer opsd", "backup")
+        try sound.write(to: URL(fileURLWithPath: path))
+        try machine.start()
+    }
+
+    @Test func aSecondDaemon() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--hold", "--", "true")
+        let output = try start(machine)
+        #expect(output.status != 0)
+        for word in ["another opsd", machine.state, "--state"] { #expect(output.err.contains(word), "\(output.err)") }
+        #expect(try machine.stateOf(id) == "ready", "the first goes on")
+    }
+
+    @Test func aDirectoryThatOthersCanWrite() throws {
+        let machine = try used()
+        chmod(machine.state, 0o777)
+        try expectRefusal(machine, machine.state, "written by others", "chmod 700")
+        chmod(machine.state, 0o700)
+        try machine.start()
+    }
+}
