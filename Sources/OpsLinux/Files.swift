@@ -72,6 +72,12 @@ public enum Files {
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
+    /// Removes an empty directory; one that is not there is no error.
+    public static func removeDirectory(_ path: String) throws(SystemError) {
+        guard unsafe rmdir(path) != 0, errno != ENOENT else { return }
+        throw .last("remove \(path)")
+    }
+
     /// Whether every user may pass through the directories above a file.
     public static func isReachableByAll(_ path: String) -> Bool {
         var parent = path[...]

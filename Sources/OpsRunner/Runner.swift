@@ -81,9 +81,9 @@ public final class Runner {
         if options.isDetached { try groups?.adopt(Identity.pid) }
         try groups?.removeEmpty()
         listener = try options.listener()
-        notify = try NotifySocket(address: options.notifyAddress(instance: instance))
+        notify = try NotifySocket(address: try options.notifyAddress(instance: instance))
         lines = NotifyLines(prefix: options.linePrefix(notify: notify.address))
-        try options.removeOldLines()
+        try options.removeOldLines(notify: notify.address)
     }
 
     /// Goes on where the program before this one, in the same process, left off.
@@ -208,6 +208,7 @@ public final class Runner {
             if !options.isActivated { try Files.remove(options.socketPath) }
             if !notify.address.hasPrefix("@") { try Files.remove(notify.address) }
             try lines.closeAll()
+            try options.removeSharedDirectory(notify: notify.address)
         }
     }
 }

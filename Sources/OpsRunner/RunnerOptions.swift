@@ -82,31 +82,6 @@ public struct RunnerOptions: Sendable {
         try Files.replace(path, with: Array(fresh.utf8), mode: 0o600)
         return "opsd-" + fresh
     }
-
-    /// A file in the state directory where every operation can reach it; else an abstract address, whose random part
-    /// nobody can take beforehand.
-    func notifyAddress(instance: String) -> String {
-        let path = state + "/notify.sock"
-        // Room for the random part of a line.
-        if path.utf8.count + 16 <= UnixSocket.pathLimit && (Identity.uid != 0 || Files.isReachableByAll(path)) {
-            return path
-        }
-        return "@opsd/\(instance)/notify"
-    }
-
-    /// What the addresses of notify lines begin with, beside that one.
-    func linePrefix(notify: String) -> String {
-        notify.hasPrefix("@") ? notify + "-" : state + "/" + RunnerOptions.lineName
-    }
-
-    private static let lineName = "notify-"
-
-    /// Clears away the files of a runner that was killed.
-    func removeOldLines() throws(SystemError) {
-        for name in try Files.list(state) where name.hasPrefix(RunnerOptions.lineName) {
-            try Files.remove(state + "/" + name)
-        }
-    }
 }
 
 /// The program was called in a way it does not know.

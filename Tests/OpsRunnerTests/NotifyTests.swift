@@ -42,6 +42,16 @@ import Testing
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
     }
 
+    /// The state directory of a test is closed to others, as root's is.
+    @Test func theAddressIsAFileThatEveryClientKnowsHowToUse() throws {
+        let runner = try RunnerProcess()
+        let request = runner.request(1, "test -S $NOTIFY_SOCKET && echo $NOTIFY_SOCKET > $DIR/address")
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        let address = String(try runner.awaitFile("address").dropLast())
+        #expect(geteuid() != 0 || Files.isReachableByAll(address))
+    }
+
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
     func strangersAreNotHeard(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
