@@ -63,6 +63,21 @@ import Testing
         #expect(program.isCooked)
     }
 
+    @Test func progressGoesOnWhenTheDaemonIsRestarted() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let bad = try machine.submit("--name", "bad", "--", "false")
+        let id = try machine.submit("--name", "long", "--shell", "read x < \(gate.path)")
+        let program = try machine.terminal(["wait", "--progress", "\(bad)", "\(id)"])
+        try program.until("both") { $0.contains("1/2 done") && $0.contains("● 2 long") }
+        try machine.killDaemon()
+        try machine.start()
+        gate.open()
+        #expect(try program.wait() == 1)
+        #expect(program.screen.contains("2/2 done"))
+        #expect(program.screen.lines.count { $0.contains("1 bad failed") } == 1)
+    }
+
     @Test func aDumbTerminalGetsPlainLines() throws {
         let machine = try Machine()
         let bad = try machine.submit("--name", "bad", "--", "false")

@@ -100,7 +100,6 @@ enum WaitVerb {
         private var known: Set<Int> = []
 
         /// False where that end is known already.
-        @discardableResult
         mutating func add(_ ended: JSONView) -> Bool {
             guard known.insert(ended["id"]?.integer ?? 0).inserted else { return false }
             if first == nil { first = ended }

@@ -8,8 +8,10 @@ final class ProgressDisplay {
     private let selection: Selection
     private let interruption: Interruption
     /// Wait, and Watch: the one says when it is over, the other what happens meanwhile.
-    private let ends: Connection
-    private let events: Connection
+    private var ends: Connection
+    private var events: Connection
+    private let any: Bool
+    private let deadline: Instant?
     private var rows: [Int: OperationRow] = [:]
     private var tally = WaitVerb.Tally()
     private var forecast: Forecast?
@@ -45,38 +47,51 @@ final class ProgressDisplay {
         self.cancels = cancels
         isLive = session.screen.isCapable && !session.wantsJSON
         interruption = try Interruption(cancels ? [SIGINT, SIGTERM] : [])
-        // What happens between the calls is told by the first and counted by the last, so nothing is missed.
+        self.any = any
+        deadline = timeout.flatMap { Span.parse($0) }.map { Instant.now + $0 }
         events = try session.connect()
-        try events.send("Watch", more: true, parameters: JSONWriter.object { selection.member(of: &$0) })
         ends = try session.connect()
+        try ask()
+    }
+
+    /// What happens between the calls is told by the first and counted by the last, so nothing is missed.
+    private func ask() throws(Failure) {
+        try events.send("Watch", more: true, parameters: JSONWriter.object { selection.member(of: &$0) })
         try ends.send(
             "Wait", more: true,
             parameters: JSONWriter.object {
                 selection.member(of: &$0)
                 $0.member("any", any)
-                $0.member("timeout", timeout)
+                $0.member("timeout", deadline.map { "\(max(1, ($0 - .now).nanoseconds / 1_000_000))ms" })
             })
+        guard isLive else { return }
+        try list()
+        try foresee()
     }
 
     private func show() throws(Failure) {
-        if isLive {
-            try list()
-            try foresee()
-        }
-        do throws(Failure) {
-            while !isOver {
-                let readable = interruption.wait(
-                    isLive ? [ends.descriptor, events.descriptor] : [ends.descriptor],
-                    milliseconds: isLive ? Self.ticks : nil)
-                if let signal = interruption.take() { try cancel(signal) }
-                if readable.contains(1) { try takeEvents() }
-                if readable.contains(0) { try takeEnds() }
-                try draw()
-                try session.output.flush()
+        while !isOver {
+            do throws(Failure) {
+                try step()
+            } catch {
+                // What is shown goes on while the daemon is restarted.
+                try session.awaitReturn(after: session.named(error))
+                events = try session.connect()
+                ends = try session.connect()
+                try ask()
             }
-        } catch {
-            throw session.named(error)
         }
+    }
+
+    private func step() throws(Failure) {
+        let readable = interruption.wait(
+            isLive ? [ends.descriptor, events.descriptor] : [ends.descriptor],
+            milliseconds: isLive ? Self.ticks : nil)
+        if let signal = interruption.take() { try cancel(signal) }
+        if readable.contains(1) { try takeEvents() }
+        if readable.contains(0) { try takeEnds() }
+        try draw()
+        try session.output.flush()
     }
 
     private func list() throws(Failure) {
@@ -100,8 +115,7 @@ final class ProgressDisplay {
     private func takeEnds() throws(Failure) {
         guard try ends.fill() else { throw Refusal.lost(nil) }
         while !isOver, let reply = try ends.takeReply() {
-            for ended in reply.parameters["ended"]?.elements ?? [] {
-                tally.add(ended)
+            for ended in reply.parameters["ended"]?.elements ?? [] where tally.add(ended) {
                 if isLive { try erase() }
                 try WaitVerb.tell(ended, session)
                 if let id = ended["id"]?.integer {
