@@ -14,7 +14,8 @@ public enum Event: Sendable {
     /// A note beside an operation that exists, finished ones too; nil takes it away.
     case note(OperationID, GraphID, String?)
     case depend(OperationID, on: OperationID, when: When, finished: FinishedFact?)
-    case undepend(OperationID, on: OperationID)
+    /// `isMet`: the store has such an edge; one that was met the core holds no more.
+    case undepend(OperationID, on: OperationID, isMet: Bool = false)
     case setQueue(String, QueueEdit)
     case removeQueue(String)
     case setCategory(String, capacity: Int32)

@@ -130,7 +130,7 @@ extension Scheduler {
         return .done(1)
     }
 
-    mutating func undepend(_ id: OperationID, on: OperationID) throws(Rejection) -> Acceptance {
+    mutating func undepend(_ id: OperationID, on: OperationID, isMet: Bool) throws(Rejection) -> Acceptance {
         let from = try waiting(id)
         let target = table.place(of: on)
         var edge = table[from].firstDependency
@@ -143,10 +143,10 @@ extension Scheduler {
             }
             edge = next
         }
-        guard found > 0 else { throw .noSuchEdge(id, on: on) }
+        guard found > 0 || isMet else { throw .noSuchEdge(id, on: on) }
         tell(.edgeRemoved(id, on: on))
         report(.edited, from, detail: "after")
-        noteWaiterLeft(target, from)
+        if found > 0 { noteWaiterLeft(target, from) }
         for _ in 0..<found { release(from) }
         return .done(1)
     }

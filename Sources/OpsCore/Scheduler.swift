@@ -100,7 +100,7 @@ public struct Scheduler {
         case .edit(let ids, let edit): return try self.edit(ids, edit)
         case .note(let id, let graph, let text): return note(id, graph, text)
         case .depend(let id, let on, let when, let fact): return try depend(id, on: on, when: when, fact: fact)
-        case .undepend(let id, let on): return try undepend(id, on: on)
+        case .undepend(let id, let on, let isMet): return try undepend(id, on: on, isMet: isMet)
         case .setQueue(let name, let edit): return try setQueue(name, edit)
         case .removeQueue(let name): return try removeQueue(name)
         case .setCategory(let name, let capacity): return try setCategory(name, capacity: capacity)

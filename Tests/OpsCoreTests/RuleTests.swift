@@ -205,6 +205,17 @@ import Testing
         #expect(world.executing == [3])
     }
 
+    @Test func anEdgeThatWasMetCanBeRemoved() {
+        var world = World()
+        world.add()
+        world.add(after: [1], flags: .held)
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.handle(.undepend(2, on: 1)) == .failure(.noSuchEdge(2, on: 1)))
+        #expect(world.after(.undepend(2, on: 1, isMet: true)) == ["no edge 2 on 1"])
+        #expect(world.state(2) == .ready)
+    }
+
     @Test func ageingMovesUpWhatHasWaited() {
         var world = World(workers: 1)
         world.after(.setQueue("default", QueueEdit(aging: .some(60 * World.second))))

@@ -80,10 +80,10 @@ extension Simulation {
     }
 
     private mutating func undepend() -> Event {
-        let edges = store.unfinished.flatMap { record in record.edges.map { (record.id, $0.on) } }
+        let edges = store.unfinished.flatMap { record in record.edges.map { (record.id, $0) } }
         guard !edges.isEmpty else { return .tick }
-        let (from, on) = random.pick(edges)
-        return .undepend(from, on: on)
+        let (from, edge) = random.pick(edges)
+        return .undepend(from, on: edge.on, isMet: edge.isSettled || store[edge.on].isFinished)
     }
 
     private mutating func setQueue() -> Event {

@@ -175,7 +175,8 @@ extension Requests {
     func removeDependency(_ request: RemoveDependencyRequest, _ exchange: Exchange) throws {
         let id = try one(request.ref, exchange.caller)
         let on = try selections.operation(request.on)
-        daemon.request(.undepend(id, on: on), of: exchange) { _ in exchange.reply(Nothing()) }
+        let isMet = try daemon.history.edges(from: id, to: id).contains { $0.on == on }
+        daemon.request(.undepend(id, on: on, isMet: isMet), of: exchange) { _ in exchange.reply(Nothing()) }
     }
 
     /// The one operation that a changing request names.
