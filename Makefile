@@ -51,8 +51,9 @@ lint: ## check the formatting and the shell scripts
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	scripts/lint-scripts
 
-simulate: setup ## run SEEDS=n random worlds through the scheduler
+simulate: setup ## run SEEDS=n random worlds, and every small one, through the scheduler
 	swift run -c release simulate $(SEEDS)
+	swift run -c release simulate worlds
 
 torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s, then prove that every promise held
 	swift build $(RELEASE) --product torture-mark

@@ -3,7 +3,8 @@ internal import OpsCore
 internal import OpsTesting
 
 /// `simulate [SEEDS [FIRST]]` lives through that many seeds and stops at the first that breaks a promise;
-/// `simulate worlds` goes through every small world of four operations.
+/// `simulate worlds` goes through every world of four operations, two categories and one slot or two: each graph
+/// without a cycle, each way to take the categories, each order of ends. None is left out for being like another.
 @main
 struct Simulate {
     static func main() {

@@ -211,6 +211,8 @@ extension Scheduler {
     private func mayRetry(_ place: Int32, _ index: Int32, _ end: Ended) -> Bool {
         guard let retry = policy(of: place)?.retry, executions[index].attemptsInRun <= retry.limit else { return false }
         if table[place].parent >= 0, isClosing(table[place].parent) { return false }
+        // Its deadline may have passed while it was ending for another reason.
+        if let deadline = policy(of: place)?.deadline, deadline <= now.wall { return false }
         switch end.outcome {
         case .failed:
             guard retry.onFailed else { return false }

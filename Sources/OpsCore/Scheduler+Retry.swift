@@ -58,6 +58,8 @@ extension Scheduler {
         let hasBarriers = queuePlaces.contains { !queues[$0].barriers.list.isEmpty }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
         if !revived.categorySets.isEmpty, hasParents || hasSpans { return true }
+        // An edge on what had finished was taken without a look at what that had waited for.
+        if revived.edges.contains(where: { $0.on >= $0.from }) { return true }
         // A barrier that comes back is one again for what is behind it.
         if rows.contains(where: { $0.flags.contains(.barrier) }) { return true }
         return (hasBarriers || hasParents)

@@ -43,7 +43,9 @@ extension Scheduler {
     /// Children that wait for something outside, or want a category, may close a circle with what is above them.
     private func mayLockUp(_ submission: Submission) -> Bool {
         let waits = submission.edges.contains { edge in if case .existing = edge.on { true } else { false } }
-        let isBehind = submission.queues.contains { queues.find($0).map { !queues[$0].barriers.list.isEmpty } ?? false }
+        let isBehind =
+            submission.queues.contains { queues.find($0).map { !queues[$0].barriers.list.isEmpty } ?? false }
+            || submission.operations.contains { $0.flags.contains(.barrier) }
         guard waits || isBehind || submission.operations.contains(where: { $0.categories >= 0 }) else { return false }
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) && $0.categories >= 0 }
         return hasGroups || hasSpans

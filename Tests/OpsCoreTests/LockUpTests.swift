@@ -231,4 +231,70 @@ import Testing
         world.after(world.exit(3))
         #expect(isDone(world))
     }
+
+    /// Each has its place kept. 1 needs a, which the group 2 holds, which waits for 5; 5 needs d, kept for 4. 4 needs
+    /// c, which the group 6 holds, which waits for 8; 8 needs b, kept for 1.
+    @Test func noTwoKeptPlacesWaitForOneAnother() {
+        var world = World(workers: 20)
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a", "b"], isHeld: true), Line(categories: ["a"], isGroup: true),
+                    Line(group: 1, after: [4]), Line(categories: ["c", "d"], isHeld: true),
+                    Line(categories: ["d"], isHeld: true), Line(categories: ["c"], isGroup: true),
+                    Line(group: 5, after: [7]), Line(categories: ["b"], isHeld: true),
+                ])))
+        world.turn()
+        world.after(.resume(.operations([1, 4])))
+        #expect(world.executing == [2, 6])
+        for _ in 0..<20 {
+            for category: CategoryUse in ["b", "d"] {
+                let passing = world.add(categories: [category])
+                world.turn()
+                if world.executing.contains(passing) { world.after(world.exit(passing)) }
+            }
+        }
+        let kept = world.add(categories: ["b"])
+        world.turn()
+        #expect(world.scheduler.why(OperationID(kept), at: world.now).map(\.detail) == [.keptPlace(category: "b")])
+        world.after(.resume(.operations([5, 8])))
+        #expect(world.executing == [2, 5, 6, 8])
+        for id: Int64 in [5, 8] { world.handle(world.exit(id)) }
+        _ = world.drain()
+        #expect(isDone(world))
+    }
+
+    /// As the torture saw it: the group 2 {a} was overtaken sixteen times and lets 4 {a, b} go first, which must not
+    /// wait for the place that is kept for it.
+    @Test func whoLetsOthersGoFirstKeepsNoPlaceFromThem() {
+        var world = World(workers: 20)
+        world.after(.setCategory("a", capacity: 2))
+        world.add(categories: ["a"])
+        let first = world.add(categories: ["a"])
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: [.exclusive("a")], isGroup: true), Line(group: 0, after: [2]),
+                    Line(categories: ["a", "b"], isHeld: true),
+                ])))
+        world.turn()
+        #expect(world.executing == [1, 2])
+        var running = [1, first]
+        for _ in 0..<20 {
+            let next = world.add(categories: ["a"])
+            world.after(world.exit(running.removeFirst()))
+            if world.executing.contains(next) { running.append(next) }
+            if running.isEmpty { break }
+        }
+        world.handle(.resume(.operations([5])))
+        for id in world.executing { world.handle(world.exit(id)) }
+        world.turn()
+        #expect(world.executing.contains(5))
+        _ = world.drain()
+        #expect(isDone(world))
+    }
+}
+
+extension CategoryUse {
+    static func exclusive(_ name: String) -> CategoryUse { CategoryUse(name: name, mode: .exclusive) }
 }

@@ -3,7 +3,8 @@ import Testing
 
 /// Random events against the invariants: every seed must keep them every turn, and settle at the end.
 @Suite struct RandomTests {
-    @Test(arguments: 0..<60)
+    /// The last three once stood still.
+    @Test(arguments: Array(0..<60) + [519, 817, 886])
     func invariantsHoldAndEverythingSettles(seed: Int) {
         var chaos = Chaos(seed: UInt64(seed))
         for step in 0..<120 {

@@ -194,4 +194,42 @@ import Testing
         world.after(world.exit(4))
         #expect(world.after(world.exit(2)).last == "finished 1 failed children 3 of 1")
     }
+
+    @Test func aDeadlineThatPassesWhileAnAttemptEndsForbidsAnother() {
+        var world = World()
+        let deadline = world.now.wall + 5 * World.second
+        world.add {
+            $0.deadline = deadline
+            $0.completion = .notify
+            $0.retry = RetryPolicy(limit: 3)
+        }
+        world.turn()
+        world.after(.told(AttemptID(1, 1), Notice(finished: 1)))
+        world.pass(seconds: 6)
+        world.turn()
+        #expect(world.after(world.exit(1)).last == "finished 1 failed reported 1")
+    }
+
+    @Test func aRetryThatClosesACircleIsRefused() {
+        var world = World()
+        world.add()
+        world.add(after: [1])
+        world.turn()
+        world.after(world.exit(1))
+        world.after(world.exit(2))
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.operations = [1, 2].map {
+            Snapshot.Row(id: $0, graph: GraphID($0.rawValue), state: .finished, attempt: 1, attemptsInRun: 1)
+        }
+        revival.edges = [
+            Snapshot.Edge(from: 2, on: 1, when: .succeeded), Snapshot.Edge(from: 1, on: 2, when: .finished),
+        ]
+        guard case .failure(.cycle(let circle)) = world.handle(.retry([1, 2], revived: revival, by: "root")) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(Set(circle.map { "\($0)" }).count == 2)
+        #expect(world.turn() == [])
+    }
 }

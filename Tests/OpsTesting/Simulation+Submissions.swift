@@ -6,6 +6,7 @@ extension Simulation {
         submission.queues = []
         let count = 1 + random.below(4)
         for place in 0..<count { addOperation(&submission, place) }
+        if random.chance(4) { addRing(&submission) }
         var named: [OperationID] = []
         for place in 0..<count {
             if place > 0, random.chance(35) {
@@ -24,6 +25,14 @@ extension Simulation {
             submission.asChildren = random.chance(50)
         }
         return submission
+    }
+
+    /// A group, someone after one of its children and before another, and a category or two: what may be impossible.
+    private mutating func addRing(_ submission: inout Submission) {
+        let group = submission.add(categories: uses(), flags: .group)
+        let first = submission.add(in: group, categories: random.chance(30) ? uses() : [])
+        let between = submission.add(categories: uses(), after: [first], when: when())
+        submission.add(in: group, after: [between], when: .finished)
     }
 
     private mutating func when() -> When { random.chance(55) ? .succeeded : random.pick(When.allCases) }

@@ -7,14 +7,16 @@ struct CanaryTests {
     @Test func releaseOnCancel() throws {
         try expectFound(ReleasesOnCancel.self, [.nothingLeftBehind, .exclusion, .oneOutcome])
     }
-    @Test func lostWakeUp() throws { try expectFound(LosesWakeUp.self, [.nothingIdle]) }
+    @Test func lostWakeUp() throws { try expectFound(LosesWakeUp.self, [.nothingIdle, .startOrder]) }
     @Test func launchBeforeCommit() throws { try expectFound(LaunchesBeforeCommit.self, [.commitBeforeEffect]) }
     @Test func forgottenBackoff() throws { try expectFound(ForgetsBackoff.self, [.noEarlyStart]) }
     @Test func oneTooManyAfterResize() throws { try expectFound(MiscountsAfterResize.self, [.queueLimit]) }
     @Test func lostReport() throws { try expectFound(LosesReports.self, [.reports]) }
     @Test func ignoredSuspension() throws { try expectFound(IgnoresSuspendedGraphs.self, [.noEarlyStart]) }
     @Test func forgottenSignal() throws { try expectFound(ForgetsToTerminate.self, [.settles]) }
-    @Test func earlyAcknowledgement() throws { try expectFound(AcknowledgesTooEarly.self, [.nothingLeftBehind]) }
+    @Test func earlyAcknowledgement() throws {
+        try expectFound(AcknowledgesTooEarly.self, [.nothingLeftBehind, .settles])
+    }
     @Test func forgottenPriority() throws { try expectFound(ForgetsPriority.self, [.startOrder]) }
     @Test func mistakenRunner() throws { try expectFound(MistakesTheRunner.self, [.oneProcessAnAttempt]) }
     @Test func emptyExplanation() throws { try expectFound(ExplainsNothing.self, [.explanation]) }
