@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What opsd and its runner owe to those who kill them.
+@Suite struct CrashTests {
+    /// A pipe with a name that lets go as many readers as there are lines in it, whenever they come.
+    struct Gate {
+        let path: String
+        private let descriptor: Int32
+
+        init(_ path: String) throws {
+            self.path = path
+            guard mkfifo(path, 0o600) == 0 else { throw SetupError("mkfifo \(path)") }
+            // Held open for both: nobody waits for a peer, and nobody reads an end.
+            descriptor = open(path, O_RDWR | O_CLOEXEC)
+        }
+
+        func letGo(_ count: Int) {
+            let lines = [UInt8](repeating: 10, count: count)
+            #expect(write(descriptor, lines, count) == count)
+        }
+
+        func close() { Glibc.close(descriptor) }
+    }
+
+    /// Fifty sleepers, each with an exit code of its own; half of them end while nobody is there, and the daemon that
+    /// learns of them dies over it.
+    @Test func fiftySleepersKeepTheirExitCodes() throws {
+        let machine = try Machine(workers: 50)
+        let early = try Gate(machine.state + "/early")
+        let late = try Gate(machine.state + "/late")
+        defer {
+            early.close()
+            late.close()
+        }
+        let marks = machine.state + "/marks"
+        let operations = (1...50).map { code in
+            let gate = code % 2 == 0 ? early.path : late.path
+            let script = "echo \(code) >> \(marks); read x < \(gate); echo log of \(code); exit \(code)"
+            return "{\"name\": \"s\(code)\", \"shell\": \"\(script)\"}"
+        }
+        let graph = try machine.graph("{\"operations\": [\(operations.joined(separator: ", "))]}")
+        try waitUntil { try self.lines(marks).count == 50 }
+
+        try machine.killDaemon()
+        early.letGo(25)
+        try machine.start(workers: 50)
+        // In the midst of its recovery, wherever that is; and again, a little later each time.
+        for delay in [0, 3, 10, 30] {
+            try machine.killDaemon()
+            let recovering = try Command(
+                Machine.programs + "/opsd",
+                ["--state", machine.state, "--socket", machine.socket, "--workers", "50"],
+                environment: Machine.environment, in: "/")
+            usleep(UInt32(delay) * 1000)
+            recovering.signal(SIGKILL)
+            #expect(try recovering.wait(seconds: 20).status == 128 + 9)
+            try machine.start(workers: 50)
+        }
+        late.letGo(25)
+        #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "60s").status == 1)
+
+        for row in try machine.ok("ls", "--graph", graph, "--json").objects {
+            let name = try #require(row["name"] as? String)
+            #expect(row["exitCode"] as? Int == Int(name.dropFirst()), "\(row)")
+            #expect(row["attempt"] as? Int == 1)
+            #expect(row["outcome"] as? String == "failed")
+            let id = try #require(row["id"] as? Int)
+            #expect(try machine.ok("log", "\(id)").out == "log of \(name.dropFirst())\n")
+        }
+        #expect(try lines(marks).compactMap { Int($0) }.sorted() == Array(1...50), "each started once")
+    }
+
+    @Test func whatAKilledRunnerLeftIsGoneBeforeItsCategoryIsGivenOn() throws {
+        let machine = try Machine()
+        // The kernel gives the lock back with the last process that has it open.
+        let lock = machine.state + "/held"
+        let ready = machine.state + "/ready"
+        let holder = try machine.submit(
+            "--category", "db", "--shell",
+            "setsid flock \(lock) sh -c 'trap \"\" TERM HUP; echo ready > \(ready); while :; do sleep 0.05; done' & wait"
+        )
+        let heir = try machine.submit(
+            "--category", "db", "--shell", "flock -n \(lock) echo it is gone || echo it lives")
+        try waitUntil { try self.lines(ready).count == 1 }
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        kill(runner, SIGKILL)
+        #expect(try machine.ctl("wait", "\(heir)", "--timeout", "60s").status == 0)
+        #expect(try machine.ok("log", "\(heir)").out == "it is gone\n")
+        #expect(try machine.outcome(holder) == "interrupted")
+    }
+
+    @Test func twoThousandOperationsLeaveNothingBehind() throws {
+        let machine = try Machine(workers: 4)
+        let daemon = try #require(machine.daemon?.pid)
+        func run(_ count: Int) throws {
+            try machine.ok("submit", "--array", "1-\(count)", "--", "/bin/true")
+            try machine.ok("wait", "--all", "--timeout", "120s")
+        }
+        // Whatever is opened once, such as a socket for each slot, is open after this.
+        try run(20)
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        func open(_ pid: pid_t) throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+        }
+        func children(_ pid: pid_t) throws -> String {
+            try String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
+        }
+        let before = try (open(daemon), open(runner))
+        try run(2000)
+        // The connection of the client that waited last may still be closing.
+        try waitUntil { try open(daemon) <= before.0 && open(runner) <= before.1 }
+        #expect(try children(runner).isEmpty)
+        #expect(try children(daemon).isEmpty)
+    }
+
+    private func lines(_ path: String) throws -> [String] {
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+
+    private func waitUntil(_ isSo: () throws -> Bool) throws {
+        let end = Date().addingTimeInterval(60)
+        while try !isSo() {
+            guard Date() < end else { throw SetupError("it did not come to that within 60 s") }
+            usleep(10_000)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Glibc
+import OpsLinux
+import Testing
+
+private let hierarchyName = "opsd-test-\(getpid())"
+
+// What cannot be opened here cannot be tested, for whatever reason.
+private let canMakeControlGroups = geteuid() == 0 && (try? ControlGroupHierarchy.open(name: hierarchyName)) != nil
+
+/// Control groups of this machine, where it lets us make some.
+@Suite(.enabled(if: canMakeControlGroups, "SKIPPED: no cgroup v2 tree can be written here (needs root)"))
+struct ControlGroupTests {
+    /// A group for one test, removed with all that is in it.
+    func withGroup(_ body: (ControlGroup) throws -> Void) throws {
+        let hierarchy = try #require(try ControlGroupHierarchy.open(name: hierarchyName))
+        let group = hierarchy.group("t\(try Randomness.identifier().prefix(8))")
+        try group.make()
+        defer {
+            // What a failed test has left in it must not stay.
+            _ = try? group.kill()
+            while (try? group.remove()) == false { usleep(1000) }
+            rmdir(hierarchy.base.path)
+        }
+        try body(group)
+    }
+
+    func start(_ script: String, in group: ControlGroup, _ fallbacks: Spawn.Fallbacks = []) throws -> Int32 {
+        var spawn = Spawn(arguments: ["/bin/sh", "-c", script], environment: ["PATH=/usr/bin:/bin"])
+        spawn.fallbacks = fallbacks
+        let directory = try group.open()
+        spawn.controlGroup = directory.rawValue
+        return try spawn.start()
+    }
+
+    /// Born there, or moved there by itself before its program where the kernel cannot do that.
+    @Test(
+        arguments: SpawnTests.everyFallback + [
+            .withoutIntoControlGroup, [.withoutIntoControlGroup, .withoutCloseRange],
+        ])
+    func aProcessIsInItsGroupFromItsFirstInstruction(fallbacks: Spawn.Fallbacks) throws {
+        try withGroup { group in
+            let pid = try start("exec sleep 1000", in: group, fallbacks)
+            #expect(try group.processes() == [pid])
+            #expect(try group.isPopulated())
+            #expect(try !group.remove(), "something lives in it")
+            try group.kill()
+            #expect(try Children.wait(for: pid)?.status == .signal(SIGKILL))
+            #expect(try group.remove())
+        }
+    }
+
+    @Test(
+        arguments: SpawnTests.everyFallback + [
+            .withoutIntoControlGroup, [.withoutIntoControlGroup, .withoutCloseRange],
+        ])
+    func aGroupThatIsGoneIsSaid(fallbacks: Spawn.Fallbacks) throws {
+        try withGroup { group in
+            var spawn = Spawn(arguments: ["/bin/true"], environment: [])
+            spawn.fallbacks = fallbacks
+            let directory = try group.open()
+            spawn.controlGroup = directory.rawValue
+            #expect(try group.remove())
+            #expect(throws: SpawnError.self) { try spawn.start() }
+        }
+    }
+}
