@@ -40,9 +40,13 @@ extension Scheduler {
     mutating func decideTree(
         _ place: Int32, _ end: Ended, below: Ended, root: OperationID? = nil, rootOutcome: Outcome? = nil
     ) {
+        var cause = below.cause
+        if case .groupSkipped(let group, _) = cause, let root {
+            cause = .groupSkipped(group, because: Cause.Root(root, rootOutcome ?? end.outcome))
+        }
         for child in descendants(of: place).reversed() {
             decide(
-                child, below.outcome, below.cause, root: root ?? table[place].operationID,
+                child, below.outcome, cause, root: root ?? table[place].operationID,
                 rootOutcome: rootOutcome ?? end.outcome)
         }
         decide(place, end.outcome, end.cause, root: root, rootOutcome: rootOutcome)

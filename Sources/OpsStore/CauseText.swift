@@ -23,7 +23,11 @@ struct CauseText {
         case .cancelledBy(let user, let reason): return "cancelled by \(user)" + note(reason)
         case .groupCancelled(let group): return "group \(try label(group)) was cancelled"
         case .groupTimedOut(let group): return "group \(try label(group)) timed out"
-        case .groupSkipped(let group): return "group \(try label(group)) was skipped"
+        case .groupSkipped(let group, let root):
+            let why = try root.map { (root) throws(StoreError) in
+                "dependency \(try label(root.operation)) \(verb(root.outcome))"
+            }
+            return "group \(try label(group)) was skipped" + note(why)
         case .dependency(let root, let outcome): return "dependency \(try label(root)) \(verb(outcome))"
         case .neverStarted(let root): return "dependency \(try label(root)) ended without starting"
         case .conditionFalse(let index, let detail): return try conditionText(index, detail)

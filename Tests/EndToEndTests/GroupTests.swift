@@ -31,6 +31,23 @@ import Testing
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
     }
 
+    @Test func whatASkippedGroupHoldsNamesTheRootOfIt() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            """
+            {"operations": [
+              {"name": "root", "command": ["false"]}, {"name": "between", "command": ["true"], "after": ["root"]},
+              {"name": "g", "after": ["between"], "operations": [
+                {"name": "inner", "operations": [{"name": "leaf", "command": ["true"]}]}]}]}
+            """)
+        #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 1)
+        for name in ["inner", "leaf"] {
+            #expect(try machine.outcome(name) == "skipped")
+            #expect(
+                try machine.show(name)["cause"] as? String == "group 3 (g) was skipped: dependency 1 (root) failed")
+        }
+    }
+
     @Test func cancellingAGroupReachesAllBelow() throws {
         let machine = try Machine()
         _ = try machine.graph(

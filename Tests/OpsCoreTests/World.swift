@@ -156,7 +156,7 @@ func brief(_ cause: Cause) -> String {
     case .neverStarted(let root): "never started \(root.rawValue)"
     case .conditionFalse(let index, _): "condition \(index)"
     case .children(let first, let count): "children \(first.rawValue) of \(count)"
-    case .groupSkipped(let id): "group \(id.rawValue) skipped"
+    case .groupSkipped(let id, _): "group \(id.rawValue) skipped"
     case .runnerLost: "runner lost"
     case .machineRestarted: "machine restarted"
     case .abandoned(let by): "abandoned by \(by)"

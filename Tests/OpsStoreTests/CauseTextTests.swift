@@ -23,6 +23,10 @@ import Testing
         (.groupCancelled(OperationID(12)), "group 12 (build) was cancelled"),
         (.groupTimedOut(OperationID(5)), "group 5 timed out"),
         (.groupSkipped(OperationID(5)), "group 5 was skipped"),
+        (
+            .groupSkipped(OperationID(5), because: Cause.Root(OperationID(12), .timedOut)),
+            "group 5 was skipped: dependency 12 (build) timed out"
+        ),
         (.dependency(root: OperationID(12), .failed), "dependency 12 (build) failed"),
         (.dependency(root: OperationID(7), .cancelled), "dependency 7 was cancelled"),
         (.dependency(root: OperationID(7), .interrupted), "dependency 7 was interrupted"),
@@ -58,7 +62,8 @@ import Testing
             .cancelledBy("a", reason: "b"), .groupCancelled(OperationID(1)), .groupTimedOut(OperationID(2)),
             .dependency(root: OperationID(3), .skipped), .neverStarted(root: OperationID(4)),
             .conditionFalse(index: 1, detail: "d"), .children(first: OperationID(5), count: 6),
-            .groupSkipped(OperationID(7)), .runnerLost, .machineRestarted, .abandoned(by: "c"),
+            .groupSkipped(OperationID(7)), .groupSkipped(OperationID(7), because: Cause.Root(OperationID(2), .failed)),
+            .runnerLost, .machineRestarted, .abandoned(by: "c"),
             .finishedBy("d", message: nil), .reported(status: 8),
         ]
         for cause in causes { #expect(CauseRow(cause).cause == cause) }

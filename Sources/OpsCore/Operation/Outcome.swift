@@ -25,7 +25,8 @@ public enum Cause: Hashable, Sendable {
     case conditionFalse(index: Int32, detail: String)
     /// Children of a group, or produced ones, that did not succeed: the first, and how many there are.
     case children(first: OperationID, count: Int32)
-    case groupSkipped(OperationID)
+    /// Reached by the skip of the group that holds it; `because`: the root of that, where it was not the group's own.
+    case groupSkipped(OperationID, because: Root? = nil)
     case runnerLost
     case machineRestarted
     /// Given up with `cancel --force`: its tree was not proven gone.
@@ -34,4 +35,14 @@ public enum Cause: Hashable, Sendable {
     case finishedBy(String, message: String?)
     /// It said so itself through its notify socket.
     case reported(status: Int32)
+
+    /// Where a cascade of skips began, and how that one ended.
+    public struct Root: Hashable, Sendable {
+        public var operation: OperationID
+        public var outcome: Outcome
+        public init(_ operation: OperationID, _ outcome: Outcome) {
+            self.operation = operation
+            self.outcome = outcome
+        }
+    }
 }

@@ -43,7 +43,10 @@ extension CauseRow {
         case .neverStarted(let root): self.init(11, root.rawValue)
         case .conditionFalse(let index, let detail): self.init(12, Int64(index), text: detail)
         case .children(let first, let count): self.init(13, first.rawValue, Int64(count))
-        case .groupSkipped(let group): self.init(14, group.rawValue)
+        case .groupSkipped(let group, let root):
+            self.init(
+                14, group.rawValue, root.map { Int64($0.outcome.rawValue) },
+                note: root.map { "\($0.operation.rawValue)" })
         case .runnerLost: self.init(15)
         case .machineRestarted: self.init(16)
         case .abandoned(let user): self.init(17, text: user)
@@ -55,6 +58,12 @@ extension CauseRow {
     private init(_ kind: Int64, _ number: Int64? = nil, _ other: Int64? = nil, text: String? = nil, note: String? = nil)
     {
         self.init(kind: kind, number: number, other: other, text: text, note: note)
+    }
+
+    /// Of a skipped group: the row has its outcome beside the group, and its id in words.
+    private var root: Cause.Root? {
+        guard let outcome = Outcome(stored: other), let id = note.flatMap({ Int64($0) }) else { return nil }
+        return Cause.Root(OperationID(id), outcome)
     }
 
     /// Nil for what no version of opsd writes.
@@ -76,7 +85,7 @@ extension CauseRow {
         case 11: return .neverStarted(root: operation)
         case 12: return .conditionFalse(index: small, detail: text ?? "")
         case 13: return .children(first: operation, count: Int32(clamping: other ?? 0))
-        case 14: return .groupSkipped(operation)
+        case 14: return .groupSkipped(operation, because: root)
         case 15: return .runnerLost
         case 16: return .machineRestarted
         case 17: return .abandoned(by: text ?? "")
