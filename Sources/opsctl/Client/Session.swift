@@ -39,7 +39,10 @@ final class Session {
         let end = Instant.now + Self.patience
         while true {
             do throws(Failure) {
-                connection = try connect()
+                let fresh = try connect()
+                // One that is dying may still take calls; only one that lives answers them.
+                _ = try fresh.call("Status") { _ in }
+                connection = fresh
                 return
             } catch {
                 guard Instant.now < end else { throw failure }
