@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -128,6 +129,11 @@ int ops_block_signal(int number) {
     if (error == 0) return 0;
     errno = error;
     return -1;
+}
+
+void ops_return_large_blocks(void) {
+    // glibc raises the limit to the largest block that was ever freed, up to 32 MiB, unless it is set.
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
 
 int ops_event(int nonblocking) {

@@ -12,6 +12,7 @@ extension Daemon {
     /// Runs until it is told to stop; the exit status.
     public static func run(_ options: CommandLineOptions) throws -> Int32 {
         let configuration = try Configuration.load(options)
+        Program.returnLargeBlocks()
         try Signals.ignore(SIGPIPE)
         // A file size limit is the operation's matter; SQLite reports it as an error.
         try Signals.ignore(SIGXFSZ)

@@ -12,6 +12,10 @@ public enum Program {
     /// Lets the process that was started exit, with this status; nothing where there is none.
     public static func detached(status: Int32) { ops_detached(status) }
 
+    /// From now on a large block of memory goes back to the kernel when it is freed: what one huge request needed is
+    /// not held for ever.
+    public static func returnLargeBlocks() { ops_return_large_blocks() }
+
     /// Where the program's file is now: after an upgrade, the new one.
     public static func path() throws(SystemError) -> String {
         var buffer = [CChar](repeating: 0, count: 4096)

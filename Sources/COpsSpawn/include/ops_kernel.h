@@ -72,6 +72,9 @@ int64_t ops_first_data(int fd);
 /* 1: the attribute of a file is "1". */
 int ops_has_flag_attribute(const char *path, const char *name);
 
+/* From now on blocks of a mebibyte and more go back to the kernel when they are freed. */
+void ops_return_large_blocks(void);
+
 /* An eventfd, close-on-exec; what is read from it is how often it was written to. */
 int ops_event(int nonblocking);
 /* A detached thread that no signal interrupts; `argument` is handed to `body`. */
