@@ -232,6 +232,24 @@ import Testing
         #expect(isDone(world))
     }
 
+    /// Each could be beside 3 {a:2} of three; but 1 {a} begins before it and ends after it, and so would 5 {a}.
+    @Test func holdersThatTogetherLeaveNoRoomAreSeenTogether() {
+        var world = World()
+        world.after(.setCategory("a", capacity: 3))
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isGroup: true, isHeld: true), Line(group: 0),
+                    Line(categories: [CategoryUse(name: "a", units: 2)], after: [1]), Line(group: 0, after: [2]),
+                    Line(categories: ["a"], isGroup: true), Line(group: 4, after: [3]),
+                ])))
+        world.turn()
+        #expect(world.executing.isEmpty)
+        world.handle(.resume(.operations([1])))
+        #expect(world.drain().contains(5))
+        #expect(isDone(world))
+    }
+
     /// Each has its place kept. 1 needs a, which the group 2 holds, which waits for 5; 5 needs d, kept for 4. 4 needs
     /// c, which the group 6 holds, which waits for 8; 8 needs b, kept for 1.
     @Test func noTwoKeptPlacesWaitForOneAnother() {

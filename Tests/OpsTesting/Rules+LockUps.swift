@@ -143,7 +143,29 @@ private struct Forcing {
                 }
             }
         }
+        for other in records where !isExecuting(other) {
+            for name in Set(other.categories.map(\.name)) {
+                guard let crowding = crowding(other, name, all) else { continue }
+                let start = Milestone(id: other.id, isEnd: false)
+                isNew = before[start, default: []].insert(Milestone(id: crowding, isEnd: true)).inserted || isNew
+            }
+        }
         return isNew
+    }
+
+    /// One of the spans that are sure to hold, when it starts, too many units for it.
+    private func crowding(_ other: Record, _ name: String, _ all: [Milestone: Set<Milestone>]) -> OperationID? {
+        guard let wanted = rules.use(other, name), wanted.mode == .units else { return nil }
+        let start = Milestone(id: other.id, isEnd: false)
+        let holders = records.filter { span in
+            guard span.id != other.id, rules.isSpan(span), rules.use(span, name)?.mode == .units,
+                rules.pot(span, name) == rules.pot(other, name)
+            else { return false }
+            let isAfter = isExecuting(span) || all[start, default: []].contains(Milestone(id: span.id, isEnd: false))
+            return isAfter && all[Milestone(id: span.id, isEnd: true), default: []].contains(start)
+        }
+        let held = holders.reduce(Int64(wanted.units)) { $0 + Int64(rules.use($1, name)?.units ?? 0) }
+        return held > rules.room(in: rules.pot(other, name), name) ? holders.last?.id : nil
     }
 
     private func conflict(_ a: Record, _ b: Record) -> Bool {

@@ -52,6 +52,8 @@ struct Entanglement {
     var pots: [[Int32]] = []
     var potsOf: [[Int32]]
     private var forced: Set<UInt64> = []
+    /// Units that spans are sure to hold when a user of a pot starts, its own included.
+    private var crowd: [UInt64: Int64] = [:]
 
     init(_ members: [Member], _ arcs: [Arc]) {
         self.members = members
@@ -110,6 +112,7 @@ struct Entanglement {
         let spans = members.indices.filter { isActive[$0] && members[$0].isSpan && !members[$0].uses.isEmpty }
         let adjacency = Adjacency(arcs, nodes: 2 * members.count)
         let before = arcs.count
+        crowd.removeAll(keepingCapacity: true)
         for first in stride(from: 0, to: spans.count, by: 64) {
             let batch = Array(spans[first..<min(first + 64, spans.count)])
             var afterStart = [UInt64](repeating: 0, count: 2 * members.count)
@@ -145,13 +148,23 @@ struct Entanglement {
     private mutating func force(_ user: Int32, _ span: Int32, _ pot: Int32, isAfter: Bool, isBefore: Bool) {
         guard user != span else { return }
         let (a, b) = (use(user, pot), use(span, pot))
-        guard !a.canShare(b) else { return }
+        let isHolding = isBefore && (isAfter || members[Int(span)].isExecuting)
+        // Each alone it could be beside; but all that are sure to hold then may be too many.
+        guard !a.canShare(b) || isHolding && crowds(a, b, user, pot) else { return }
         if isBefore, !members[Int(span)].isExecuting, note(user, span) {
             arcs.append(Arc(before: 2 * user + 1, after: 2 * span, category: a.category))
         }
-        if isAfter, note(span, user) {
+        if isAfter || isHolding, note(span, user) {
             arcs.append(Arc(before: 2 * span + 1, after: 2 * user, category: a.category))
         }
+    }
+
+    private mutating func crowds(_ a: Use, _ b: Use, _ user: Int32, _ pot: Int32) -> Bool {
+        guard a.need.mode == .units, b.need.mode == .units else { return false }
+        let key = UInt64(UInt32(bitPattern: user)) << 32 | UInt64(UInt32(bitPattern: pot))
+        let held = crowd[key, default: Int64(a.need.units)] + Int64(b.need.units)
+        crowd[key] = held
+        return held > Int64(a.capacity)
     }
 
     private mutating func note(_ first: Int32, _ second: Int32) -> Bool {
@@ -182,11 +195,11 @@ struct Entanglement {
         }
     }
 
-    /// Where several executing spans share a category, whoever has no room beside them all waits for some of them.
+    /// Where several spans share a category, whoever has no room beside them all may wait for those that execute.
     private func crowded(_ pot: Int32) -> [Arc] {
         let users = pots[Int(pot)]
         let holders = users.filter { members[Int($0)].isSpan && members[Int($0)].isExecuting }
-        guard holders.count > 1 else { return [] }
+        guard !holders.isEmpty else { return [] }
         return users.filter { !members[Int($0)].isExecuting }.flatMap { user in
             holders.compactMap { lifted(Arc(before: 2 * $0 + 1, after: 2 * user)) }
         }
