@@ -4,6 +4,8 @@ import Testing
 @Suite struct QueueTests {
     @Test func limitsChangeLive() throws {
         let machine = try Machine(workers: 4)
+        // Until there is a runner everything waits for that too.
+        try machine.ok("run", "--", "true")
         try machine.ok("queue", "add", "io", "--limit", "0")
         let ids = try (0..<3).map { _ in try machine.submit("--queue", "io", "--", "sleep", "60") }
         let why = try #require(try machine.ok("why", "\(ids[0])", "--json").object["waitingFor"] as? [[String: Any]])
