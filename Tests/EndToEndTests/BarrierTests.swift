@@ -3,7 +3,7 @@ import Testing
 @Suite struct BarrierTests {
     @Test func nothingPassesABarrier() throws {
         let machine = try Machine(workers: 4)
-        let before = try machine.submit("--", "sleep", "60")
+        let before = try machine.submit("--", "sleep", "600")
         let barrier = try machine.submit("--barrier", "--", "true")
         let after = try machine.submit("--", "true")
         try machine.await("started", of: before)

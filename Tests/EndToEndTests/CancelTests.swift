@@ -3,7 +3,7 @@ import Testing
 @Suite struct CancelTests {
     @Test func waitingAndExecutingBothEndCancelled() throws {
         let machine = try Machine(workers: 1)
-        let running = try machine.submit("--", "sleep", "60")
+        let running = try machine.submit("--", "sleep", "600")
         let waiting = try machine.submit("--", "true")
         try machine.await("started", of: running)
         #expect(try machine.ctl("cancel", "\(waiting)", "--reason", "not needed").status == 0)
@@ -28,7 +28,7 @@ import Testing
         let machine = try Machine()
         let graph = try machine.graph(
             """
-            {"operations": [{"name": "a", "command": ["sleep", "60"]}, {"name": "b", "command": ["true"], "after": ["a"]},
+            {"operations": [{"name": "a", "command": ["sleep", "600"]}, {"name": "b", "command": ["true"], "after": ["a"]},
                             {"name": "c", "command": ["true"], "after": ["b"]}]}
             """)
         try machine.await("started", of: 1)

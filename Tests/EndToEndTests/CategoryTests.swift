@@ -14,7 +14,7 @@ import Testing
 
     @Test func whyNamesTheHolder() throws {
         let machine = try Machine()
-        let holder = try machine.submit("--category", "db", "--", "sleep", "60")
+        let holder = try machine.submit("--category", "db", "--", "sleep", "600")
         try machine.await("started", of: holder)
         let waiter = try machine.submit("--category", "db", "--", "true")
         let reasons = try #require(
@@ -34,8 +34,8 @@ import Testing
         let machine = try Machine(workers: 4)
         #expect(try machine.ctl("submit", "--category", "gpu:2", "--", "true").status == 5, "one unit is all there is")
         try machine.ok("category", "set", "gpu", "--capacity", "3")
-        let two = try machine.submit("--category", "gpu:2", "--", "sleep", "60")
-        let one = try machine.submit("--category", "gpu", "--", "sleep", "60")
+        let two = try machine.submit("--category", "gpu:2", "--", "sleep", "600")
+        let one = try machine.submit("--category", "gpu", "--", "sleep", "600")
         let wait = try machine.submit("--category", "gpu", "--", "true")
         try machine.await("started", of: two)
         try machine.await("started", of: one)
@@ -46,7 +46,7 @@ import Testing
 
     @Test func readersShareAndAWriterWaits() throws {
         let machine = try Machine(workers: 4)
-        let readers = try (0..<2).map { _ in try machine.submit("--category", "disk:shared", "--", "sleep", "60") }
+        let readers = try (0..<2).map { _ in try machine.submit("--category", "disk:shared", "--", "sleep", "600") }
         for reader in readers { try machine.await("started", of: reader) }
         let writer = try machine.submit("--category", "disk:exclusive", "--", "true")
         #expect(try machine.stateOf(writer) == "ready")

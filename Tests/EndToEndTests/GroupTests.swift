@@ -51,7 +51,7 @@ import Testing
     @Test func cancellingAGroupReachesAllBelow() throws {
         let machine = try Machine()
         _ = try machine.graph(
-            #"{"operations": [{"name": "g", "operations": [{"name": "x", "command": ["sleep", "60"]}, {"name": "y", "after": ["x"], "command": ["true"]}]}]}"#
+            #"{"operations": [{"name": "g", "operations": [{"name": "x", "command": ["sleep", "600"]}, {"name": "y", "after": ["x"], "command": ["true"]}]}]}"#
         )
         try machine.await("started", of: 2)
         try machine.ok("cancel", "g", "--wait")

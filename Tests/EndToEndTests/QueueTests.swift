@@ -7,7 +7,7 @@ import Testing
         // Until there is a runner everything waits for that too.
         try machine.ok("run", "--", "true")
         try machine.ok("queue", "add", "io", "--limit", "0")
-        let ids = try (0..<3).map { _ in try machine.submit("--queue", "io", "--", "sleep", "60") }
+        let ids = try (0..<3).map { _ in try machine.submit("--queue", "io", "--", "sleep", "600") }
         let why = try #require(try machine.ok("why", "\(ids[0])", "--json").object["waitingFor"] as? [[String: Any]])
         #expect(why.compactMap { $0["kind"] as? String } == ["queue"])
         try machine.ok("queue", "set", "io", "--limit", "2")
@@ -35,7 +35,7 @@ import Testing
 
     @Test func mainIsSerial() throws {
         let machine = try Machine(workers: 4)
-        let first = try machine.submit("--queue", "main", "--", "sleep", "60")
+        let first = try machine.submit("--queue", "main", "--", "sleep", "600")
         let second = try machine.submit("--queue", "main", "--", "true")
         try machine.await("started", of: first)
         #expect(try machine.stateOf(second) == "ready")

@@ -44,7 +44,7 @@ import Testing
 
     @Test func interruptCancelsIt() throws {
         let machine = try Machine()
-        let run = try machine.begin(["run", "--name", "long", "--", "sleep", "60"])
+        let run = try machine.begin(["run", "--name", "long", "--", "sleep", "600"])
         try machine.await("started", of: 1)
         run.signal(SIGINT)
         #expect(try run.wait(seconds: 20).status != 0)

@@ -37,7 +37,7 @@ import Testing
 
     @Test func whatWasAcknowledgedIsThereAfterAKill() throws {
         let machine = try Machine(workers: 1)
-        let blocker = try machine.submit("--", "sleep", "60")
+        let blocker = try machine.submit("--", "sleep", "600")
         try machine.await("started", of: blocker)
         let ids = try (0..<20).map { _ in try machine.submit("--priority", "high", "--", "true") }
         try machine.killDaemon()

@@ -32,7 +32,7 @@ import Testing
 
     @Test func executingOperationsNeedFreeze() throws {
         let machine = try Machine()
-        let id = try machine.submit("--", "sleep", "60")
+        let id = try machine.submit("--", "sleep", "600")
         try machine.await("started", of: id)
         #expect(try machine.ctl("suspend", "\(id)").status == 5)
         try machine.ok("suspend", "\(id)", "--freeze")

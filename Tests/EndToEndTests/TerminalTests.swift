@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [["wait", "1"], ["wait", "--progress", "1"], ["watch"], ["log", "-f", "1"]])
     func controlCEndsItQuietly(_ words: [String]) throws {
         let machine = try Machine()
-        let id = try machine.submit("--name", "long", "--", "sh", "-c", "echo begun; sleep 60")
+        let id = try machine.submit("--name", "long", "--", "sh", "-c", "echo begun; sleep 600")
         try machine.await("started", of: id)
         let program = try machine.terminal(words, environment: ["TERM": "dumb"])
         if words[0] == "log" {

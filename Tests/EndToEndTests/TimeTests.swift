@@ -4,7 +4,7 @@ import Testing
 @Suite struct TimeTests {
     @Test func timeoutAndDeadlineEndAsTimedOut() throws {
         let machine = try Machine()
-        let slow = try machine.submit("--timeout", "200ms", "--grace", "100ms", "--", "sleep", "60")
+        let slow = try machine.submit("--timeout", "200ms", "--grace", "100ms", "--", "sleep", "600")
         let late = try machine.submit("--deadline", "200ms", "--hold", "--", "true")
         #expect(try machine.ctl("wait", "\(slow)", "\(late)", "--timeout", "20s").status == 1)
         #expect(try machine.show(slow)["cause"] as? String == "ran longer than 200ms")

@@ -15,8 +15,8 @@ import Testing
 
     @Test func itShowsWhatGoesOnAndObeysKeys() throws {
         let machine = try Machine(workers: 1)
-        let first = try machine.submit("--name", "building", "--", "sleep", "60")
-        let second = try machine.submit("--name", "waiting", "--", "sleep", "60")
+        let first = try machine.submit("--name", "building", "--", "sleep", "600")
+        let second = try machine.submit("--name", "waiting", "--", "sleep", "600")
         try machine.await("started", of: first)
         let top = try top(machine)
         try top.until("both") { $0.contains("1 of 1 executing, 1 ready") && $0.contains("building") }

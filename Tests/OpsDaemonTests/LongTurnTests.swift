@@ -78,7 +78,7 @@ import Testing
         let fixture = try Fixture()
         let client = try fixture.connect()
         var request = Client.submission(chain(large))
-        request.dryRun = true
+        request.terms.dryRun = true
         #expect(try client.call(request).count == large)
         #expect(try fixture.daemon.store.load().operations.isEmpty)
         #expect(fixture.daemon.core?.counts.pending == 0)

@@ -92,7 +92,7 @@ import Testing
         let fixture = try Fixture()
         let client = try fixture.connect()
         var request = Client.submission(#"[{"command":["true"]}]"#)
-        request.key = "nightly"
+        request.terms.key = "nightly"
         // Both in one turn: the second must see the first although it is not stored yet.
         try client.send(Call.frame(request) + Call.frame(request))
         let first = try #require(try client.receive()).result(SubmitReply.self)
@@ -106,8 +106,8 @@ import Testing
         let fixture = try Fixture()
         let client = try fixture.connect()
         var request = Client.submission(#"[{"name":"a","command":["true"]}]"#)
-        request.dryRun = true
-        request.list = true
+        request.terms.dryRun = true
+        request.terms.list = true
         let reply = try client.call(request)
         #expect(reply.operations?.map(\.name) == ["a"])
         #expect(try fixture.daemon.store.load().operations.isEmpty)

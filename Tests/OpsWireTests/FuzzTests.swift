@@ -53,7 +53,7 @@ import Testing
             if let request = request(frame) {
                 taken += 1
                 #expect(Fuzz.isWellFormed(frame))
-                if case .submit(let submit) = request { decode(submit.operations.bytes, submit.defaults?.bytes) }
+                if case .submit(let submit) = request { decode(submit.operations.bytes, submit.terms.defaults?.bytes) }
             }
         }
         #expect(taken > 300)

@@ -65,7 +65,7 @@ import Testing
         case .submit: return try again(SubmitReply.self)
         case .beginSubmission: return try again(Nothing.self)
         case .addOperations: return try again(AddOperationsReply.self)
-        case .commitSubmission: return try again(CommitSubmissionReply.self)
+        case .commitSubmission: return try again(SubmitReply.self)
         case .wait: return try again(WaitReply.self)
         case nil: return try again(GetInfoReply.self)
         default: return "a reply that this test does not know"

@@ -6,7 +6,7 @@ internal import OpsWire
 /// Submissions: whole, or in parts on one connection.
 extension Requests {
     func submit(_ request: SubmitRequest, _ exchange: Exchange) throws {
-        let order = SubmissionOrder(request)
+        let order = SubmissionOrder(request.terms)
         let decoding = SubmissionDecoding(order, exchange, requests: self)
         decoding.add(request.operations.bytes)
         decoding.proceed()

@@ -13,18 +13,6 @@ struct SubmissionOrder: Sendable {
     var isDryRun = false
     var wantsList = false
 
-    init(_ request: SubmitRequest) {
-        name = request.name
-        defaults = request.defaults?.bytes
-        capture = request.capture
-        inside = request.inside
-        asChild = request.child ?? false
-        key = request.key
-        unlessActive = request.unlessActive
-        isDryRun = request.dryRun ?? false
-        wantsList = request.list ?? false
-    }
-
     init(_ request: BeginSubmissionRequest) {
         name = request.name
         defaults = request.defaults?.bytes

@@ -3,28 +3,13 @@
 public struct SubmitRequest: WireRequest {
     public typealias Reply = SubmitReply
     public static let method = "Submit"
-    public var name: String?
-    public var defaults: RawJSON?
+    /// All that it says beside the operations.
+    public var terms = BeginSubmissionRequest()
     public var operations = RawElements()
-    public var capture: Capture?
-    public var inside: Int64?
-    public var child: Bool?
-    public var key: String?
-    public var unlessActive: String?
-    public var dryRun: Bool?
-    public var list: Bool?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
-        try visitor.field("name", &name)
-        try visitor.field("defaults", &defaults)
+        try terms.visit(&visitor)
         try visitor.field("operations", &operations)
-        try visitor.field("capture", &capture)
-        try visitor.field("inside", &inside)
-        try visitor.field("child", &child)
-        try visitor.field("key", &key)
-        try visitor.field("unlessActive", &unlessActive)
-        try visitor.field("dryRun", &dryRun)
-        try visitor.field("list", &list)
     }
 }
 
@@ -89,24 +74,8 @@ public struct AddOperationsReply: WireRecord {
 }
 
 public struct CommitSubmissionRequest: WireRequest {
-    public typealias Reply = CommitSubmissionReply
+    public typealias Reply = SubmitReply
     public static let method = "CommitSubmission"
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {}
-}
-
-public struct CommitSubmissionReply: WireRecord {
-    public var graph = ""
-    public var existing = false
-    public var first: Int64 = 0
-    public var count = 0
-    public var operations: [Submitted]?
-    public init() {}
-    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
-        try visitor.field("graph", &graph)
-        try visitor.field("existing", &existing)
-        try visitor.field("first", &first)
-        try visitor.field("count", &count)
-        try visitor.field("operations", &operations)
-    }
 }
