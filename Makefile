@@ -33,6 +33,7 @@ test: setup ## run every test
 	# An exit test waits for any child of its process, and would spin on those that other tests leave to the end.
 	@scripts/test --skip aSeedLivesTheSameLifeInAnotherProcess
 	@scripts/test --filter aSeedLivesTheSameLifeInAnotherProcess
+	BIN=.build/debug scripts/torture 0.33 1
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"

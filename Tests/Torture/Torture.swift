@@ -86,18 +86,26 @@ struct Torture {
         }
     }
 
-    /// What the unsettled wait for, in their own words.
+    /// What the unsettled wait for, in their own words, and what those wait for in turn.
     private func explain() throws {
+        var open: [Int] = []
         for state in ["executing", "ready", "pending"] {
             let rows = try Wire.call(victims.socket, "List", ["selection": ["state": state], "limit": 5])
-            for row in rows["operations"] as? [[String: Any]] ?? [] {
-                guard let id = row["id"] as? Int else { continue }
-                let why = try Wire.call(victims.socket, "Why", ["ref": "\(id)"])
-                ledger.find(
-                    "operation \(id) (\(row["name"] ?? "")) is \(state): \(canonical(why)); cancelling \(row["cancelling"] ?? "")"
-                )
-            }
+            open += (rows["operations"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int }
         }
+        var seen: Set<Int> = []
+        while let id = open.popLast(), seen.count < 60 {
+            guard seen.insert(id).inserted else { continue }
+            let why = try Wire.call(victims.socket, "Why", ["ref": "\(id)"])
+            let row = try Wire.call(victims.socket, "Show", ["ref": "\(id)"])
+            let operation = row["operation"] as? [String: Any] ?? [:]
+            ledger.find(
+                "operation \(id) (\(operation["name"] ?? "")): \(canonical(why)); categories \(operation["categories"] ?? ""), effective priority \(operation["effectivePriority"] ?? ""), group \(operation["group"] ?? "")"
+            )
+            for reason in why["waitingFor"] as? [[String: Any]] ?? [] { open += reason["ids"] as? [Int] ?? [] }
+        }
+        let categories = try Wire.call(victims.socket, "ListCategories")
+        ledger.find("categories: \(canonical(categories).prefix(4000))")
     }
 
     private func gather(_ faults: [Faults.Fault]) throws -> Evidence {
