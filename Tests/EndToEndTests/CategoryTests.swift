@@ -42,6 +42,9 @@ import Testing
         #expect(try machine.stateOf(wait) == "ready")
         try machine.ok("cancel", "\(one)")
         #expect(try machine.ctl("wait", "\(wait)", "--timeout", "20s").status == 0)
+        let wide = try machine.submit("--category", "gpu:3", "--", "true")
+        try machine.ok("category", "set", "gpu", "--capacity", "2")
+        #expect(try machine.ok("why", "\(wide)").out.contains("3 units of category gpu, whose capacity is 2"))
     }
 
     @Test func readersShareAndAWriterWaits() throws {

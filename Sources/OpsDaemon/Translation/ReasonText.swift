@@ -52,7 +52,7 @@ struct ReasonText {
     ) -> String {
         if capacity == 0 { return "category \(name) is closed (capacity 0)" }
         if wanted.mode == .units && wanted.units > capacity {
-            return "wants \(wanted.units) units of category \(name), which has \(capacity)"
+            return "wants \(wanted.units) units of category \(name), whose capacity is \(capacity)"
         }
         let held = holders.isEmpty ? "is taken" : "is held by \(names(holders))"
         return "category \(name) \(held); \(ordinal(place)) in line"
