@@ -21,6 +21,8 @@ extension Daemon {
         let diary = Diary(level: configuration.logLevel)
         let loop = try EventLoop()
         try makeStateDirectory(configuration.state)
+        // A migration after its copy, or the recovery of a long log, may take longer than a start usually does.
+        try Service.notify("EXTEND_TIMEOUT_USEC=\(DaemonLimits.openingMicroseconds)")
         let store = try Store.open(directory: configuration.state, boot: try Boot.identifier())
         let history = try History.open(path: store.path)
         let daemon = try Daemon(

@@ -22,6 +22,8 @@ enum DaemonLimits {
     static let eventsBehind: Int64 = 1_000_000
     /// Nanoseconds that what nobody waits for may wait for its commit.
     static let patience: Int64 = 20_000_000
+    /// Within which the service manager may expect the database to be open.
+    static let openingMicroseconds = 600_000_000
     static let observersAtOnce = 4
     static let observerSeconds: Int64 = 30
     /// Facts kept for later while the disk takes nothing.
