@@ -198,7 +198,7 @@ import Testing
         world.change(.told(AttemptID(OperationID(1), 1), Notice(result: "42")))
         world.end(OperationID(1))
         try world.commit()
-        let results = try world.history().results(for: OperationID(2))
+        let results = try world.store.results(for: OperationID(2))
         #expect(results.map(\.result) == ["42"] && results.map(\.name) == ["a"])
     }
 

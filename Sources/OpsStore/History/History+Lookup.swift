@@ -158,22 +158,6 @@ extension History {
         return row.text(0)
     }
 
-    /// What the dependencies of an operation have published, each by its latest attempt.
-    public func results(for id: OperationID) throws(StoreError) -> [(id: OperationID, name: String?, result: String)] {
-        let rows = try statement(
-            """
-            SELECT DISTINCT d.id, d.name, a.result FROM edge e JOIN operation d ON d.id = e.dependency
-            JOIN attempt a ON a.operation = d.id AND a.number = d.attempt
-            WHERE e.operation = ?1 AND a.result IS NOT NULL ORDER BY d.id
-            """)
-        rows.bind(1, id.rawValue)
-        var results: [(id: OperationID, name: String?, result: String)] = []
-        while try rows.step() {
-            results.append((id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2)))
-        }
-        return results
-    }
-
     /// How many operations there are in each state.
     public func counts() throws(StoreError) -> [OperationState: Int] {
         var counts: [OperationState: Int] = [:]
