@@ -15,7 +15,7 @@ enum DaemonLimits {
     static let bytesReadInTheLoop = 256 << 10
     /// A request about more operations is decided and stored beside the loop.
     static let operationsInTheLoop = 2000
-    /// Operations of one streaming submission, together with what its messages hold.
+    /// What one reply of a stream holds.
     static let rowsInABatch = 256
     static let eventsInABatch = 256
     /// Events a watcher may be behind before it is sent away.
