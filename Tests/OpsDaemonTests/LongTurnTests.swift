@@ -105,7 +105,7 @@ import Testing
         _ = try client.submit(chain(large))
         try client.send(.with { $0.selection.all = true } as CancelRequest)
         try fixture.turn { fixture.daemon.longTurn != nil }
-        #expect(try client.receive()?.result(CancelReply.self).touched == large)
+        #expect(try client.receive()?.result(TouchedOnes.self).touched == large)
         #expect(try client.call(StatusRequest()).counts.finished == large)
     }
 

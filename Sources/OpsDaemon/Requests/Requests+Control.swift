@@ -22,13 +22,14 @@ extension Requests {
         if request.force ?? false {
             try daemon.authorization.requirePrivilege(exchange.caller, to: "give up on processes with --force")
         }
-        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(CancelReply()) } }
+        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(TouchedOnes()) } }
         let event = Event.cancel(ids, by: exchange.caller.name, reason: request.reason, force: request.force ?? false)
         daemon.request(event, of: exchange) { [unowned self] acceptance in
-            var reply = CancelReply()
-            reply.touched = acceptance.touched
-            reply.ids = self.cancelled(ids, acceptance.touched).map(\.rawValue)
-            exchange.reply(reply)
+            exchange.reply(
+                TouchedOnes.with {
+                    $0.touched = acceptance.touched
+                    $0.ids = self.cancelled(ids, acceptance.touched).map(\.rawValue)
+                })
         }
     }
 
@@ -42,18 +43,14 @@ extension Requests {
     func suspend(_ request: SuspendRequest, _ exchange: Exchange) throws {
         let level = try self.level(request.selection, exchange.caller)
         daemon.request(.suspend(level, freeze: request.freeze ?? false), of: exchange) { acceptance in
-            var reply = SuspendReply()
-            reply.touched = acceptance.touched
-            exchange.reply(reply)
+            exchange.reply(Touched.with { $0.touched = acceptance.touched })
         }
     }
 
     func resume(_ request: ResumeRequest, _ exchange: Exchange) throws {
         let level = try self.level(request.selection, exchange.caller)
         daemon.request(.resume(level), of: exchange) { acceptance in
-            var reply = ResumeReply()
-            reply.touched = acceptance.touched
-            exchange.reply(reply)
+            exchange.reply(Touched.with { $0.touched = acceptance.touched })
         }
     }
 
@@ -84,7 +81,7 @@ extension Requests {
             ids = try daemon.history.nodes(of: ids).filter { $0.state == .finished && $0.outcome != .succeeded }.map(
                 \.id)
         }
-        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(RetryReply()) } }
+        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(TouchedOnes()) } }
         if let waiting = ids.first(where: { daemon.core?.contains($0) ?? false }) {
             guard !selected.isSingle else { throw Rejection.notFinished(waiting) }
             ids.removeAll { daemon.core?.contains($0) ?? false }
@@ -92,10 +89,11 @@ extension Requests {
         let revived = try daemon.history.revival(of: ids, downstream: request.downstream ?? false)
         let event = Event.retry(ids, revived: revived, by: exchange.caller.name)
         daemon.request(event, of: exchange) { acceptance in
-            var reply = RetryReply()
-            reply.touched = acceptance.touched
-            reply.ids = revived.operations.map(\.id.rawValue)
-            exchange.reply(reply)
+            exchange.reply(
+                TouchedOnes.with {
+                    $0.touched = acceptance.touched
+                    $0.ids = revived.operations.map(\.id.rawValue)
+                })
         }
     }
 
@@ -109,7 +107,7 @@ extension Requests {
         }
         let selected = try selections.operations(request.selection, unfinished: true)
         let ids = try changeable(selected, by: exchange.caller)
-        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(SetReply()) } }
+        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(Touched()) } }
         // Each policy that occurs is edited once, and its operations together: all of it in this turn.
         var groups: [(policy: Policy?, ids: [OperationID])] = []
         if edit.changesPolicy {
@@ -132,7 +130,7 @@ extension Requests {
     private func ask(
         _ groups: [(policy: Policy?, ids: [OperationID])], _ edit: OperationEdit, touched: Int, _ exchange: Exchange
     ) {
-        guard let first = groups.first else { return exchange.reply(.with { $0.touched = touched } as SetReply) }
+        guard let first = groups.first else { return exchange.reply(Touched.with { $0.touched = touched }) }
         let change = Edit(
             priority: edit.priority, queue: edit.queue, policy: first.policy,
             categories: edit.categories.map { $0.map(CategoryUse.init) })

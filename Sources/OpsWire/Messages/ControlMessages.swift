@@ -1,7 +1,27 @@
 // Methods that change operations.
 
+/// How many operations a request has changed.
+public struct Touched: WireRecord {
+    public var touched = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("touched", &touched)
+    }
+}
+
+/// How many operations a request has changed, and which.
+public struct TouchedOnes: WireRecord {
+    public var touched = 0
+    public var ids: [Int64] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("touched", &touched)
+        try visitor.field("ids", &ids)
+    }
+}
+
 public struct CancelRequest: WireRequest {
-    public typealias Reply = CancelReply
+    public typealias Reply = TouchedOnes
     public static let method = "Cancel"
     public var selection = Selection()
     public var reason: String?
@@ -14,18 +34,8 @@ public struct CancelRequest: WireRequest {
     }
 }
 
-public struct CancelReply: WireRecord {
-    public var touched = 0
-    public var ids: [Int64] = []
-    public init() {}
-    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
-        try visitor.field("touched", &touched)
-        try visitor.field("ids", &ids)
-    }
-}
-
 public struct SuspendRequest: WireRequest {
-    public typealias Reply = SuspendReply
+    public typealias Reply = Touched
     public static let method = "Suspend"
     public var selection: Selection?
     public var freeze: Bool?
@@ -36,16 +46,8 @@ public struct SuspendRequest: WireRequest {
     }
 }
 
-public struct SuspendReply: WireRecord {
-    public var touched = 0
-    public init() {}
-    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
-        try visitor.field("touched", &touched)
-    }
-}
-
 public struct ResumeRequest: WireRequest {
-    public typealias Reply = ResumeReply
+    public typealias Reply = Touched
     public static let method = "Resume"
     public var selection: Selection?
     public init() {}
@@ -54,16 +56,8 @@ public struct ResumeRequest: WireRequest {
     }
 }
 
-public struct ResumeReply: WireRecord {
-    public var touched = 0
-    public init() {}
-    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
-        try visitor.field("touched", &touched)
-    }
-}
-
 public struct RetryRequest: WireRequest {
-    public typealias Reply = RetryReply
+    public typealias Reply = TouchedOnes
     public static let method = "Retry"
     public var selection = Selection()
     public var downstream: Bool?
@@ -71,16 +65,6 @@ public struct RetryRequest: WireRequest {
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("selection", &selection)
         try visitor.field("downstream", &downstream)
-    }
-}
-
-public struct RetryReply: WireRecord {
-    public var touched = 0
-    public var ids: [Int64] = []
-    public init() {}
-    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
-        try visitor.field("touched", &touched)
-        try visitor.field("ids", &ids)
     }
 }
 
@@ -111,7 +95,7 @@ public struct NoteRequest: WireRequest {
 }
 
 public struct SetRequest: WireRequest {
-    public typealias Reply = SetReply
+    public typealias Reply = Touched
     public static let method = "Set"
     public var selection = Selection()
     public var changes = JSONObject()
@@ -119,14 +103,6 @@ public struct SetRequest: WireRequest {
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("selection", &selection)
         try visitor.field("changes", &changes)
-    }
-}
-
-public struct SetReply: WireRecord {
-    public var touched = 0
-    public init() {}
-    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
-        try visitor.field("touched", &touched)
     }
 }
 
