@@ -38,8 +38,9 @@ test: setup ## run every test
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
 
-boot: build ## boot a systemd in namespaces (as root), install there, restart, hang, kill, cut its power
+boot: build ## boot a systemd in namespaces (as root), install, restart, hang, kill, cut its power; keep limits under UML
 	scripts/boot-test $(BIN)
+	scripts/boot-uml $(BIN)
 
 deb: build ## build Debian packages into .build/deb (wants debhelper)
 	@command -v dh >/dev/null || { echo "deb: no debhelper here: apt-get install debhelper" >&2; exit 1; }

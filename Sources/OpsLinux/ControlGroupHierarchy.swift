@@ -9,14 +9,16 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
     public let controllers: Set<String>
     private let mount: String
 
+    /// Where the program itself is: a group with processes of its own cannot hand controllers to its children.
+    private static let leaf = "runner"
+
     /// The group that systemd delegated to this service, else (for root) one named `name` below the mount's root.
     /// `nil`: there is no cgroup v2 here, or none that this process may use.
-    public static func open(name: String) throws(SystemError) -> ControlGroupHierarchy? {
+    /// `isDelegated`: whoever started this program says so, since older user managers mark no group of theirs.
+    public static func open(name: String, isDelegated: Bool = false) throws(SystemError) -> ControlGroupHierarchy? {
         guard let mount = try mountPoint() else { return nil }
-        if let own = try ownGroup(), own != "/", isDelegated(mount + own) {
-            let base = ControlGroup(path: mount + own)
-            // A group with processes of its own cannot hand controllers to its children.
-            try base.move(Identity.pid, into: "runner")
+        if let base = try delegatedGroup(mount, isSaid: isDelegated) {
+            try base.move(Identity.pid, into: leaf)
             return ControlGroupHierarchy(base: base, controllers: try base.enableControllers(), mount: mount)
         }
         guard Identity.uid == 0 else { return nil }
@@ -31,7 +33,7 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
 
     /// Moves this process out of the group of who started it, so that it is not stopped with that one.
     public func adopt(_ pid: Int32) throws(SystemError) {
-        try base.move(pid, into: "runner")
+        try base.move(pid, into: ControlGroupHierarchy.leaf)
     }
 
     /// Gives back what `open` made, where no group of ours is left in it.
@@ -67,7 +69,13 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         return nil
     }
 
-    private static func ownGroup() throws(SystemError) -> String? { try group(of: "/proc/self/cgroup") }
+    /// The group of this service; the program that this one replaced may have moved the process into the leaf.
+    private static func delegatedGroup(_ mount: String, isSaid: Bool) throws(SystemError) -> ControlGroup? {
+        guard var own = try group(of: "/proc/self/cgroup"), own != "/" else { return nil }
+        if own.hasSuffix("/" + leaf) { own.removeLast(leaf.utf8.count + 1) }
+        guard unsafe access(mount + own + "/cgroup.procs", W_OK) == 0 else { return nil }
+        return isSaid || isMarked(mount + own) ? ControlGroup(path: mount + own) : nil
+    }
 
     /// The path after `0::`, which names the v2 group.
     private static func group(of file: String) throws(SystemError) -> String? {
@@ -79,9 +87,10 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         return nil
     }
 
-    private static func isDelegated(_ path: String) -> Bool {
+    /// What systemd leaves at a group that it has delegated.
+    private static func isMarked(_ path: String) -> Bool {
         for name in ["user.delegate", "trusted.delegate"] where unsafe ops_has_flag_attribute(path, name) == 1 {
-            return unsafe access(path + "/cgroup.procs", W_OK) == 0
+            return true
         }
         return false
     }

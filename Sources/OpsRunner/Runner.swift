@@ -77,7 +77,7 @@ public final class Runner {
         instance = try Randomness.identifier()
         boot = try Boot.identifier()
         defaults = try LaunchDefaults.take()
-        groups = try options.usesControlGroups ? ControlGroupHierarchy.open(name: try options.groupName()) : nil
+        groups = try options.controlGroups()
         if options.isDetached { try groups?.adopt(Identity.pid) }
         try groups?.removeEmpty()
         listener = try options.listener()
@@ -93,7 +93,7 @@ public final class Runner {
         instance = inherited.instance
         boot = try Boot.identifier()
         defaults = inherited.defaults
-        groups = try options.usesControlGroups ? ControlGroupHierarchy.open(name: try options.groupName()) : nil
+        groups = try options.controlGroups()
         lock = FileLock(descriptor: Descriptor(owning: inherited.lock))
         listener = Descriptor(owning: inherited.listener)
         notify = NotifySocket(

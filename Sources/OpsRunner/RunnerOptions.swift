@@ -10,6 +10,8 @@ public struct RunnerOptions: Sendable {
     public var idleLimit: Int64 = 30_000_000_000
     /// `false`: as on a machine without them.
     public var usesControlGroups = true
+    /// The service manager has delegated the control group that this process is in, which not all of them mark.
+    public var isDelegated = false
     /// It went there before it became this program.
     var isInBackground = false
     /// A listening socket handed over by the service manager.
@@ -20,12 +22,13 @@ public struct RunnerOptions: Sendable {
         self.isDetached = isDetached
     }
 
-    /// `opsd-runner --state DIR [--detach] [--no-cgroup] [--idle-limit SECONDS]`
+    /// `opsd-runner --state DIR [--detach] [--no-cgroup] [--delegated] [--idle-limit SECONDS]`
     public init(arguments: [String]) throws(UsageError) {
         var state: String?
         var isDetached = false
         var isInBackground = false
         var usesControlGroups = true
+        var isDelegated = false
         var idleLimit: Int64?
         var rest = arguments[...]
         while let word = rest.popFirst() {
@@ -38,6 +41,7 @@ public struct RunnerOptions: Sendable {
                 isDetached = true
                 isInBackground = true
             case "--no-cgroup": usesControlGroups = false
+            case "--delegated": isDelegated = true
             case "--idle-limit":
                 guard let seconds = rest.popFirst().flatMap({ Int64($0) }), (0...86_400).contains(seconds) else {
                     throw UsageError("--idle-limit needs a number of seconds")
@@ -51,6 +55,7 @@ public struct RunnerOptions: Sendable {
         }
         self.init(state: state, isDetached: isDetached)
         self.usesControlGroups = usesControlGroups
+        self.isDelegated = isDelegated
         self.isInBackground = isInBackground
         self.idleLimit = idleLimit ?? self.idleLimit
     }
@@ -60,6 +65,7 @@ public struct RunnerOptions: Sendable {
         var words = ["--state", state]
         if isDetached { words.append("--detached") }
         if !usesControlGroups { words.append("--no-cgroup") }
+        if isDelegated { words.append("--delegated") }
         words += ["--idle-limit", String(idleLimit / 1_000_000_000)]
         return words
     }
@@ -70,6 +76,10 @@ public struct RunnerOptions: Sendable {
     func listener() throws(SystemError) -> Descriptor {
         if let activated { return Descriptor(owning: activated) }
         return try UnixSocket.listen(at: socketPath)
+    }
+
+    func controlGroups() throws(SystemError) -> ControlGroupHierarchy? {
+        try usesControlGroups ? .open(name: try groupName(), isDelegated: isDelegated) : nil
     }
 
     /// A name for our control groups that no other state directory has, made once.

@@ -13,7 +13,8 @@ internal import OpsRunner
             options = try RunnerOptions(arguments: Array(CommandLine.arguments.dropFirst()))
         } catch {
             Program.complain("opsd-runner: \(error)")
-            Program.complain("usage: opsd-runner --state DIR [--detach] [--no-cgroup] [--idle-limit SECONDS]")
+            Program.complain(
+                "usage: opsd-runner --state DIR [--detach] [--no-cgroup] [--delegated] [--idle-limit SECONDS]")
             return 2
         }
         do throws(SystemError) {
