@@ -18,6 +18,12 @@ enum DaemonLimits {
     /// What one reply of a stream holds.
     static let rowsInABatch = 256
     static let eventsInABatch = 256
+    static let eventBytesInABatch = 64 << 10
+    /// Nanoseconds of a turn in which answers that go on are served, before others have their turn.
+    static let streaming: Int64 = 5_000_000
+    /// Events of one commit that are kept as messages for those who watch, and bytes of all that are.
+    static let eventsKept = 8192
+    static let eventBytesKept = 8 << 20
     /// Events a watcher may be behind before it is sent away.
     static let eventsBehind: Int64 = 1_000_000
     /// Nanoseconds that what nobody waits for may wait for its commit.

@@ -7,7 +7,7 @@ internal import Glibc
 /// Not `Sendable` on purpose: loop, sources and what they own live on the thread that made them.
 @safe public final class EventLoop {
     /// Handlers in one turn before `endTurn` is called although more is ready: load makes turns longer, not endless.
-    public static let eventsPerTurn = 4096
+    public static let eventsPerTurn = 256
 
     let event: OpaquePointer
     private var exitStatus: Int32?

@@ -119,6 +119,35 @@ import Testing
         }
     }
 
+    /// Some watch all, some a graph of their own, and nobody is forgotten while others have their turn.
+    @Test func eachOfManyWatchersSeesItsEvents() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let watchers = try (0..<40).map { number in
+            let watcher = try fixture.connect()
+            let request: WatchRequest = .with {
+                $0.since = 0
+                if number % 4 == 3 { $0.selection = .with { $0.graph = "g3" } }
+            }
+            if number % 4 != 3 { try watcher.send(request, more: true) }
+            return (watcher, request)
+        }
+        let operations = "[" + Array(repeating: #"{"command":["true"]}"#, count: 300).joined(separator: ",") + "]"
+        for _ in 0..<5 { _ = try client.submit(operations) }
+        for (number, (watcher, request)) in watchers.enumerated() where number % 4 == 3 {
+            try watcher.send(request, more: true)
+        }
+        let last = try client.call(StatusRequest()).lastSeq
+        for (number, (watcher, _)) in watchers.enumerated() {
+            let wanted = number % 4 == 3 ? Array(1201...1800) : Array(1...last)
+            var seen: [Int64] = []
+            while seen.last != wanted.last {
+                seen.append(try #require(try watcher.receive()).result(WatchReply.self).event.seq)
+            }
+            #expect(seen == wanted)
+        }
+    }
+
     @Test func aLongListComesInBatchesWhileOthersAreServed() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

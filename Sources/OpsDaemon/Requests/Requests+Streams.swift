@@ -45,7 +45,7 @@ extension Requests {
             throw invalid("since", "the last event is \(last); \(since) has not happened yet")
         }
         let stream = WatchStream(exchange, since: max(0, since), filter: query.map { EventFilter($0) }, daemon: daemon)
-        daemon.publisher.add(stream)
+        daemon.publisher.audience.add(stream)
         exchange.goOn(with: stream)
     }
 

@@ -43,6 +43,7 @@ final class Connection {
 
     /// Whether another reply may be made without piling up.
     var hasRoom: Bool { output.count < DaemonLimits.outputBytes }
+    var hasDrained: Bool { output.isEmpty }
 
     // MARK: Input
 

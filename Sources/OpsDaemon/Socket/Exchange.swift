@@ -17,6 +17,8 @@ final class Exchange {
     /// Nobody reads what is answered.
     var isAbandoned: Bool { connection.isClosed }
     var hasRoom: Bool { connection.hasRoom }
+    /// All that was answered so far has left.
+    var hasDrained: Bool { connection.hasDrained }
 
     /// The connection's next call is taken only after this one is answered for the last time: answers come in the
     /// order of the calls, however long one goes on.

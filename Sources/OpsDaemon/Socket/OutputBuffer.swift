@@ -21,7 +21,8 @@ struct OutputBuffer {
         precondition(written <= count, "no more is written than there was")
         start += written
         if start == bytes.count {
-            bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+            // Not emptied in place: others may hold the same bytes.
+            bytes = []
             start = 0
         } else if start >= Self.compaction {
             bytes.removeSubrange(..<start)
@@ -29,7 +30,6 @@ struct OutputBuffer {
         }
     }
 
-    private static let keptCapacity = 64 << 10
     /// Moving what is left costs; so only after this much was written.
     private static let compaction = 1 << 20
 }

@@ -16,6 +16,8 @@ final class Server {
     private var toFlush: [Connection] = []
     private var toContinue: [Connection] = []
     private var toResume: [any ReplyStream] = []
+    /// Those in `toResume`.
+    private var awaited: Set<ObjectIdentifier> = []
     private var later: DeferredSource?
     private var halfTimer: TimerSource?
     private var acceptTimer: TimerSource?
@@ -54,7 +56,7 @@ final class Server {
     private func accept(from socket: ListeningSocket) {
         do {
             // A bounded number in a row: the others of this turn wait.
-            for _ in 0..<64 {
+            for _ in 0..<16 {
                 guard let descriptor = try UnixSocket.accept(from: socket.descriptor) else { return }
                 try welcome(descriptor)
             }
@@ -114,24 +116,45 @@ final class Server {
     /// In the next turn: what is put off never keeps this one from ending.
     func continueLater(_ connection: Connection) { toContinue.append(connection) }
 
-    func resumeLater(_ stream: any ReplyStream) { toResume.append(stream) }
+    func resumeLater(_ stream: any ReplyStream) {
+        if awaited.insert(ObjectIdentifier(stream)).inserted { toResume.append(stream) }
+    }
 
     /// Once a turn, after its commit: the replies leave, and what was put off comes next.
     func flush() {
-        let due = toFlush
-        toFlush.removeAll(keepingCapacity: true)
-        for connection in due { connection.flush() }
+        flushOutput()
         guard !toContinue.isEmpty || !toResume.isEmpty else { return }
         do { try later?.schedule() } catch { diary.error("\(error)") }
     }
 
+    private func flushOutput() {
+        let due = toFlush
+        toFlush.removeAll(keepingCapacity: true)
+        for connection in due { connection.flush() }
+    }
+
     private func doDeferredWork() {
         let connections = toContinue
-        let streams = toResume
         toContinue.removeAll(keepingCapacity: true)
-        toResume.removeAll(keepingCapacity: true)
         for connection in connections { connection.takeCalls() }
-        for stream in streams { stream.resume() }
+        serveStreams()
+    }
+
+    /// Lets answers go on, each once and all together for a bounded time: a thousand that watch take many turns, and
+    /// whoever asks for something meanwhile waits for one.
+    private func serveStreams() {
+        guard !toResume.isEmpty else { return }
+        let end = Clock.read().monotonic + DaemonLimits.streaming
+        var served = 0
+        for stream in toResume {
+            served += 1
+            awaited.remove(ObjectIdentifier(stream))
+            stream.resume()
+            // At once, so that the time it takes counts.
+            flushOutput()
+            if Clock.read().monotonic >= end { break }
+        }
+        toResume.removeFirst(served)
     }
 
     // MARK: Half-sent messages

@@ -149,10 +149,10 @@ final class LogStream: ReplyStream, Follower {
         watched = nil
     }
 
-    func take(_ news: News) {
+    func take(_ reports: [Report]) {
         guard !isOver else { return }
         var isOurs = false
-        for report in news.reports where report.operation == request.operation {
+        for report in reports where report.operation == request.operation {
             isOurs = true
             switch report.kind {
             case .started: noteStart(report)

@@ -1,30 +1,8 @@
 internal import OpsCore
-internal import OpsWire
 
-/// Someone who wants to hear what every commit brought.
+/// Someone who wants to hear at once what every commit brought.
 protocol Follower: AnyObject {
-    func take(_ news: News)
-}
-
-/// The reports of one commit, and each one's message, made once however many read it.
-final class News {
-    let reports: [Report]
-    private var frames: [[UInt8]?]
-    private let translation: EventTranslation
-
-    init(_ reports: [Report], _ translation: EventTranslation) {
-        self.reports = reports
-        self.translation = translation
-        frames = Array(repeating: nil, count: reports.count)
-    }
-
-    /// The `Watch` reply for the report at this place.
-    func frame(_ place: Int) -> [UInt8] {
-        if let frame = frames[place] { return frame }
-        let frame = Reply.frame(WatchReply.with { $0.event = translation.row(reports[place]) }, continues: true)
-        frames[place] = frame
-        return frame
-    }
+    func take(_ reports: [Report])
 }
 
 /// Tells followers what became durable, in the order in which it did.
@@ -32,8 +10,7 @@ final class Publisher {
     private unowned let daemon: Daemon
     private var followers: [ObjectIdentifier: any Follower] = [:]
     private var order: [ObjectIdentifier] = []
-    /// The last sequence number that followers were told.
-    private(set) var lastSequence: Int64 = 0
+    private(set) lazy var audience = Audience(daemon: daemon)
 
     init(daemon: Daemon) { self.daemon = daemon }
 
@@ -48,12 +25,10 @@ final class Publisher {
     }
 
     func publish(_ reports: [Report]) {
-        guard let last = reports.last else { return }
-        lastSequence = last.sequence
+        guard !reports.isEmpty else { return }
         daemon.journal.write(reports)
-        guard !order.isEmpty else { return }
-        let news = News(reports, EventTranslation())
         // A copy: a follower may leave while it is told.
-        for id in order { followers[id]?.take(news) }
+        for id in order { followers[id]?.take(reports) }
+        audience.publish(reports)
     }
 }

@@ -1,3 +1,4 @@
+internal import OpsCore
 internal import OpsLinux
 
 /// Tells the service manager how things stand, after changes and at most once a second: `systemctl status opsd`.
@@ -14,7 +15,7 @@ final class ServiceStatus: Follower {
     /// Whether there is a service manager that wants to hear.
     static var isWanted: Bool { Environment["NOTIFY_SOCKET"] != nil }
 
-    func take(_ news: News) { tell() }
+    func take(_ reports: [Report]) { tell() }
 
     private func tell() {
         let text = daemon.statusText

@@ -17,7 +17,7 @@ final class StatusStream: ReplyStream, Follower {
         self.daemon = daemon
     }
 
-    func take(_ news: News) { resume() }
+    func take(_ reports: [Report]) { resume() }
 
     func resume() {
         guard !exchange.isAbandoned else { return }

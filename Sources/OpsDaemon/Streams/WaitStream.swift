@@ -39,9 +39,9 @@ final class WaitStream: ReplyStream, Follower {
 
     private var isDone: Bool { scope.remaining == 0 || waitsForAny && hasAnyEnded }
 
-    func take(_ news: News) {
+    func take(_ reports: [Report]) {
         guard !isOver else { return }
-        for report in news.reports {
+        for report in reports {
             guard scope.take(report, isIn: daemon.isOperation) else { continue }
             guard let operation = report.operation else { continue }
             if !hasAnyEnded || !waitsForAny {

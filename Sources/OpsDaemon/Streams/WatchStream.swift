@@ -4,16 +4,16 @@ internal import OpsWire
 
 /// The event stream of one client: what the store has first, then what becomes durable, each once and in order.
 ///
-/// A reader that falls behind is read to from the store again, so nothing is buffered for it; one that is too far
-/// behind is told where to resume.
-final class WatchStream: ReplyStream, Follower {
+/// It takes a block of events when all it took before has left, so next to nothing is buffered for a slow reader; one
+/// that is too far behind is told where to resume.
+final class WatchStream: ReplyStream {
     private unowned let daemon: Daemon
     private let exchange: Exchange
     private let filter: EventFilter?
     /// The last event that was sent, or passed over by the filter.
     private var sent: Int64
-    /// Everything up to the last commit was sent: the next one comes as it is published.
-    private var isLive = false
+    private var hasAll = false
+    private var isOver = false
 
     init(_ exchange: Exchange, since: Int64, filter: EventFilter?, daemon: Daemon) {
         self.exchange = exchange
@@ -22,62 +22,55 @@ final class WatchStream: ReplyStream, Follower {
         sent = since
     }
 
-    var wantsRoom: Bool { !isLive }
+    private var audience: Audience { daemon.publisher.audience }
+
+    var wantsRoom: Bool { !hasAll }
+
+    func hear(ofEventsUpTo last: Int64) {
+        hasAll = false
+        if exchange.hasDrained {
+            daemon.server?.resumeLater(self)
+        } else if last - sent > DaemonLimits.eventsBehind {
+            leave(with: ControlError.lagged(resume: sent))
+        }
+    }
 
     func resume() {
-        guard !exchange.isAbandoned else { return }
+        guard !isOver, !exchange.isAbandoned, exchange.hasDrained else { return }
         do {
-            while !isLive && exchange.hasRoom { try replay() }
+            // What a turn has not committed yet is not there and not missed.
+            guard let block = try audience.block(after: sent) else {
+                hasAll = true
+                return
+            }
+            // What came in between was pruned.
+            if sent > 0 && block.first > sent + 1 { return leave(with: ControlError.lagged(resume: block.first - 1)) }
+            send(block)
         } catch {
             leave(with: ControlError.storageUnavailable("\(error)"))
         }
     }
 
-    /// One batch out of the store; what a turn has not committed yet is not there and not missed.
-    private func replay() throws {
-        let batch = try daemon.history.events(after: sent, limit: DaemonLimits.eventsInABatch)
-        guard let first = batch.first else {
-            isLive = true
-            return
+    private func send(_ block: EventBlock) {
+        sent = block.last
+        if let filter {
+            let bytes = block.bytes { filter.admits($0, daemon) }
+            if !bytes.isEmpty { exchange.forward(bytes) }
+        } else {
+            exchange.forward(block.bytes)
         }
-        // What came in between was pruned.
-        if sent > 0 && first.sequence > sent + 1 {
-            return leave(with: ControlError.lagged(resume: first.sequence - 1))
-        }
-        let news = News(batch, EventTranslation())
-        for place in batch.indices { send(news, place) }
-    }
-
-    func take(_ news: News) {
-        guard isLive else { return checkDistance(news) }
-        for (place, report) in news.reports.enumerated() where report.sequence > sent {
-            guard exchange.hasRoom else {
-                // It goes on from the store when the reader has caught up.
-                isLive = false
-                return
-            }
-            send(news, place)
-        }
-    }
-
-    private func send(_ news: News, _ place: Int) {
-        let report = news.reports[place]
-        sent = report.sequence
-        if let filter, !filter.admits(report, daemon) { return }
-        exchange.forward(news.frame(place))
-    }
-
-    private func checkDistance(_ news: News) {
-        guard let last = news.reports.last, last.sequence - sent > DaemonLimits.eventsBehind, !exchange.hasRoom else {
-            return
-        }
-        leave(with: ControlError.lagged(resume: sent))
+        hasAll = audience.isNewest(sent)
+        // Where the filter admitted nothing, nothing leaves after which it would be called again.
+        if !hasAll && exchange.hasDrained { daemon.server?.resumeLater(self) }
     }
 
     private func leave(with error: ControlError) {
-        daemon.publisher.remove(self)
+        readerLeft()
         exchange.fail(error)
     }
 
-    func readerLeft() { daemon.publisher.remove(self) }
+    func readerLeft() {
+        isOver = true
+        audience.remove(self)
+    }
 }

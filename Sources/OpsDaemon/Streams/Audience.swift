@@ -1,0 +1,49 @@
+internal import OpsCore
+internal import OpsStore
+
+/// Those who watch the event stream: each reads on from its own place when it has room, and the server says whose
+/// turn it is. What several read at the same place is made, and kept in memory, once.
+final class Audience {
+    private unowned let daemon: Daemon
+    private var watchers: [ObjectIdentifier: WatchStream] = [:]
+    private var tail = EventTail()
+    /// What was read last, and after which event: most watchers keep step.
+    private var shared: (after: Int64, block: EventBlock)?
+
+    init(daemon: Daemon) { self.daemon = daemon }
+
+    func add(_ watcher: WatchStream) { watchers[ObjectIdentifier(watcher)] = watcher }
+
+    func remove(_ watcher: WatchStream) {
+        watchers[ObjectIdentifier(watcher)] = nil
+        guard watchers.isEmpty else { return }
+        tail.removeAll()
+        shared = nil
+    }
+
+    /// Takes in what became durable, and calls those who have read all that was there before.
+    func publish(_ reports: [Report]) {
+        guard !watchers.isEmpty, let last = reports.last else { return }
+        tail.append(reports)
+        // A copy: a watcher may be sent away.
+        for watcher in Array(watchers.values) { watcher.hear(ofEventsUpTo: last.sequence) }
+    }
+
+    /// What follows an event, as much as one reader gets at a time; nil: nothing does, yet.
+    func block(after sequence: Int64) throws(StoreError) -> EventBlock? {
+        if let shared, shared.after == sequence { return shared.block }
+        let block = try read(after: sequence)
+        if let block { shared = (sequence, block) }
+        return block
+    }
+
+    /// Whether this event is the newest there is.
+    func isNewest(_ sequence: Int64) -> Bool { tail.last == sequence }
+
+    private func read(after sequence: Int64) throws(StoreError) -> EventBlock? {
+        if tail.reaches(sequence) { return tail.block(after: sequence) }
+        // To the next whole batch: those who began at different places soon keep step.
+        let limit = DaemonLimits.eventsInABatch - Int(sequence % Int64(DaemonLimits.eventsInABatch))
+        return EventBlock(try daemon.history.events(after: sequence, limit: limit))
+    }
+}
