@@ -77,7 +77,7 @@ let package = Package(
         .testTarget(
             name: "OpsctlTests", dependencies: ["opsctl", "PseudoTerminal"], exclude: ["Golden"],
             swiftSettings: strict),
-        tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl", "PseudoTerminal"]),
+        tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl", "PseudoTerminal", "OpsTesting", "CSQLite"]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),
         tests("TidyTests", []),
         .executableTarget(name: "torture", path: "Tests/Torture", swiftSettings: strict),

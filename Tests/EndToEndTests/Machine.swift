@@ -25,8 +25,9 @@ final class Machine {
         if start { try self.start(workers: workers) }
     }
 
-    /// Starts opsd and returns when it says READY=1, as systemd would have it.
-    func start(workers: Int = 2, _ more: [String] = []) throws {
+    /// Starts opsd and returns when it says READY=1, as systemd would have it; all it said until then.
+    @discardableResult
+    func start(workers: Int = 2, _ more: [String] = []) throws -> [String] {
         let notify = try Notification(path: state + "/ready.sock")
         var environment = Self.environment
         environment["NOTIFY_SOCKET"] = notify.path
@@ -34,10 +35,11 @@ final class Machine {
             Self.programs + "/opsd", ["--state", state, "--socket", socket, "--workers", "\(workers)"] + more,
             environment: environment, in: "/")
         daemon = command
-        guard notify.waitForReady(seconds: 20) else {
+        guard let said = notify.untilReady(seconds: 20) else {
             command.signal(SIGKILL)
             throw SetupError("opsd did not become ready: \(try command.wait().err)")
         }
+        return said
     }
 
     func killDaemon() throws {
@@ -48,7 +50,7 @@ final class Machine {
 
     /// Ends everything of it; nothing may be left.
     deinit {
-        if daemon == nil { try? start() }  // without a daemon, operations could not be cancelled below
+        if daemon == nil { _ = try? start() }  // without a daemon, operations could not be cancelled below
         _ = try? ctl("cancel", "--all", "--reason", "end of the test")  // nothing unfinished is no error here
         _ = try? ctl("wait", "--all", "--timeout", "20s")
         let status = try? ctl("status", "--json").object  // the daemon may be the broken thing under test
@@ -155,18 +157,19 @@ private struct Notification {
         guard result == 0 else { throw SetupError("cannot bind \(path): \(String(cString: strerror(errno)))") }
     }
 
-    func waitForReady(seconds: Double) -> Bool {
+    /// All assignments up to the message with READY=1; nil: it did not come.
+    func untilReady(seconds: Double) -> [String]? {
         defer { close(descriptor) }
         let end = Date().addingTimeInterval(seconds)
-        while true {
+        var said: [String] = []
+        while !said.contains("READY=1") {
             let left = end.timeIntervalSinceNow
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard left > 0, poll(&wanted, 1, Int32(left * 1000)) == 1 else { return false }
+            guard left > 0, poll(&wanted, 1, Int32(left * 1000)) == 1 else { return nil }
             var bytes = [UInt8](repeating: 0, count: 4096)
-            let count = recv(descriptor, &bytes, bytes.count, 0)
-            if count > 0, String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").contains("READY=1") {
-                return true
-            }
+            let count = max(0, recv(descriptor, &bytes, bytes.count, 0))
+            said += String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").map(String.init)
         }
+        return said
     }
 }

@@ -1,6 +1,6 @@
 /// A database as the first released schema left it (`sqlite3 opsd.db .dump`). Never edited: it stands for files that
 /// are out there.
-let fixture001 = #"""
+public let fixture001 = #"""
     PRAGMA foreign_keys=OFF;
     BEGIN TRANSACTION;
     CREATE TABLE meta (
