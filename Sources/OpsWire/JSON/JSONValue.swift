@@ -69,6 +69,28 @@ public indirect enum JSONValue: Equatable, Sendable {
     }
 }
 
+/// Scans the whole of `bytes`.
+// The two for arrays are inlined for the reason given at `JSONWriter.raw`.
+@inlinable
+public func scan<Result, Failure: Error>(
+    _ bytes: [UInt8], _ body: (inout JSONScanner) throws(Failure) -> Result
+) throws(Failure) -> Result {
+    try bytes.withUnsafeBufferPointer { buffer throws(Failure) in
+        var scanner = JSONScanner(buffer)
+        return try body(&scanner)
+    }
+}
+
+@inlinable
+public func scan<Result, Failure: Error>(
+    _ bytes: ArraySlice<UInt8>, _ body: (inout JSONScanner) throws(Failure) -> Result
+) throws(Failure) -> Result {
+    try bytes.withUnsafeBufferPointer { buffer throws(Failure) in
+        var scanner = JSONScanner(buffer)
+        return try body(&scanner)
+    }
+}
+
 /// Scans the whole of `bytes`, which are copied only if they do not lie in one piece.
 public func scan<Result, Failure: Error>(
     _ bytes: some Collection<UInt8>, _ body: (inout JSONScanner) throws(Failure) -> Result
@@ -78,10 +100,7 @@ public func scan<Result, Failure: Error>(
         do throws(Failure) { return .success(try body(&scanner)) } catch { return .failure(error) }
     }
     if let inPlace { return try inPlace.get() }
-    return try Array(bytes).withUnsafeBufferPointer { buffer throws(Failure) in
-        var scanner = JSONScanner(buffer)
-        return try body(&scanner)
-    }
+    return try scan(Array(bytes), body)
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,

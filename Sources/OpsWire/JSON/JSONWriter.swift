@@ -111,7 +111,14 @@ public struct JSONWriter: Sendable {
     }
 
     /// A value that is JSON already.
-    public mutating func raw(_ json: some Sequence<UInt8>) {
+    // Inlined, so that no type is put together at run time: that costs a client more than all else that it does.
+    @inlinable
+    public mutating func raw(_ json: some Collection<UInt8>) {
+        let isDone: Void? = json.withContiguousStorageIfAvailable { raw($0) }
+        if isDone == nil { Array(json).withUnsafeBufferPointer { raw($0) } }
+    }
+
+    public mutating func raw(_ json: UnsafeBufferPointer<UInt8>) {
         comma()
         bytes.append(contentsOf: json)
     }

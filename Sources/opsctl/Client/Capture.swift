@@ -4,7 +4,7 @@ internal import OpsWire
 
 /// What the submitting process is: every operation of the submission starts from it.
 enum Capture {
-    private static let kept: Set<String> = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ"]
+    private static let kept = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ"]
 
     static func write(to text: inout JSONWriter, isClean: Bool) {
         text.key("capture")
@@ -19,12 +19,10 @@ enum Capture {
     }
 
     private static func writeEnvironment(to object: inout JSONWriter, isClean: Bool) {
-        // Of a variable given twice the C library sees the first.
-        var seen: Set<String> = []
-        for entry in Environment.all {
-            guard let pair = Pair(entry), !pair.key.hasPrefix("OPS_"), pair.key != "NOTIFY_SOCKET" else { continue }
-            if isClean && !kept.contains(pair.key) && !pair.key.hasPrefix("LC_") { continue }
-            if seen.insert(pair.key).inserted { object.member(pair.key, pair.value) }
+        Environment.visit { name, value in
+            guard !name.hasPrefix("OPS_"), name != "NOTIFY_SOCKET" else { return }
+            if isClean && !kept.contains(name) && !name.hasPrefix("LC_") { return }
+            object.member(name, value)
         }
     }
 }

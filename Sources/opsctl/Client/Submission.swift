@@ -1,12 +1,17 @@
 internal import OpsWire
 
-/// Operations on their way to the daemon: their JSON text, and where each lies in it.
+/// Operations on their way to the daemon.
 struct Submission {
+    /// Their JSON text.
+    private enum Content {
+        case one([UInt8])
+        case many([UInt8], places: [Range<Int>])
+    }
+
     var name: String?
     /// The text of an object with keys that all operations share.
     var defaults: [UInt8]?
-    var text: [UInt8]
-    var operations: [Range<Int>]
+    private let content: Content
 
     /// What the daemon made of it.
     struct Accepted {
@@ -29,13 +34,12 @@ struct Submission {
     init(name: String? = nil, defaults: [UInt8]? = nil, text: [UInt8], operations: [Range<Int>]) {
         self.name = name
         self.defaults = defaults
-        self.text = text
-        self.operations = operations
+        content = .many(text, places: operations)
     }
 
     /// One operation.
     init(_ operation: [UInt8]) {
-        self.init(text: operation, operations: [0..<operation.count])
+        content = .one(operation)
     }
 
     /// Larger submissions go in parts: opsd takes messages of 64 MiB, but holds each in memory while it reads it.
@@ -52,16 +56,26 @@ struct Submission {
 
     private func transmit(_ session: Session, list: Bool) throws(Failure) -> Accepted {
         let daemon = try session.daemon()
-        guard text.count > Self.messageLimit else {
-            let reply = try daemon.call("Submit") {
-                writeHead(to: &$0, session.arguments, list: list)
-                $0.key("operations")
-                $0.array { array in
-                    for operation in operations { array.raw(text[operation]) }
+        if case .many(let text, let places) = content, text.count > Self.messageLimit {
+            return try transmitInParts(text, places, session, list: list)
+        }
+        let reply = try daemon.call("Submit") {
+            writeHead(to: &$0, session.arguments, list: list)
+            $0.key("operations")
+            $0.array { array in
+                switch content {
+                case .one(let text): array.raw(text)
+                case .many(let text, let places): for place in places { array.raw(text[place]) }
                 }
             }
-            return Accepted(reply)
         }
+        return Accepted(reply)
+    }
+
+    private func transmitInParts(
+        _ text: [UInt8], _ operations: [Range<Int>], _ session: Session, list: Bool
+    ) throws(Failure) -> Accepted {
+        let daemon = try session.daemon()
         _ = try daemon.call("BeginSubmission") { writeHead(to: &$0, session.arguments, list: list) }
         var next = 0
         while next < operations.count {
