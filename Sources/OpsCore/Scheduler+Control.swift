@@ -209,6 +209,7 @@ extension Scheduler {
     mutating func setCategory(_ name: String, capacity: Int32) throws(Rejection) -> Acceptance {
         let category = categories.setCapacity(name, max(0, capacity))
         tell(.categorySet(name, capacity: max(0, capacity)))
+        doubtClaim(on: category)
         resizeScopes(of: category)
         wake(.category(category))
         return .done(1)

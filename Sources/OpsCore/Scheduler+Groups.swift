@@ -125,6 +125,7 @@ extension Scheduler {
             let scope = categories.addScope(of: need, base: base.category, owner: place)
             families[family].scopes.append((base.category, scope))
             categories[need.category].familyHolders.append(place)
+            doubtClaim(on: need.category)
         }
         if !held.isEmpty { doubt(place) }
         if reservations > 0 { reservationsInDoubt = true }
@@ -146,6 +147,7 @@ extension Scheduler {
                 let need = executions[table[holder].place].holding.first { $0.category == category }
                 guard need?.mode == .exclusive else { continue }
                 categories[scope].capacity = max(1, categories[category].capacity)
+                doubtClaim(on: scope)
                 resizeScopes(of: scope)
                 wake(.category(scope))
             }

@@ -149,6 +149,10 @@ extension Scheduler {
             return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
         }
         var broken: [String] = []
+        for category in categories.pool.places where !categories[category].familyHolders.isEmpty {
+            let (now, claim) = (categories[category], claim(on: category))
+            if now.claim != claim { broken.append("7: \(claim) waits for category \(now.name), not \(now.claim)") }
+        }
         for place in rows {
             let (row, claims) = (table[place], claims(on: place))
             if claims.all != row.effective {
@@ -200,7 +204,9 @@ extension Scheduler {
         var broken = rows.filter { !table[$0].traits.isDisjoint(with: [.ending, .visited, .priorityInDoubt]) }.map {
             "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
         }
-        if !decided.isEmpty || !endings.isEmpty || !inDoubt.isEmpty || !doubtfulQueues.isEmpty {
+        if !decided.isEmpty || !endings.isEmpty || !inDoubt.isEmpty || !doubtfulClaims.isEmpty
+            || !doubtfulQueues.isEmpty
+        {
             broken.append("10: something is decided and not told")
         }
         return broken

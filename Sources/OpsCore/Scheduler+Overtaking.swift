@@ -16,6 +16,7 @@ extension Scheduler {
             } else {
                 categories[category].lanes.update(at: position, key: top, &lanes)
             }
+            doubtClaim(on: category)
         }
     }
 
@@ -29,6 +30,7 @@ extension Scheduler {
                 if !categories[need.category].fits(other.mode, other.units), mayTurn(entry.lane) {
                     passed.append(entry.lane)
                 }
+                return true
             }
         }
         guard !passed.isEmpty else { return }
@@ -36,16 +38,10 @@ extension Scheduler {
         var last: Int32 = -1
         for lane in passed where lane != last {
             last = lane
-            var full: [Int32] = []
-            var members: [Int32] = []
-            lanes[lane].members.forEach(below: key) { entry in
-                if isMember(entry, of: lane) { members.append(entry.place) }
-            }
-            for place in members where table[place].overtaken < Limits.overtakes {
+            for place in members(of: lane, below: key) where table[place].overtaken < Limits.overtakes {
                 table[place].overtaken += 1
-                if table[place].overtaken == Limits.overtakes { full.append(place) }
+                if table[place].overtaken == Limits.overtakes { reserve(place) }
             }
-            for place in full { reserve(place) }
         }
     }
 

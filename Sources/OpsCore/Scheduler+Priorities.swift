@@ -36,7 +36,6 @@ extension Scheduler {
 
     private mutating func setEffective(_ place: Int32, _ priority: Int8) {
         table[place].effective = priority
-        prioritiesMoved = true
         guard table[place].state == .ready, table[place].place >= 0 else { return }
         moveInLane(place)
         if table[place].traits.contains(.reserving) {
@@ -61,6 +60,7 @@ extension Scheduler {
         guard !usesPriorities else { return }
         usesPriorities = true
         for place in table.placesByID where table[place].family >= 0 { doubt(place) }
+        for category in Array(categories.pool.places) { doubtClaim(on: category) }
     }
 
     // MARK: Down, before anything starts
@@ -93,19 +93,20 @@ extension Scheduler {
 
     mutating func settlePriorities() {
         guard usesPriorities else { return }
-        repeat {
-            prioritiesMoved = false
-            inheritThroughCategories()
-            settleDoubts()
-        } while prioritiesMoved
+        settleDoubts()
         if table.count == 0 { usesPriorities = false }
     }
 
     mutating func settleDoubts() {
-        while let place = inDoubt.popLast() {
-            table[place].traits.remove(.priorityInDoubt)
-            guard table[place].state != .finished else { continue }
-            reassess(place)
+        while true {
+            if let category = doubtfulClaims.popLast() {
+                recountClaim(on: category)
+            } else if let place = inDoubt.popLast() {
+                table[place].traits.remove(.priorityInDoubt)
+                if table[place].state != .finished { reassess(place) }
+            } else {
+                return
+            }
         }
     }
 
@@ -148,7 +149,9 @@ extension Scheduler {
         let family = table[place].family
         if table[place].state == .executing {
             if family >= 0 {
-                for need in executions[table[place].place].holding { whole = max(whole, claim(on: need.category)) }
+                for need in executions[table[place].place].holding {
+                    whole = max(whole, categories[need.category].claim)
+                }
             }
         } else if family >= 0 {
             for id in families[family].children {
@@ -160,31 +163,39 @@ extension Scheduler {
 
     // MARK: Categories
 
-    /// The highest of what is ready and has no room in a category.
+    /// The highest of what is ready and has no room in a category. What comes after a lane that has none in the order
+    /// of lanes counts for no more than that.
     func claim(on category: Int32) -> Int8 {
         var claim = Int8.min
-        for entry in categories[category].lanes.entries {
-            let lane = lanes[entry.lane]
-            let need = lane.needs[Int(entry.need)]
-            guard lane.live > 0, !categories[category].fits(need.mode, need.units) else { continue }
-            claim = max(claim, OperationRow.effective(ofKey: lane.top))
+        categories[category].lanes.forEach(below: .max) { entry in
+            let need = lanes[entry.lane].needs[Int(entry.need)]
+            let effective = OperationRow.effective(ofKey: entry.key)
+            guard effective > claim else { return false }
+            guard categories[category].fits(need.mode, need.units) else {
+                claim = effective
+                return false
+            }
+            return true
         }
         return claim
     }
 
-    /// Groups and producers that hold a category count for as much as what waits for it.
-    private mutating func inheritThroughCategories() {
-        for index in Array(executions.places) where table[executions[index].operation].family >= 0 {
-            if !executions[index].holding.isEmpty { doubt(executions[index].operation) }
+    /// More, or less, may wait now for the groups and producers that hold a category.
+    mutating func doubtClaim(on category: Int32) {
+        guard usesPriorities, !categories[category].familyHolders.isEmpty, !categories[category].isClaimInDoubt else {
+            return
         }
+        categories[category].isClaimInDoubt = true
+        doubtfulClaims.append(category)
     }
 
-    /// More, or less, waits now for the groups and producers that hold these.
-    mutating func doubtHolders(of needs: [Need]) {
-        guard usesPriorities else { return }
-        for need in needs {
-            for holder in categories[need.category].familyHolders { doubt(holder) }
-        }
+    /// Those that hold a category count for as much as what waits for it.
+    private mutating func recountClaim(on category: Int32) {
+        categories[category].isClaimInDoubt = false
+        let claim = claim(on: category)
+        guard categories[category].claim != claim else { return }
+        categories[category].claim = claim
+        for holder in categories[category].familyHolders { doubt(holder) }
     }
 
     /// As the contract counts it: an executing process too is worth what waits for its categories.

@@ -105,6 +105,17 @@ extension Scheduler {
         return row.place == lane && row.state == .ready && row.key == entry.key
     }
 
+    /// Members whose keys are lower than `bound`, in order. One that left and came back has two entries, both good.
+    func members(of lane: Int32, below bound: UInt64) -> [Int32] {
+        var entries: [ReadyMembers.Entry] = []
+        lanes[lane].members.forEach(below: bound) { if isMember($0, of: lane) { entries.append($0) } }
+        entries.sort { $0.key < $1.key }
+        var result: [Int32] = []
+        result.reserveCapacity(entries.count)
+        for entry in entries where result.last != entry.place { result.append(entry.place) }
+        return result
+    }
+
     private mutating func lane(for place: Int32) -> Int32 {
         let row = table[place]
         let parent = row.parent

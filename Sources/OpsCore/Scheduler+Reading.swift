@@ -106,9 +106,7 @@ extension Scheduler {
             let lane = entry.lane
             let need = lanes[lane].needs[Int(entry.need)]
             guard !categories[category].fits(need.mode, need.units) else { continue }
-            lanes[lane].members.forEach(below: .max) { entry in
-                if isMember(entry, of: lane) { result.append(entry.key) }
-            }
+            result += members(of: lane, below: .max).map { table[$0].key }
         }
         return result.sorted().map { OperationID(Int64($0 & 0x00FF_FFFF_FFFF_FFFF)) }
     }

@@ -24,7 +24,6 @@ extension Scheduler {
             if table[from].state == .pending { addEdge(from: from, on: on, when: edge.when) }
         }
         for running in snapshot.running { restore(running) }
-        for place in places where table[place].state == .executing && table[place].isGroup { openScopes(of: place) }
         rebuildAllBarriers()
         raiseAll(places)
         for place in places where table[place].state == .ready {
@@ -73,7 +72,10 @@ extension Scheduler {
         for policy in policyPlaces { _ = policies.release(policy) }
         for ended in endedChildren {
             guard let parent = unfinished(ended.parent) else { continue }
-            if table[parent].family < 0 { table[parent].family = families.insert(Family(parent: parent)) }
+            if table[parent].family < 0 {
+                table[parent].family = families.insert(Family(parent: parent))
+                openScopes(of: parent)
+            }
             families[table[parent].family].unsuccessful = ended.unsuccessful
             families[table[parent].family].firstUnsuccessful = ended.firstUnsuccessful
         }

@@ -124,12 +124,12 @@ extension Scheduler {
 
     mutating func take(_ needs: [Need]) {
         for need in needs { categories[need.category].take(need.mode, need.units) }
-        doubtHolders(of: needs)
+        for need in needs { doubtClaim(on: need.category) }
     }
 
     mutating func giveBack(_ needs: [Need]) {
         for need in needs { categories[need.category].release(need.mode, need.units) }
-        doubtHolders(of: needs)
+        for need in needs { doubtClaim(on: need.category) }
         for need in needs { wake(.category(need.category)) }
     }
 

@@ -34,8 +34,6 @@ public struct Scheduler {
     var reservationsInDoubt = false
     /// False while all priorities are 0 and nothing ages: inheritance then has nothing to say.
     var usesPriorities = false
-    /// An effective priority has changed since the last look at what waits for categories.
-    var prioritiesMoved = false
 
     // What bounds it.
     var slots = SlotPool()
@@ -57,8 +55,10 @@ public struct Scheduler {
     var concluded = 0
     /// What has finished in this turn.
     var endings: [Ending] = []
-    /// Operations whose effective priority may have fallen, and queues whose barriers are to be counted anew.
+    /// Operations whose effective priority may have fallen, categories for which more or less may wait now, and
+    /// queues whose barriers are to be counted anew.
     var inDoubt: [Int32] = []
+    var doubtfulClaims: [Int32] = []
     var doubtfulQueues: [Int32] = []
     var scratch: [Int32] = []
 

@@ -128,7 +128,8 @@ public struct Judge {
         if let first = others.first, first.id != id, rules.precedes(first, record, effective) {
             throw Violation(
                 .startOrder,
-                "\(id) (\(effective[id, default: 0])) before \(first.id) (\(effective[first.id, default: 0]))")
+                "\(id) (\(effective[id, default: 0])) before \(first.id) (\(effective[first.id, default: 0])); "
+                    + "places kept: \(rules.withKeptPlace().map(\.id.rawValue))")
         }
     }
 

@@ -60,10 +60,11 @@ extension Rules {
         return waits
     }
 
-    /// Ready, and nothing of its own keeps it back.
+    /// Ready, and nothing of its own keeps it back. Where the clocks have been set nobody knows; an instant that has
+    /// passed has passed, even when set back.
     func isInLine(_ record: Record) -> Bool {
         record.state == .ready && !record.isHeld && !store.suspendedGraphs.contains(record.graph)
-            && (record.policy.notBefore ?? 0) <= now.wall
+            && (record.hasStarted || (record.policy.notBefore ?? 0) <= latest)
             && restsUntil[record.id, default: .min] <= now.monotonic
     }
 }

@@ -50,11 +50,8 @@ struct Rules {
         return isRested && (record.policy.notBefore ?? 0) <= now.wall && mayBeEligible(record)
     }
 
-    /// Where the clocks have been set nobody knows; an instant that has passed has passed, even when set back.
     func mayBeEligible(_ record: Record) -> Bool {
-        record.state == .ready && mayStart && !record.isHeld && !isSuspended(record)
-            && (record.hasStarted || (record.policy.notBefore ?? 0) <= latest)
-            && restsUntil[record.id, default: .min] <= now.monotonic
+        isInLine(record) && mayStart && !isSuspended(record)
             && (record.policy.conditions.isEmpty || confirmed[record.id, default: .min] >= now.monotonic)
     }
 

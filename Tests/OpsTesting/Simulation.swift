@@ -94,6 +94,8 @@ public struct Simulation<Tested: TestedScheduler> {
         try inspectWorld()
         if fate == .crashAmidEffects { return rebuild() }
         for tree in world.trees where tree.isFrozen && world.isConnected {
+            // Whoever gave it up consented to not knowing what becomes of it.
+            if abandoned.contains(tree.attempt.operation) { continue }
             try require(store[tree.attempt.operation].isFrozen, .legalEffect, "\(tree.attempt) is frozen")
         }
         try inspectExplanations()

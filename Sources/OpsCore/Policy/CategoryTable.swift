@@ -29,6 +29,9 @@ struct Category {
     var lanes = LaneOrder()
     /// Groups and producers that hold it.
     var familyHolders: [Int32] = []
+    /// The highest effective priority of what is ready and has no room in it; counted while groups hold it.
+    var claim = Int8.min
+    var isClaimInDoubt = false
     /// Operations whose place in it is kept.
     var reservations: [Int32] = []
 

@@ -28,12 +28,13 @@ struct LaneOrder {
         settle(Int(position), &lanes)
     }
 
-    /// Calls with every lane whose first member comes before `bound`, in no order.
-    func forEach(below bound: UInt64, _ body: (Entry) -> Void) {
+    /// Calls with every lane whose first member comes before `bound`, in no order but that a lane comes before what is
+    /// below it, which is left out when the answer is false.
+    func forEach(below bound: UInt64, _ body: (Entry) -> Bool) {
         guard let root = entries.first, root.key < bound else { return }
         var open = [0]
         while let i = open.popLast() {
-            body(entries[i])
+            guard body(entries[i]) else { continue }
             for child in [2 * i + 1, 2 * i + 2] where child < entries.count && entries[child].key < bound {
                 open.append(child)
             }

@@ -101,11 +101,12 @@ struct ReadyMembers {
         heap.removeAll(keepingCapacity: heap.count < 4096)
     }
 
-    /// Forgets stale entries once they are the most part.
+    /// Forgets stale entries once they are the most part, and the second of one that left and came back.
     mutating func sweep(keeping isLive: (Entry) -> Bool) {
         var all = line[head...].filter(isLive) + heap.filter(isLive)
         all.sort { $0.key < $1.key }
-        line = all
+        line.removeAll(keepingCapacity: true)
+        for entry in all where line.last?.key != entry.key { line.append(entry) }
         head = 0
         heap = []
     }

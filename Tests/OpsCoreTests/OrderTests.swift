@@ -1,0 +1,44 @@
+import OpsCore
+import Testing
+
+/// Who starts first when something moves in the middle of a turn.
+@Suite struct OrderTests {
+    @Test func whatComesToWaitInThisVeryTurnHurriesTheHolderAtOnce() {
+        var world = World(workers: 1)
+        world.add()
+        world.turn()
+        var submission = Submission()
+        submission.categorySets = [["a"]]
+        submission.operations = [Draft(categories: 0, flags: .group), Draft(), Draft(), Draft(group: 0)]
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(world.executing == [1, 2])
+        // As soon as 3 has started, 6 is ready and waits for what 2 holds: 5 is in its way, and 4 is not.
+        world.add(after: [3], when: .started, categories: ["a"], priority: 8)
+        world.handle(.setWorkers(3))
+        world.turn()
+        #expect(world.executing == [1, 2, 3, 5])
+    }
+
+    @Test func whoLeavesItsLaneAndComesBackIsOvertakenOnceByEachStart() {
+        var world = World(workers: 2)
+        world.add(categories: ["a"])
+        world.add(categories: ["a", "b"])
+        world.add(categories: ["a", "b"])
+        world.turn()
+        for _ in 0..<3 {
+            world.after(.suspend(.operations([3]), freeze: false))
+            world.after(.resume(.operations([3])))
+        }
+        #expect(world.scheduler.categoryStandings.first?.waiting == [2, 3])
+        for _ in 0..<Int(Limits.overtakes) {
+            let narrow = world.add(categories: ["b"])
+            world.turn()
+            #expect(world.executing == [1, narrow])
+            world.after(world.exit(narrow))
+        }
+        world.add(categories: ["b"])
+        world.turn()
+        #expect(world.executing == [1])
+    }
+}
