@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -134,6 +135,37 @@ int ops_block_signal(int number) {
 void ops_return_large_blocks(void) {
     // glibc raises the limit to the largest block that was ever freed, up to 32 MiB, unless it is set.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
+
+int ops_epoll(void) {
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+static int set_member(int epoll, int what, int fd, uint32_t events, uint64_t token) {
+    struct epoll_event event = {.events = events, .data.u64 = token};
+    return epoll_ctl(epoll, what, fd, &event);
+}
+
+int ops_epoll_add(int epoll, int fd, uint32_t events, uint64_t token) {
+    return set_member(epoll, EPOLL_CTL_ADD, fd, events, token);
+}
+
+int ops_epoll_change(int epoll, int fd, uint32_t events, uint64_t token) {
+    return set_member(epoll, EPOLL_CTL_MOD, fd, events, token);
+}
+
+int ops_epoll_remove(int epoll, int fd) {
+    return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+int ops_epoll_ready(int epoll, uint64_t *tokens, uint32_t *events, int count) {
+    struct epoll_event ready[64];
+    int found = epoll_wait(epoll, ready, count < 64 ? count : 64, 0);
+    for (int i = 0; i < found; i++) {
+        tokens[i] = ready[i].data.u64;
+        events[i] = ready[i].events;
+    }
+    return found;
 }
 
 int ops_event(int nonblocking) {

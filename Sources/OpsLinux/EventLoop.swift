@@ -6,11 +6,13 @@ internal import Glibc
 ///
 /// Not `Sendable` on purpose: loop, sources and what they own live on the thread that made them.
 @safe public final class EventLoop {
-    /// Handlers in one turn before `endTurn` is called although more is ready: load makes turns longer, not endless.
+    /// Events handled in one turn before `endTurn` is called although more is ready: load makes turns longer, not endless.
     public static let eventsPerTurn = 256
 
     let event: OpaquePointer
     private var exitStatus: Int32?
+    /// Events handled in this turn.
+    private var handled = 0
 
     /// Called once per wake-up, when everything that was ready has been handled and before sleeping.
     public var endTurn: () -> Void = {}
@@ -42,14 +44,18 @@ internal import Glibc
         // sd-event hands out one event an iteration.
         var dispatched = try iterate(timeout)
         let happened = dispatched
-        var count = 1
-        while dispatched && count < EventLoop.eventsPerTurn {
+        handled += 1
+        while dispatched && handled < EventLoop.eventsPerTurn {
             dispatched = try iterate(0)
-            count += 1
+            handled += 1
         }
+        handled = 0
         endTurn()
         return happened
     }
+
+    /// One handler dealt with so many events more than the one it was called for.
+    func count(_ more: Int) { handled += more }
 
     private func iterate(_ timeout: UInt64) throws(SystemError) -> Bool {
         while true {

@@ -75,6 +75,14 @@ int ops_has_flag_attribute(const char *path, const char *name);
 /* From now on blocks of a mebibyte and more go back to the kernel when they are freed. */
 void ops_return_large_blocks(void);
 
+/* An epoll set, close-on-exec, and its members; each is told apart by its token. */
+int ops_epoll(void);
+int ops_epoll_add(int epoll, int fd, uint32_t events, uint64_t token);
+int ops_epoll_change(int epoll, int fd, uint32_t events, uint64_t token);
+int ops_epoll_remove(int epoll, int fd);
+/* At most `count` members that are ready now; returns how many. */
+int ops_epoll_ready(int epoll, uint64_t *tokens, uint32_t *events, int count);
+
 /* An eventfd, close-on-exec; what is read from it is how often it was written to. */
 int ops_event(int nonblocking);
 /* A detached thread that no signal interrupts; `argument` is handed to `body`. */

@@ -8,7 +8,7 @@ final class Connection {
     let caller: Caller
     private let descriptor: Descriptor
     private unowned let server: Server
-    private var source: ReadinessSource?
+    private var source: ReadinessGroup.Member?
     private var decoder = FrameDecoder()
     private var output = OutputBuffer()
     private var isWaitingForFlush = false
@@ -35,8 +35,8 @@ final class Connection {
         self.server = server
     }
 
-    func start(on loop: EventLoop) throws(SystemError) {
-        source = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] readiness in
+    func start(in group: ReadinessGroup) throws(SystemError) {
+        source = try group.watch(descriptor.rawValue, for: .readable) { [unowned self] readiness in
             self.isReady(readiness)
         }
     }

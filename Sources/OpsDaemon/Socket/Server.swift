@@ -9,6 +9,7 @@ final class Server {
     /// Answers one message of a client.
     private let handler: (_ frame: [UInt8], _ connection: Connection) -> Void
 
+    private let clients: ReadinessGroup
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: Connection] = [:]
     private var perUser: [UInt32: Int] = [:]
@@ -35,6 +36,7 @@ final class Server {
         self.limits = limits
         self.diary = diary
         self.handler = handler
+        clients = try ReadinessGroup(loop)
         later = try loop.deferred { [unowned self] in self.doDeferredWork() }
         halfTimer = try loop.timer(.monotonic, accuracy: 1_000_000) { [unowned self] in self.closeHalfMessages() }
         acceptTimer = try loop.timer(.monotonic) { [unowned self] in self.setAccepting(true) }
@@ -79,7 +81,7 @@ final class Server {
         let connection = Connection(descriptor, caller: caller, server: self)
         connections[ObjectIdentifier(connection)] = connection
         perUser[peer.uid, default: 0] += 1
-        try connection.start(on: loop)
+        try connection.start(in: clients)
     }
 
     func forget(_ connection: Connection) {
