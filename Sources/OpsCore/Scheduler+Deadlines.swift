@@ -28,8 +28,9 @@ extension Scheduler {
 
     /// EXTEND_TIMEOUT_USEC: from now at least that long, as systemd has it.
     mutating func extendTimeout(_ index: Int32, by duration: Int64) {
-        guard let at = executions[index].timeoutAt, now.monotonic + duration > at else { return }
-        setTimeout(index, at: now.monotonic + duration)
+        let extended = now.monotonic + min(duration, Limits.duration)
+        guard let at = executions[index].timeoutAt, extended > at else { return }
+        setTimeout(index, at: extended)
         tellTimeout(index)
     }
 

@@ -162,7 +162,7 @@ extension Category {
     func fit(_ a: Need, beside b: Need) -> Bool {
         switch (a.mode, b.mode) {
         case (.shared, .shared): return true
-        case (.units, .units): return usedUnits + a.units + b.units <= capacity
+        case (.units, .units): return a.units <= capacity - usedUnits - b.units
         default: return false
         }
     }
@@ -171,7 +171,7 @@ extension Category {
     func canShare(_ a: Need, _ b: Need) -> Bool {
         switch (a.mode, b.mode) {
         case (.shared, .shared): return true
-        case (.units, .units): return a.units + b.units <= capacity
+        case (.units, .units): return a.units <= capacity - b.units
         default: return false
         }
     }

@@ -130,9 +130,10 @@ struct Selections {
                 .with { $0.message = "nothing is selected; name operations, or say all" }
             ])
         }
-        if let only = query.ids, only.count == 1, only[0].count == 1, selection.refs?.count == 1, isOnlyRefs(selection)
+        if let only = query.ids, only.count == 1, let id = only.first?.lowerBound, id == only.first?.upperBound,
+            isOnlyRefs(selection)
         {
-            return Selected(ids: [OperationID(only[0].lowerBound)], isSingle: true)
+            return Selected(ids: [OperationID(id)], isSingle: true)
         }
         var ids: [OperationID] = []
         for state in unfinished ? [OperationState.pending, .ready, .executing] : [nil] {

@@ -22,6 +22,7 @@ import Testing
         #expect(try machine.ctl("cancel", "\(id)").status == 5)
         #expect(try machine.ctl("cancel", "--state", "finished").status == 0)
         #expect(try machine.ctl("cancel", "99").status == 4)
+        #expect(try machine.ctl("cancel", "0-9223372036854775807").status == 0)
     }
 
     @Test func aSelectionIsCancelledInOneStep() throws {

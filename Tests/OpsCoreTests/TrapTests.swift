@@ -103,6 +103,35 @@ import Testing
         #expect(world.executing == [wide])
     }
 
+    @Test func aCapacityNearTheLargestNumber() {
+        var world = World(workers: 8)
+        world.after(.setCategory("memory", capacity: .max))
+        let half = CategoryUse(name: "memory", units: 1_500_000_000)
+        let holder = world.add(categories: [half])
+        let waiting = world.add(categories: [half])
+        world.turn()
+        #expect(world.executing == [holder])
+        // While a category is closed, more than it had may be asked for.
+        world.after(.setCategory("memory", capacity: 0))
+        let closed = world.add(categories: [CategoryUse(name: "memory", units: .max)])
+        world.turn()
+        world.after(.setCategory("memory", capacity: .max))
+        world.after(world.exit(holder))
+        world.after(world.exit(waiting))
+        #expect(world.executing == [closed])
+    }
+
+    @Test func aTimeoutExtendedForEver() {
+        var world = World(workers: 1)
+        let id = world.add { $0.timeout = World.second }
+        world.turn()
+        world.after(.told(world.attempt(id), Notice(extendTimeout: .max)))
+        world.after(.suspend(.operations([OperationID(id)]), freeze: true))
+        world.pass(seconds: 1)
+        world.after(.resume(.operations([OperationID(id)])))
+        #expect(world.executing == [id])
+    }
+
     @Test func aWriterAgainstAStreamOfReaders() {
         var world = World(workers: 8)
         let reader = CategoryUse(name: "table", mode: .shared)

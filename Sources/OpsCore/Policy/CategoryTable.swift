@@ -48,7 +48,7 @@ struct Category {
         switch mode {
         case .exclusive: return capacity > 0 && usedUnits == 0 && sharedHolders == 0 && exclusiveHolders == 0
         case .shared: return capacity > 0 && usedUnits == 0 && exclusiveHolders == 0
-        case .units: return sharedHolders == 0 && exclusiveHolders == 0 && usedUnits + units <= capacity
+        case .units: return sharedHolders == 0 && exclusiveHolders == 0 && units <= capacity - usedUnits
         }
     }
 

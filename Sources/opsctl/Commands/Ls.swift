@@ -196,7 +196,7 @@ enum LsVerb {
             case .started: return number(row.startedAt?.nanoseconds)
             case .finished: return number(row.finishedAt?.nanoseconds)
             case .progress:
-                return number(row.progress.map { Int64($0.done) * 1000 / Int64(max(1, $0.total ?? 1)) })
+                return number(row.progress.map { Int64(1000 * ProgressBar.share(done: $0.done, total: $0.total ?? 1)) })
             case .name, .graph, .state, .queue, .cause, .user, .command, .labels:
                 return Key(number: 0, text: cell(row, column, now).text)
             }

@@ -28,11 +28,14 @@ struct Standing: Equatable, Sendable {
 enum ProgressBar {
     static func text(done: Int, total: Int?, cells: Int) -> String {
         guard let total, total > 0 else { return "\(done)" }
-        let share = max(0, min(1, Double(done) / Double(total)))
+        let share = share(done: done, total: total)
         let eighths = Int(share * Double(cells * 8))
         let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
         let full = String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
         let rest = String(repeating: "░", count: max(0, cells - (eighths + 7) / 8))
         return "\(full)\(rest) \(Int(share * 100))%"
     }
+
+    /// From 0 to 1, whatever an operation says of itself.
+    static func share(done: Int, total: Int) -> Double { max(0, min(1, Double(done) / Double(max(1, total)))) }
 }
