@@ -84,6 +84,26 @@ struct PermissionTests {
         #expect(try house.machine.ok("log", "1").out == "of \(Self.ann)\n", "root reads everything")
     }
 
+    @Test func aRetryRunsNothingOfOthersAgain() throws {
+        let house = try House()
+        defer { house.close() }
+        for (user, words) in [
+            (Self.ann, ["submit", "--name", "mine", "--", "true"]),
+            (Self.bob, ["submit", "--after", "mine", "--", "true"]),
+            (Self.ann, ["submit", "--after", "mine", "--", "true"]),
+        ] {
+            let submitted = try house.run(user, words)
+            #expect(submitted.status == 0, "\(submitted.err)")
+        }
+        #expect(try house.run(Self.ann, ["wait", "--all"]).status == 0)
+        #expect(try house.run(Self.ann, ["retry", "1", "--downstream"]).status == 0)
+        #expect(try house.run(Self.ann, ["wait", "--all"]).status == 0)
+        let runs = try (1...3).map { try house.machine.show($0)["run"] as? Int }
+        #expect(runs == [2, 1, 2])
+        try house.machine.ok("retry", "1", "--downstream")
+        #expect(try house.machine.show(2)["run"] as? Int == 2, "root reaches everybody's")
+    }
+
     @Test func theFilesOfTheStateAreRoots() throws {
         let house = try House()
         defer { house.close() }

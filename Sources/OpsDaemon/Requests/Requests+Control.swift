@@ -86,7 +86,10 @@ extension Requests {
             guard !selected.isSingle else { throw Rejection.notFinished(waiting) }
             ids.removeAll { daemon.core?.contains($0) ?? false }
         }
-        let revived = try daemon.history.revival(of: ids, downstream: request.downstream ?? false)
+        let caller = exchange.caller
+        let revived = try daemon.history.revival(
+            of: ids, downstream: request.downstream ?? false,
+            of: daemon.authorization.isPrivileged(caller) ? nil : caller.user)
         let event = Event.retry(ids, revived: revived, by: exchange.caller.name)
         daemon.request(event, of: exchange) { acceptance in
             exchange.reply(

@@ -2,8 +2,11 @@ public import OpsCore
 
 extension History {
     /// What the core must be told to retry these operations: unfinished and unknown ones among them are left out.
-    public func revival(of ids: [OperationID], downstream: Bool) throws(StoreError) -> Revival {
-        let closure = try RetryClosure(self, ids, downstream: downstream)
+    /// `owner`: whose operations `downstream` may reach; nil: everybody's.
+    public func revival(
+        of ids: [OperationID], downstream: Bool, of owner: UInt32? = nil
+    ) throws(StoreError) -> Revival {
+        let closure = try RetryClosure(self, ids, downstream: downstream, of: owner)
         let sorted = closure.chosen.sorted()
         var revival = Revival()
         try reviveRows(sorted, &revival)

@@ -1,19 +1,22 @@
 internal import OpsCore
 
 /// Which finished operations a retry brings back: the chosen ones, what was skipped because of them, the children of
-/// chosen groups that did not succeed, the groups above, and with `downstream` all that comes after.
+/// chosen groups that did not succeed, the groups above, and with `downstream` all that comes after, be it whose it will
+/// or only what `owner` has submitted.
 struct RetryClosure {
     private let history: History
     private let isDownstream: Bool
+    private let owner: UInt32?
     /// Brought back, and those of them that only reopen because of something below.
     private(set) var chosen: Set<Int64> = []
     private var above: Set<Int64> = []
     private var waiting: [Int64] = []
     private var submissions: [Int64: LocalDependents] = [:]
 
-    init(_ history: History, _ ids: [OperationID], downstream: Bool) throws(StoreError) {
+    init(_ history: History, _ ids: [OperationID], downstream: Bool, of owner: UInt32?) throws(StoreError) {
         self.history = history
         isDownstream = downstream
+        self.owner = owner
         for id in ids { try add(id.rawValue) }
         while let id = waiting.popLast() { try follow(id) }
     }
@@ -40,8 +43,14 @@ struct RetryClosure {
             for child in children { try add(child) }
         }
         if isDownstream {
-            for dependent in try dependents(id) { try add(dependent) }
+            for dependent in try owned(try dependents(id)) { try add(dependent) }
         }
+    }
+
+    private func owned(_ ids: [Int64]) throws(StoreError) -> [Int64] {
+        guard let owner else { return ids }
+        let owners = try history.owners(of: ids.map { OperationID($0) })
+        return ids.filter { owners[OperationID($0)] == owner }
     }
 
     private mutating func dependents(_ id: Int64) throws(StoreError) -> [Int64] {
