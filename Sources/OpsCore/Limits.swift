@@ -13,5 +13,4 @@ public enum Limits {
     public static let resultBytes = 4096
     /// A hundred years in nanoseconds: what is added to an instant never leaves 64 bits.
     public static let duration: Int64 = 3_155_760_000_000_000_000
-    public static let noteBytes = 4096
 }

@@ -64,6 +64,7 @@ struct Selections {
     /// In the words of the store; nil: nothing was selected at all.
     func query(_ selection: OpsWire.Selection?) throws -> OpsStore.Selection? {
         guard let selection else { return nil }
+        try selection.checkBounds()
         var query = OpsStore.Selection()
         var isEmpty = !(selection.all ?? false)
         if let refs = selection.refs {

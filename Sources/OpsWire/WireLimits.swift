@@ -26,6 +26,10 @@ public enum WireLimits {
     public static let labelBytes = 1024
     public static let keyBytes = 255
     public static let exitCodes = 256
+    /// What somebody writes beside an operation: a note, a reason, a message, what `why --what-if` asks.
+    public static let textBytes = 4096
+    /// References in one selection.
+    public static let references = 32_768
     /// Rows of one List without `more`.
     public static let rows = 1000
     /// Bytes of output in one reply of Log, before base64.

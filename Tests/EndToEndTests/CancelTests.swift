@@ -25,6 +25,21 @@ import Testing
         #expect(try machine.ctl("cancel", "0-9223372036854775807").status == 0)
     }
 
+    @Test func whatIsWrittenBesideAnOperationHasABound() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--hold", "--", "true")
+        let long = String(repeating: "x", count: 4097)
+        for (verb, option) in [("cancel", "--reason"), ("finish", "--message")] {
+            let refused = try machine.ctl(verb, "\(id)", option, long)
+            #expect(refused.status == 5, "\(verb)")
+            #expect(refused.err.contains("is too large (limit 4096)"), "\(refused.err)")
+        }
+        #expect(try machine.ctl("why", "\(id)", "--what-if", long).status == 5)
+        #expect(try machine.ctl("submit", "--graph-name", long, "--", "true").status != 0)
+        #expect(try machine.ctl("submit", "--key", long, "--", "true").status != 0)
+        #expect(try machine.stateOf(id) == "ready" || machine.stateOf(id) == "pending")
+    }
+
     @Test func aSelectionIsCancelledInOneStep() throws {
         let machine = try Machine()
         let graph = try machine.graph(

@@ -17,6 +17,7 @@ extension Requests {
     }
 
     func cancel(_ request: CancelRequest, _ exchange: Exchange) throws {
+        try requireRoom(for: request.reason, of: "a reason", atMost: WireLimits.textBytes)
         let selected = try selections.operations(request.selection, unfinished: true)
         let ids = try changeable(selected, by: exchange.caller)
         if request.force ?? false {
@@ -143,6 +144,7 @@ extension Requests {
     }
 
     func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
+        try requireRoom(for: request.message, of: "a message", atMost: WireLimits.textBytes)
         let id = try one(request.ref, exchange.caller)
         let event = Event.finish(
             id, failed: request.failed ?? false, message: request.message, by: exchange.caller.name)
@@ -152,9 +154,7 @@ extension Requests {
     func note(_ request: NoteRequest, _ exchange: Exchange) throws {
         let id = try one(request.ref, exchange.caller)
         let text = request.text.flatMap { $0.isEmpty ? nil : $0 }
-        if let text, text.utf8.count > Limits.noteBytes {
-            throw ControlError.tooLarge(what: "a note", limit: Limits.noteBytes)
-        }
+        try requireRoom(for: text, of: "a note", atMost: WireLimits.textBytes)
         guard let record = try daemon.history.record(of: id) else {
             throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
         }

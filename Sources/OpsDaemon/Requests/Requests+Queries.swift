@@ -40,6 +40,7 @@ extension Requests {
         var reply = WhyReply()
         reply.id = id.rawValue
         var core = daemon.core
+        try requireRoom(for: request.whatIf, of: "a question", atMost: WireLimits.textBytes)
         if let whatIf = request.whatIf { core = try WhatIf(daemon: daemon).answer(whatIf, from: core) }
         reply.state = StateName(core?.state(of: id) ?? .finished).rawValue
         let text = ReasonText(label: daemon.label, instantText: InstantText.format)

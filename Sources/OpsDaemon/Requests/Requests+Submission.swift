@@ -7,6 +7,7 @@ internal import OpsWire
 extension Requests {
     func submit(_ request: SubmitRequest, _ exchange: Exchange) throws {
         let order = SubmissionOrder(request.terms)
+        try order.checkBounds()
         let decoding = SubmissionDecoding(order, exchange, requests: self)
         decoding.add(request.operations.bytes)
         decoding.proceed()
@@ -17,7 +18,9 @@ extension Requests {
             throw ControlError.wrongState(
                 id: nil, message: "a submission has begun on this connection; commit it first")
         }
-        exchange.connection.parts = SubmissionParts(SubmissionOrder(request))
+        let order = SubmissionOrder(request)
+        try order.checkBounds()
+        exchange.connection.parts = SubmissionParts(order)
         daemon.afterCommit { exchange.reply(Nothing()) }
     }
 

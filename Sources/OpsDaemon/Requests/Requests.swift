@@ -117,14 +117,14 @@ final class Requests {
         case .commitSubmission: try commit(exchange)
         case .list(let request): readOn(exchange) { try self.list(request, exchange) }
         case .show(let request): read(exchange) { try self.show(request, exchange) }
-        case .why(let request): read(exchange) { try self.why(request, exchange) }
+        case .why(let request): readOn(exchange) { try self.why(request, exchange) }
         case .status: readOn(exchange) { try self.status(exchange) }
         case .log(let request): readOn(exchange) { try self.log(request, exchange) }
         case .wait(let request): readOn(exchange) { try self.wait(request, exchange) }
         case .watch(let request): readOn(exchange) { try self.watch(request, exchange) }
         case .listQueues: read(exchange) { try self.listQueues(exchange) }
-        case .listCategories: read(exchange) { try self.listCategories(exchange) }
-        case .graph(let request): read(exchange) { try self.graph(request, exchange) }
+        case .listCategories: readOn(exchange) { try self.listCategories(exchange) }
+        case .graph(let request): readOn(exchange) { try self.graph(request, exchange) }
         case .stats(let request): readOn(exchange) { try self.stats(request, exchange) }
         case .check: readOn(exchange) { try self.check(exchange) }
         case .complete(let request): read(exchange) { try self.complete(request, exchange) }

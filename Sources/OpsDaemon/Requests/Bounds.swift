@@ -1,0 +1,36 @@
+internal import OpsWire
+
+/// Refuses what a client says at more length than is kept of its kind.
+func requireRoom(for text: String?, of what: String, atMost limit: Int) throws(ControlError) {
+    if let text, text.utf8.count > limit { throw .tooLarge(what: what, limit: limit) }
+}
+
+extension SubmissionOrder {
+    /// Its operations are bounded where they are read.
+    func checkBounds() throws(ControlError) {
+        try requireRoom(for: name, of: "the name of a graph", atMost: WireLimits.nameBytes)
+        try requireRoom(for: key, of: "a key", atMost: WireLimits.keyBytes)
+        try requireRoom(for: unlessActive, of: "a key", atMost: WireLimits.keyBytes)
+        guard let capture else { return }
+        try requireRoom(for: capture.directory, of: "the captured directory", atMost: WireLimits.pathBytes)
+        let variables = capture.environment.entries
+        let bytes = variables.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
+        if bytes > WireLimits.environmentBytes {
+            throw .tooLarge(what: "the captured environment", limit: WireLimits.environmentBytes)
+        }
+        if variables.count > WireLimits.environmentVariables {
+            throw .tooLarge(what: "the number of captured variables", limit: WireLimits.environmentVariables)
+        }
+    }
+}
+
+extension OpsWire.Selection {
+    func checkBounds() throws(ControlError) {
+        if refs?.count ?? 0 > WireLimits.references {
+            throw .tooLarge(what: "the number of references", limit: WireLimits.references)
+        }
+        if labels?.entries.count ?? 0 > WireLimits.labels {
+            throw .tooLarge(what: "the number of labels", limit: WireLimits.labels)
+        }
+    }
+}
