@@ -3,6 +3,9 @@ import OpsLinux
 import OpsRunner
 import Testing
 
+/// All that a program needs, and the mark by which scripts/clean-run finds what a test has left behind.
+let plainEnvironment = ["PATH=/usr/bin:/bin"] + Environment.all.filter { $0.hasPrefix("OPSD_TEST_RUN=") }
+
 /// A real opsd-runner with a state directory of its own, and what a daemon would see of it.
 final class RunnerProcess {
     let state: String
@@ -59,7 +62,7 @@ final class RunnerProcess {
     func start() throws {
         var arguments = [try RunnerProcess.program(), "--state", state]
         if !usesControlGroups { arguments.append("--no-cgroup") }
-        var spawn = Spawn(arguments: arguments, environment: ["PATH=/usr/bin:/bin"])
+        var spawn = Spawn(arguments: arguments, environment: Words(plainEnvironment))
         spawn.standardError = .writing(state + "/stderr")
         spawn.user = user
         pid = try spawn.start()
@@ -192,10 +195,10 @@ extension RunnerProcess {
     func request(_ operation: Int64, _ script: String, number: Int32 = 1) -> LaunchRequest {
         LaunchRequest(
             attempt: Attempt(operation: operation, number: number), arguments: ["/bin/sh", "-c", script],
-            environment: [
-                "PATH=/usr/bin:/bin", "OPS_ID=\(operation)", "OPS_ATTEMPT=\(number)", "OPS_SOCKET=\(state)/s",
-                "DIR=\(state)",
-            ], directory: state, output: .log(path("log.\(operation).\(number)")))
+            environment: Words(
+                plainEnvironment + [
+                    "OPS_ID=\(operation)", "OPS_ATTEMPT=\(number)", "OPS_SOCKET=\(state)/s", "DIR=\(state)",
+                ]), directory: state, output: .log(path("log.\(operation).\(number)")))
     }
 
     /// Waits until an operation has made this file with something in it.

@@ -177,7 +177,7 @@ import Testing
     @Test func oneRunnerForAStateDirectory() throws {
         let runner = try RunnerProcess()
         let second = Spawn(
-            arguments: [try RunnerProcess.program(), "--state", runner.state], environment: ["PATH=/usr/bin:/bin"])
+            arguments: [try RunnerProcess.program(), "--state", runner.state], environment: Words(plainEnvironment))
         #expect(try Children.wait(for: try second.start())?.status == .code(1))
         var detached = second
         detached.arguments.append("--detach")
@@ -191,7 +191,7 @@ import Testing
         try runner.killRunner()
         let detached = Spawn(
             arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach"],
-            environment: ["PATH=/usr/bin:/bin"])
+            environment: Words(plainEnvironment))
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
         // No wait between the two.
         let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
@@ -217,7 +217,7 @@ import Testing
         try runner.killRunner()
         let detached = Spawn(
             arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach", "--idle-limit", "0"],
-            environment: ["PATH=/usr/bin:/bin"])
+            environment: Words(plainEnvironment))
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
         // Nobody connects: its end shows in the lock, which ends with its holder, and in what it leaves behind.
         let end = Clock.read().monotonic + RunnerProcess.patience
