@@ -123,6 +123,28 @@ import Testing
         #expect(try client.receive() == nil)
     }
 
+    /// The answer to the first call ends nothing that the second has begun.
+    @Test func anAnswerBeforeALargeSubmissionLetsNothingPass() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let small = Client.submission(#"[{"command":["true"],"held":true}]"#)
+        try client.send(
+            Call.frame(ListQueuesRequest()) + Call.frame(Client.submission(chain(large))) + Call.frame(small))
+        #expect(try client.receive()?.result(ListQueuesReply.self).queues.isEmpty == false)
+        #expect(try client.receive()?.result(SubmitReply.self).first == 1)
+        #expect(try client.receive()?.result(SubmitReply.self).first == Int64(large) + 1)
+    }
+
+    /// What is owed comes before the refusal of what followed.
+    @Test func whatIsNoCallWaitsForTheAnswersBeforeIt() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try client.send(Call.frame(Client.submission(#"[{"command":["true"]}]"#)) + Array("nonsense\0".utf8))
+        #expect(try client.receive()?.result(SubmitReply.self).first == 1)
+        #expect(try client.receive()?.failure != nil)
+        #expect(try client.receive() == nil)
+    }
+
     @Test func aLargeMessageThatIsNoCallEndsTheConnection() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -32,12 +32,12 @@ final class Requests {
         guard frame.count > DaemonLimits.bytesReadInTheLoop else {
             return answer(Result { try Incoming(frame) }, to: connection)
         }
-        connection.hold()
+        connection.hold(for: connection)
         daemon.writing.run(
             { Result { try Incoming(frame) } },
             then: { [unowned self] incoming in
                 guard !connection.isClosed else { return }
-                connection.goOnAfterHold()
+                connection.letGo(of: connection)
                 self.answer(incoming, to: connection)
             })
     }
@@ -46,9 +46,7 @@ final class Requests {
         switch incoming {
         case .failure(let error):
             daemon.diary.info("connection of \(connection.caller.name) closed: not a call: \(error)")
-            connection.send(Reply.frame(ServiceError.invalidParameter("")))
-            connection.flush()
-            connection.close()
+            connection.refuse(Reply.frame(ServiceError.invalidParameter("")))
         case .success(let incoming):
             let exchange = Exchange(incoming.call, connection)
             do {

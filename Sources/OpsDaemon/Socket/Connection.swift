@@ -3,7 +3,7 @@ internal import OpsWire
 
 /// One client: bytes in, calls out; replies in, bytes out. What waits in either direction is bounded.
 ///
-/// Calls are taken in order. One whose answer goes on after its turn (a stream) keeps the next from being taken.
+/// Calls are taken in order, and answered in it: one whose answer goes on after its turn keeps the next from being taken.
 final class Connection {
     let caller: Caller
     private let descriptor: Descriptor
@@ -17,8 +17,10 @@ final class Connection {
     /// Calls taken whose answer waits for the end of the turn.
     private var unanswered = 0
     private var isHandling = false
-    /// A call that may go on has been taken and not answered.
-    private var isHeld = false
+    /// Keeps the next call from being taken: the call that goes on, or the large message that is being read.
+    private var holder: AnyObject?
+    /// The last reply of all, when the owed ones have been made.
+    private var lastWords: [UInt8]?
     /// The last look at the input found a message, so another may be behind it.
     private var mayHoldMore = false
     /// The client will send no more, but may still read.
@@ -81,7 +83,7 @@ final class Connection {
         isHandling = true
         defer { isHandling = false }
         var taken = 0
-        while stream == nil, !isHeld, hasRoom, unanswered < DaemonLimits.unanswered, !isClosed {
+        while holder == nil, hasRoom, unanswered < DaemonLimits.unanswered, !isClosed {
             guard taken < DaemonLimits.callsInARow else {
                 server.continueLater(self)
                 break
@@ -91,7 +93,7 @@ final class Connection {
                 frame = try decoder.next()
             } catch {
                 server.diary.info("connection of \(caller.name) closed: a message of more than \(error.limit) bytes")
-                return refuse(error)
+                return refuse(Reply.frame(ControlError.tooLarge(what: "message", limit: error.limit)))
             }
             guard let frame else {
                 mayHoldMore = false
@@ -105,18 +107,29 @@ final class Connection {
         closeIfDone()
     }
 
-    /// A message that cannot be read ends the connection: where the next one begins is not known.
-    private func refuse(_ error: FrameDecoder.TooLarge) {
-        send(Reply.frame(ControlError.tooLarge(what: "message", limit: error.limit)))
-        flush()
-        close()
+    /// A message that cannot be read ends the input: where the next one begins is not known.
+    func refuse(_ reply: [UInt8]) {
+        inputHasEnded = true
+        mayHoldMore = false
+        decoder = FrameDecoder()
+        lastWords = reply
+        sayLastWords()
     }
 
-    /// No further call is taken until `goOnAfterHold`.
-    func hold() { isHeld = true }
+    private func sayLastWords() {
+        guard unanswered == 0, let reply = lastWords else { return }
+        lastWords = nil
+        send(reply)
+    }
 
-    func goOnAfterHold() {
-        isHeld = false
+    /// No further call is taken until `letGo` of the same.
+    func hold(for holder: AnyObject) { self.holder = holder }
+
+    /// Of one that holds nothing: nothing.
+    func letGo(of holder: AnyObject) {
+        guard self.holder === holder else { return }
+        self.holder = nil
+        stream = nil
         if !isClosed { server.continueLater(self) }
     }
 
@@ -128,11 +141,12 @@ final class Connection {
         unanswered -= 1
         // It stopped at the limit, and one-way calls bring no flush that would go on.
         if unanswered == DaemonLimits.unanswered - 1, mayHoldMore { server.continueLater(self) }
+        sayLastWords()
     }
 
     /// A client that closed its sending half is served until all it asked is answered.
     private func closeIfDone() {
-        guard inputHasEnded, unanswered == 0, stream == nil, !isHeld, output.isEmpty, !mayHoldMore else { return }
+        guard inputHasEnded, unanswered == 0, holder == nil, output.isEmpty, !mayHoldMore else { return }
         close()
     }
 
@@ -166,7 +180,7 @@ final class Connection {
         updateInterest()
         if let stream {
             if stream.wantsRoom && hasRoom { server.resumeLater(stream) }
-        } else if mayHoldMore {
+        } else if holder == nil, mayHoldMore {
             server.continueLater(self)
         }
         closeIfDone()
@@ -178,7 +192,7 @@ final class Connection {
         if !output.isEmpty { interest.insert(.writable) }
         // While a call goes on only the reader's departure is of interest, and a little of what it sends ahead.
         if !inputHasEnded && hasRoom && unanswered < DaemonLimits.unanswered
-            && decoder.buffered <= WireLimits.frameBytes && (stream == nil && !isHeld || decoder.buffered == 0)
+            && decoder.buffered <= WireLimits.frameBytes && (holder == nil || decoder.buffered == 0)
         {
             interest.insert(.readable)
         }
@@ -188,23 +202,18 @@ final class Connection {
             server.diary.error("\(error)")
             close()
         }
-        let isHalf = stream == nil && decoder.isInsideMessage && !mayHoldMore
+        let isHalf = holder == nil && decoder.isInsideMessage && !mayHoldMore
         halfSince = isHalf ? (halfSince ?? Clock.read().monotonic) : nil
         if isHalf { server.watchHalfMessages() }
     }
 
     // MARK: Streams
 
-    func begin(_ stream: any ReplyStream) {
+    func begin(_ stream: any ReplyStream, of holder: AnyObject) {
         precondition(self.stream == nil, "one call of a connection goes on at a time")
+        hold(for: holder)
         self.stream = stream
         server.resumeLater(stream)
-    }
-
-    func endStream() {
-        guard stream != nil else { return }
-        stream = nil
-        server.continueLater(self)
     }
 
     func close() {

@@ -5,7 +5,6 @@ final class Exchange {
     let call: Call
     let connection: Connection
     private var isOver = false
-    private var holdsNext = false
 
     init(_ call: Call, _ connection: Connection) {
         self.call = call
@@ -22,10 +21,7 @@ final class Exchange {
 
     /// The connection's next call is taken only after this one is answered for the last time: answers come in the
     /// order of the calls, however long one goes on.
-    func holdNext() {
-        holdsNext = true
-        connection.hold()
-    }
+    func holdNext() { connection.hold(for: self) }
 
     /// The last reply.
     func reply(_ result: some WireRecord) {
@@ -48,14 +44,13 @@ final class Exchange {
 
     /// The answer comes in pieces, or late: no other call of the connection is taken until then.
     func goOn(with stream: any ReplyStream) {
-        if !isAbandoned { connection.begin(stream) }
+        if !isAbandoned { connection.begin(stream, of: self) }
     }
 
     private func end() {
         precondition(!isOver, "a call is answered once")
         isOver = true
         connection.answered()
-        connection.endStream()
-        if holdsNext { connection.goOnAfterHold() }
+        connection.letGo(of: self)
     }
 }
