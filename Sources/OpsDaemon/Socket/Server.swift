@@ -60,7 +60,8 @@ final class Server {
             // A bounded number in a row: the others of this turn wait.
             for _ in 0..<16 {
                 guard let descriptor = try UnixSocket.accept(from: socket.descriptor) else { return }
-                try welcome(descriptor)
+                // What fails for one client is no reason to let the others wait.
+                do { try welcome(descriptor) } catch { diary.warning("a client was not served: \(error)") }
             }
         } catch {
             diary.warning("\(error); no new connections for a second")
@@ -79,9 +80,9 @@ final class Server {
         }
         let caller = Caller(user: peer.uid, group: peer.gid, process: peer.pid, account: try Account.withUID(peer.uid))
         let connection = Connection(descriptor, caller: caller, server: self)
+        try connection.start(in: clients)
         connections[ObjectIdentifier(connection)] = connection
         perUser[peer.uid, default: 0] += 1
-        try connection.start(in: clients)
     }
 
     func forget(_ connection: Connection) {
