@@ -154,10 +154,15 @@ public struct Inventory: Hashable, Sendable {
     public var runner: String
     public var boot: String
     public var entries: [AttemptID: Entry]
-    public init(runner: String, boot: String, entries: [AttemptID: Entry] = [:]) {
+    /// What those of `entries` have said until now: it may have been said to an opsd that died before storing it.
+    public var words: [AttemptID: Notice]
+    public init(
+        runner: String, boot: String, entries: [AttemptID: Entry] = [:], words: [AttemptID: Notice] = [:]
+    ) {
         self.runner = runner
         self.boot = boot
         self.entries = entries
+        self.words = words
     }
 }
 

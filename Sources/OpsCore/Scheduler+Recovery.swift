@@ -189,13 +189,17 @@ extension Scheduler {
         }
         if let entry = inventory.entries[attempt] {
             confirm(index)
+            if case .running(let process) = entry { launched(attempt, process) }
+            // What it said counts before how it ended.
+            if let words = inventory.words[attempt] { told(attempt, words) }
             switch entry {
-            case .running(let process): launched(attempt, process)
+            case .running: break
             case .exited(let exit): exited(attempt, exit, treeIsGone: false)
-            case .gone(let exit): return exited(attempt, exit, treeIsGone: true)
-            case .failed(let step, let errno): return launchFailed(attempt, step: step, errno: errno)
+            case .gone(let exit): exited(attempt, exit, treeIsGone: true)
+            case .failed(let step, let errno): launchFailed(attempt, step: step, errno: errno)
             }
-            repeatOrders(index)
+            // Another operation may be in its place, if that was its end.
+            if execution(of: attempt) == index { repeatOrders(index) }
         } else if executions[index].runner == inventory.runner {
             confirm(index)
             if executions[index].process == nil, executions[index].exit == nil {

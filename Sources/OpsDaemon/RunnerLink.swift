@@ -13,6 +13,8 @@ final class RunnerLink {
     private var output = OutputBuffer()
     private var delay = RunnerLink.firstDelay
     private var isWanted = false
+    /// What attempts have said, until the greeting tells how they are.
+    private var words: [AttemptID: Notice] = [:]
 
     /// Of the runner that has greeted us.
     private(set) var pid: Int32?
@@ -84,6 +86,7 @@ final class RunnerLink {
         descriptor = nil
         reader = FrameReader()
         output = OutputBuffer()
+        words = [:]
         pid = nil
     }
 
@@ -165,7 +168,9 @@ final class RunnerLink {
             if attempt.isErrand { return daemon.errands.gone(attempt) }
             daemon.record(.gone(AttemptID(attempt)))
         case .told(let attempt, let told):
-            if !attempt.isErrand { daemon.record(.told(AttemptID(attempt), Notice(told))) }
+            if attempt.isErrand { return }
+            if isConnected { return daemon.record(.told(AttemptID(attempt), Notice(told))) }
+            words[AttemptID(attempt)] = Notice(told)
         }
     }
 
@@ -180,7 +185,9 @@ final class RunnerLink {
         instance = greeting.instance
         abilities = greeting.abilities
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
-        daemon.record(.runnerConnected(Inventory(greeting)))
+        var inventory = Inventory(greeting)
+        swap(&inventory.words, &words)
+        daemon.record(.runnerConnected(inventory))
         daemon.observers.startNext()
         daemon.conditions.goOnWithRunner()
         renewIfOlder(greeting)

@@ -40,6 +40,7 @@ extension Runner {
         guard let connection else { return }
         let isUnderstood = RunnerProtocol.understands(version)
         let known = isUnderstood ? table.values.sorted { $0.attempt < $1.attempt } : []
+        for record in known { repeatTold(record, to: connection) }
         connection.send(
             .hello(
                 RunnerGreeting(
@@ -53,14 +54,16 @@ extension Runner {
             return connection.close()
         }
         connection.isGreeted = true
-        // What was said may have been lost with the daemon it was said to. An extension counts from when it was asked
-        // for, so it is not repeated.
-        for record in known where record.isAlive {
-            var told = record.told
-            told.extendTimeout = record.untold.extendTimeout
-            record.untold = Told()
-            if !told.isEmpty { connection.send(.told(record.attempt, told)) }
-        }
+    }
+
+    /// What was said may have been lost with the daemon it was said to; of what has ended meanwhile too. It is told
+    /// before the greeting that tells of ends, for what is said counts before them.
+    private func repeatTold(_ record: AttemptRecord, to connection: DaemonConnection) {
+        var told = record.told
+        // An extension counts from when it was asked for: it is told once.
+        told.extendTimeout = record.untold.extendTimeout
+        record.untold = Told()
+        if !told.isEmpty { connection.send(.told(record.attempt, told)) }
     }
 
     /// The end of the attempt is stored (or it was given up): nothing of it is kept.

@@ -85,4 +85,38 @@ import Testing
         #expect(
             world.after(.gone(Self.first)).suffix(2) == ["ended 1#1 interrupted", "finished 1 interrupted runner lost"])
     }
+
+    /// Said to an opsd that died before it could store it, or to none.
+    @Test func whatItSaidCountsBeforeHowItEnded() {
+        var world = daemonized(.kill)
+        let exit = Exit(status: .code(0), at: world.now)
+        world.after(.runnerLost)
+        let words = Notice(result: "kept", finished: 0)
+        let changes = world.after(
+            .runnerConnected(
+                Inventory(
+                    runner: "r1", boot: "b1", entries: [Self.first: .gone(exit)], words: [Self.first: words])))
+        #expect(changes == ["told 1", "cancelling 1 succeeded", "ended 1#1 succeeded", "finished 1 succeeded"])
+        #expect(world.last.effects.last == .acknowledge(Self.first))
+    }
+
+    /// The end by its word, and an attempt that begins anew, while the inventory is compared.
+    @Test func whatEndsByItsWordIsSentNoOrders() {
+        var world = World()
+        world.add {
+            $0.completion = .notify
+            $0.leftovers = .leave
+            $0.retry = RetryPolicy(limit: 1, backoff: World.second)
+        }
+        world.turn()
+        world.after(.runnerLost)
+        let exit = Exit(status: .code(0), at: world.now)
+        let changes = world.after(
+            .runnerConnected(
+                Inventory(
+                    runner: "r1", boot: "b1", entries: [Self.first: .exited(exit)],
+                    words: [Self.first: Notice(finished: 1)])))
+        #expect(changes.last == "retrying 1")
+        #expect(world.last.effects == [.acknowledge(Self.first)])
+    }
 }

@@ -176,4 +176,21 @@ import Testing
             #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == Told(result: "kept"))
         }
     }
+
+    /// Of what has ended meanwhile too, and before the greeting that tells of the end: what is said counts before it.
+    @Test(arguments: treeKinds)
+    func whatTheDeadHaveSaidIsToldBeforeTheirEnd(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, Self.hasty + "hasty X_OPS_RESULT=kept; hasty EXTEND_TIMEOUT_USEC=5")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitExit(request.attempt)
+        for _ in 0..<2 {
+            try runner.connect()
+            #expect(runner.reports == [.told(request.attempt, Told(result: "kept"))])
+            #expect(runner.greeting?.entries.map(\.attempt) == [request.attempt])
+        }
+        try runner.send([.acknowledge(request.attempt)])
+        try runner.connect()
+        #expect(runner.reports == [])
+    }
 }

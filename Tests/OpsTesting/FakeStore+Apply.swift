@@ -69,8 +69,9 @@ extension FakeStore {
             if let categories = edit.categories { self[id].categories = categories }
         case .noted(let id, _):
             try require(has(id), .lawfulSteps, "a note on \(id)")
-        case .told(let attempt, _):
+        case .told(let attempt, let notice):
             try current(attempt)
+            if let result = notice.result { self[attempt.operation].results[attempt.number] = result }
         case .timeoutMoved(let attempt, let remaining):
             try current(attempt)
             self[attempt.operation].running?.timeoutRemaining = remaining

@@ -86,6 +86,7 @@ extension FakeWorld {
         }
         guard isConnected else { return }
         inventory[attempt] = nil
+        words[attempt] = nil
         acknowledged.insert(attempt)
     }
 }

@@ -37,6 +37,8 @@ public struct FakeWorld: Sendable {
     public internal(set) var isConnected = false
     /// What the runner knows and opsd has not acknowledged.
     public internal(set) var inventory: [AttemptID: Inventory.Entry] = [:]
+    /// What those in the inventory have said.
+    var words: [AttemptID: Notice] = [:]
     /// Facts on their way to opsd, in order.
     public internal(set) var facts: [Event] = []
     /// Facts that once were told, to be told again by a bad wire.
@@ -64,9 +66,9 @@ public struct FakeWorld: Sendable {
         facts.removeFirst(taken.count)
         for case .runnerConnected in taken { isConnected = isRunnerAlive }
         for event in taken {
-            // A connection is made once: only what is said over it can come twice.
+            // A connection is made once: only what is said over it can come twice, and words in their order alone.
             switch event {
-            case .runnerConnected, .runnerLost: break
+            case .runnerConnected, .runnerLost, .told: break
             default: told.append(event)
             }
         }
@@ -82,7 +84,19 @@ public struct FakeWorld: Sendable {
         evaluations.removeAll()
         observersOwed.removeAll()
         isConnected = false
-        if isRunnerAlive { tell(.runnerConnected(Inventory(runner: runner, boot: boot, entries: inventory))) }
+        if isRunnerAlive {
+            tell(.runnerConnected(Inventory(runner: runner, boot: boot, entries: inventory, words: words)))
+        }
+    }
+
+    /// A process of an attempt speaks, and the runner hears it while anything of it is alive.
+    public mutating func say(_ attempt: AttemptID, _ notice: Notice) {
+        switch inventory[attempt] {
+        case .running, .exited:
+            words[attempt, default: Notice()].merge(notice)
+            tell(.told(attempt, notice))
+        case .gone, .failed, nil: break
+        }
     }
 
     /// One tree takes its next step: the main process ends, or what it left behind does.
@@ -134,6 +148,7 @@ public struct FakeWorld: Sendable {
         isRunnerAlive = false
         isConnected = false
         inventory.removeAll()
+        words.removeAll()
         facts.removeAll { event in
             switch event {
             case .observed, .conditionsAnswered: false
@@ -160,7 +175,16 @@ public struct FakeWorld: Sendable {
         isRunnerAlive = true
         trees.removeAll()
         inventory.removeAll()
+        words.removeAll()
         told.removeAll()
         reconnect()
+    }
+}
+
+extension Notice {
+    /// As the runner keeps what was said: the last result counts, and the first word on the end.
+    fileprivate mutating func merge(_ later: Notice) {
+        result = later.result ?? result
+        finished = finished ?? later.finished
     }
 }

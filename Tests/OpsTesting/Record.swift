@@ -52,6 +52,8 @@ public struct Record: Sendable {
     public var backoffUntil: Int64 = 0
     public var running: Running?
     public var ending: Ending?
+    /// What its attempts have published, by their numbers.
+    public var results: [Int32: String] = [:]
     public var edges: [Edge] = []
     /// Place among all ends, to tell the first.
     public var finishedAs = 0

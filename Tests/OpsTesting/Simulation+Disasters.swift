@@ -41,11 +41,11 @@ extension Simulation {
             world.tell(.conditionsAnswered(asked.operation, token: asked.token, answer))
         }
         if let owed = world.takeObserver() { world.tell(.observed(owed.operation, run: owed.run)) }
-        let notifying = world.trees.filter { store[$0.attempt.operation].policy.completion == .notify }
-        if !notifying.isEmpty {
-            let notice = Notice(finished: random.chance(70) ? 0 : 1)
-            world.tell(.told(random.pick(notifying).attempt, notice))
-        }
+        guard !world.trees.isEmpty else { return }
+        let speaker = random.pick(world.trees).attempt
+        var notice = Notice(result: random.chance(50) ? "\(random.below(10))" : nil)
+        if store[speaker.operation].policy.completion == .notify { notice.finished = random.chance(70) ? 0 : 1 }
+        world.say(speaker, notice)
     }
 }
 

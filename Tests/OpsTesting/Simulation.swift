@@ -89,6 +89,7 @@ public struct Simulation<Tested: TestedScheduler> {
         let performed =
             fate == .crashAmidEffects ? random.below(transition.effects.count + 1) : transition.effects.count
         for effect in transition.effects.prefix(performed) {
+            if case .acknowledge(let attempt) = effect { try inspectWords(of: attempt) }
             try world.perform(effect, store: store, at: now, using: &random)
         }
         try inspectWorld()
@@ -148,6 +149,16 @@ public struct Simulation<Tested: TestedScheduler> {
             if abandoned.contains(record.id) { continue }
             throw Violation(.nothingLeftBehind, "\(tree.attempt) is alive, its operation \(record.state)")
         }
+    }
+
+    /// What the runner may forget of an attempt is stored, but for what is still on its way from others left behind.
+    private func inspectWords(of attempt: AttemptID) throws(Violation) {
+        guard let said = world.words[attempt]?.result, !abandoned.contains(attempt.operation) else { return }
+        let isOnItsWay = world.facts.contains { if case .told(attempt, _) = $0 { true } else { false } }
+        let stored = store[attempt.operation].results[attempt.number]
+        try require(
+            stored == said || isOnItsWay, .nothingLeftBehind,
+            "\(attempt) acknowledged; it said \(said), stored is \(stored ?? "nothing")")
     }
 
     private func inspectExplanations() throws(Violation) {

@@ -9,6 +9,7 @@ public enum RunnerReport: Hashable, Sendable {
     /// The main process has ended; `treeIsGone`: so has every other of the attempt, and no `gone` follows.
     case exited(Attempt, ProcessExit, treeIsGone: Bool)
     case gone(Attempt)
+    /// Before `hello`: all that an attempt it knows has said so far.
     case told(Attempt, Told)
 
     /// Nobody waits for it: that what was ordered has happened.

@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What operations say while opsd is away, and end before it is back.
+@Suite struct LastWordTests {
+    /// Whom the word still reaches: nobody, or an opsd that dies before it has read it.
+    enum Absence: CaseIterable { case dead, deaf }
+
+    private func leave(_ machine: Machine, _ absence: Absence) throws {
+        if absence == .deaf { machine.daemon?.signal(SIGSTOP) } else { try machine.killDaemon() }
+    }
+
+    /// Lets the operation go on to its end, and waits until the runner has seen that.
+    private func end(_ gate: Gate, _ machine: Machine) throws {
+        let pid = try #require(
+            Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
+        gate.open()
+        let end = Date().addingTimeInterval(30)
+        while kill(pid, 0) == 0 {
+            guard Date() < end else { throw SetupError("the operation does not end") }
+            usleep(10_000)
+        }
+    }
+
+    /// `said` in place of what `systemd-notify` is to say.
+    private func script(_ machine: Machine, _ gate: Gate, _ said: String) -> String {
+        "echo $$ > \(machine.state)/pid; echo begun; read x < \(gate.path); systemd-notify \(said)"
+    }
+
+    private func begun(_ machine: Machine, _ id: Int) throws {
+        try machine.await("started", of: id)
+        let end = Date().addingTimeInterval(30)
+        while try machine.ok("log", "\(id)").out != "begun\n" {
+            guard Date() < end else { throw SetupError("the operation does not begin") }
+            usleep(10_000)
+        }
+    }
+
+    @Test(arguments: Absence.allCases)
+    func aResultReachesDependents(absence: Absence) throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let speaker = try machine.submit(
+            "--name", "speaker", "--shell", script(machine, gate, "X_OPS_RESULT=answer STATUS=done"))
+        let dependent = try machine.submit("--after", "speaker", "--shell", "echo $OPS_RESULT_SPEAKER")
+        try begun(machine, speaker)
+        try leave(machine, absence)
+        try end(gate, machine)
+        try machine.killDaemon()
+        try machine.start()
+        #expect(try machine.ctl("wait", "\(dependent)", "--timeout", "30s").status == 0)
+        #expect(try machine.ok("log", "\(dependent)").out == "answer\n")
+        #expect(try machine.show(speaker)["statusText"] as? String == "done")
+    }
+
+    @Test(arguments: Absence.allCases)
+    func whatSaidThatItIsDoneIsDone(absence: Absence) throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let id = try machine.submit("--completion", "notify", "--shell", script(machine, gate, "X_OPS_FINISHED=0"))
+        try begun(machine, id)
+        try leave(machine, absence)
+        try end(gate, machine)
+        try machine.killDaemon()
+        try machine.start()
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        #expect(try machine.outcome(id) == "succeeded")
+    }
+}
