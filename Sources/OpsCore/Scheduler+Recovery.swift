@@ -83,21 +83,29 @@ extension Scheduler {
     }
 
     /// The run and the rest of an operation that waits after an attempt. The rest is measured on the wall clock
-    /// here, since nothing else outlives the machine; but never longer than its policy lets it.
+    /// here, since nothing else outlives the machine; but that may have been set back, so it is never longer than it
+    /// was when it began.
     private mutating func restoreLife(_ place: Int32, _ stored: Snapshot.Row) {
         guard stored.run != 1 || stored.attemptsInRun > 0 else { return }
         var life = Life(run: stored.run, attemptsInRun: stored.attemptsInRun)
         if stored.attemptsInRun > 0 { table[place].traits.insert(.hasStarted) }
         if stored.notBefore > now.wall {
-            // Whoever has no policy any more goes on resting by the one it had.
-            let retry = policy(of: place)?.retry ?? RetryPolicy(limit: 0)
-            let rest = min(stored.notBefore - now.wall, max(retry.max + retry.max / 1000 * retry.jitter, 0))
+            let rest = min(stored.notBefore - now.wall, longestRest(place, stored))
             life.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
             table[place].traits.insert(.backingOff)
             monotonicTimers.add(TimerHeap.Entry(at: life.restsUntil.monotonic, id: table[place].id, kind: .backoff))
         }
         table[place].traits.insert(.hasLife)
         lives[place] = life
+    }
+
+    private func longestRest(_ place: Int32, _ stored: Snapshot.Row) -> Int64 {
+        if let retry = policy(of: place)?.retry {
+            return retry.delay(after: stored.attemptsInRun, of: AttemptID(stored.id, stored.attempt))
+        }
+        // Whoever has no policy any more goes on resting by the one it had.
+        let unknown = RetryPolicy(limit: 0)
+        return unknown.max + unknown.max / 1000 * unknown.jitter
     }
 
     /// What executes: a group at once, a process once its `Running` is read.

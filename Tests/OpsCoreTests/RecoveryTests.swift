@@ -175,6 +175,27 @@ import Testing
         #expect(world.turn() == ["started 1#2 slot 0"])
     }
 
+    @Test func aClockThatWasSetBackDoesNotStretchABackoff() {
+        var policy = Policy()
+        policy.retry = RetryPolicy(limit: 3, backoff: World.second, jitter: 0)
+        var world = World(
+            snapshot {
+                $0.policies = [policy]
+                $0.operations[0].policy = 0
+                $0.operations[0].state = .ready
+                $0.operations[0].attempt = 2
+                $0.operations[0].attemptsInRun = 2
+                // By a clock that was a day ahead of today's.
+                $0.operations[0].notBefore = 1_086_400 * World.second
+                $0.running = []
+            }, connected: false)
+        #expect(connect(&world) == [])
+        world.pass(seconds: 1)
+        #expect(world.turn() == [])
+        world.pass(seconds: 1)
+        #expect(world.turn() == ["started 1#3 slot 0"])
+    }
+
     @Test func aChildThatComesBackNoLongerCountsAgainstItsParent() {
         var world = World()
         world.add()
