@@ -1,5 +1,6 @@
 #include "FaultVFS.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct fault_file {
 /* One scenario at a time, on one thread; files elsewhere only read `directory`. */
 static struct {
     char directory[512], shadow[512];
-    int fail_at, code, operations, lose_at, syncs, failed, dark;
+    int fail_at, code, operations, lose_at, syncs, failed, dark, refuses_reads;
 } armed;
 
 static sqlite3_vfs *system_vfs;
@@ -65,6 +66,7 @@ static int fault_close(sqlite3_file *file) { return inner(file)->pMethods->xClos
 
 static int fault_read(sqlite3_file *file, void *buffer, int count, sqlite3_int64 offset)
 {
+    if (armed.refuses_reads && is_armed_file(file)) return SQLITE_IOERR_CORRUPTFS;
     return inner(file)->pMethods->xRead(inner(file), buffer, count, offset);
 }
 
@@ -106,6 +108,10 @@ static int fault_reserved(sqlite3_file *file, int *is)
 }
 static int fault_control(sqlite3_file *file, int operation, void *argument)
 {
+    if (operation == SQLITE_FCNTL_LAST_ERRNO && armed.refuses_reads && is_armed_file(file)) {
+        *(int *)argument = EIO;
+        return SQLITE_OK;
+    }
     return inner(file)->pMethods->xFileControl(inner(file), operation, argument);
 }
 static int fault_sector(sqlite3_file *file) { return inner(file)->pMethods->xSectorSize(inner(file)); }
@@ -189,6 +195,8 @@ void fault_vfs_lose_power(const char *shadow, int lose_at)
     snprintf(armed.shadow, sizeof armed.shadow, "%s", shadow);
     armed.lose_at = lose_at;
 }
+
+void fault_vfs_refuse_reads(void) { armed.refuses_reads = 1; }
 
 void fault_vfs_disarm(void) { memset(&armed, 0, sizeof armed); }
 

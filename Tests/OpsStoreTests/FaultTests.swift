@@ -103,6 +103,28 @@ import Testing
         #expect(place > 50 && !hasFailed, "the scenario writes often, and ends")
     }
 
+    @Test func aDeviceThatCannotBeReadIsNoDamagedDatabase() throws {
+        let directory = TemporaryDirectory()
+        do {
+            let store = try Store.open(directory: directory.path, boot: "boot")
+            for turn in script.turns { try store.commit(turn.transition, submissions: turn.submissions) }
+        }
+        fault_vfs_arm(directory.path, 0, 0)
+        defer { fault_vfs_disarm() }
+        let history = try History.open(path: directory.path + "/opsd.db")
+        fault_vfs_refuse_reads()
+        let errors = [
+            #expect(throws: StoreError.self) { _ = try history.select(Selection(), limit: 1) },
+            #expect(throws: StoreError.self) { _ = try history.check() },
+            #expect(throws: StoreError.self) { _ = try Store.open(directory: directory.path, boot: "boot") },
+        ]
+        for error in errors {
+            #expect(error?.kind == .ioError, "\(error.map(String.init(describing:)) ?? "")")
+        }
+        fault_vfs_disarm()
+        #expect(try history.check() == [])
+    }
+
     /// How much of what was never synced is on the disk when the power comes back.
     enum Survival: CaseIterable { case nothing, everything, someSectors, otherSectors }
 

@@ -95,10 +95,19 @@ final class Database {
     var changes: Int { unsafe Int(sqlite3_changes64(handle)) }
 
     func error(_ code: Int32, doing sql: String) -> StoreError {
+        if ResultCode.kind(code) == .corrupt, hasDeviceFailed {
+            return StoreError(.ioError, "the device cannot be read (SQLite \(code))", file: path)
+        }
         let said = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
         let message = said.isEmpty || said == "not an error" ? ResultCode.text(code) : "\(said) (SQLite \(code))"
         let kind = ResultCode.kind(code)
         // The statement itself helps nobody whose disk is full.
         return StoreError(kind, kind == .other ? "\(message) in: \(sql)" : message, file: path)
+    }
+
+    /// SQLite calls it damage when the system refuses to read; that the file is whole may show when the disk is back.
+    private var hasDeviceFailed: Bool {
+        let refusal = unsafe opsd_sqlite3_device_error(handle)
+        return refusal == EIO || refusal == ENXIO
     }
 }

@@ -14,6 +14,9 @@ void fault_vfs_arm(const char *directory, int fail_at, int code);
    that would change a file after it fail: the power has gone. 0: it never goes. */
 void fault_vfs_lose_power(const char *shadow, int lose_at);
 
+/* From now on the system refuses every read below the armed directory, as it does of a failing device. */
+void fault_vfs_refuse_reads(void);
+
 void fault_vfs_disarm(void);
 
 /* Since it was armed. */
