@@ -13,7 +13,11 @@ public struct SystemError: Error, Hashable, Sendable {
     }
 
     /// The error that the call just made has left in `errno`.
-    package static func last(_ call: String) -> SystemError { SystemError(call, errno: Glibc.errno) }
+    package static func last(_ call: @autoclosure () -> String) -> SystemError {
+        // Read before the text is put together, which may call the kernel too.
+        let errno = Glibc.errno
+        return SystemError(call(), errno: errno)
+    }
 }
 
 extension SystemError {

@@ -62,18 +62,18 @@ public struct ControlGroup: Hashable, Sendable {
         return pids
     }
 
-    /// Sends to every process, those included that are born meanwhile (as far as a few passes see them).
-    @discardableResult
-    public func signal(_ number: Int32) throws(SystemError) -> [Int32] {
-        var told: [Int32] = []
+    /// Sends to every process, those included that are born meanwhile (as far as a few passes see them). Appends whom
+    /// it told, also when it fails later.
+    public func signal(_ number: Int32, telling told: inout [Int32]) throws(SystemError) {
         var known: Set<Int32> = []
         for _ in 0..<8 {
             let fresh = try processes().filter { known.insert($0).inserted }
-            if fresh.isEmpty { break }
-            for pid in fresh { try Signals.send(number, to: pid) }
-            told += fresh
+            if fresh.isEmpty { return }
+            for pid in fresh {
+                told.append(pid)
+                try Signals.send(number, to: pid)
+            }
         }
-        return told
     }
 
     /// Kills all at once, fork as they may.
@@ -83,7 +83,8 @@ public struct ControlGroup: Hashable, Sendable {
         } catch {
             // Before Linux 5.14 there is no such file.
             guard error.errno == ENOENT else { throw error }
-            try signal(SIGKILL)
+            var told: [Int32] = []
+            try signal(SIGKILL, telling: &told)
         }
     }
 

@@ -62,6 +62,8 @@ public final class FileWatch {
             let start = rest.startIndex
             let watch = Int32(truncatingIfNeeded: number(rest, at: start))
             let length = Int(number(rest, at: start + 12))
+            // More happened than the kernel keeps: anything may have changed.
+            if number(rest, at: start + 4) & UInt32(IN_Q_OVERFLOW) != 0 { changed = handlers.keys.sorted() }
             if !changed.contains(watch) { changed.append(watch) }
             rest = rest.dropFirst(16 + length)
         }

@@ -99,13 +99,18 @@ public enum Files {
         guard let directory = unsafe opendir(path) else { throw .last("open directory \(path)") }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        while let entry = unsafe readdir(directory) {
+        while true {
+            // The end and an error look the same but for this.
+            errno = 0
+            guard let entry = unsafe readdir(directory) else {
+                if errno == 0 { return names }
+                throw .last("read directory \(path)")
+            }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return names
     }
 
     /// Makes a directory and those above it. One that exists must be a directory, ours or root's, and nobody

@@ -61,7 +61,7 @@ extension Runner {
         for record in records {
             switch record.tree {
             case .none: break
-            case .group(let group): noting { () throws(SystemError) in told += try group.signal(number) }
+            case .group(let group): noting { () throws(SystemError) in try group.signal(number, telling: &told) }
             case .descent: descents.append((record.attempt, record.process.pid))
             }
         }
@@ -73,8 +73,10 @@ extension Runner {
                 try descent.adopt(mains: mains)
                 let fresh = try descent.members(of: descents).filter { known.insert($0).inserted }
                 if fresh.isEmpty { return }
-                for pid in fresh { try Signals.send(number, to: pid) }
-                told += fresh
+                for pid in fresh {
+                    told.append(pid)
+                    try Signals.send(number, to: pid)
+                }
             }
         }
         return told
