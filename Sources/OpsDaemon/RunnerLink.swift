@@ -113,9 +113,7 @@ final class RunnerLink {
     /// when it has seen the inventory.
     func send(_ order: RunnerOrder) {
         guard descriptor != nil else { return }
-        var bytes: [UInt8] = []
-        order.append(to: &bytes)
-        output.append(bytes)
+        output.append { order.append(to: &$0) }
     }
 
     func flush() {

@@ -9,8 +9,7 @@ final class DaemonConnection {
     private let socket: Descriptor
     private var source: ReadinessSource?
     private var reader = FrameReader<RunnerOrder>()
-    private var outgoing: [UInt8] = []
-    private var sent = 0
+    private var outgoing = OutputBuffer()
     /// Somebody waits for what is to be sent.
     private(set) var isUrgent = false
     /// Has said its version, and is understood.
@@ -21,7 +20,10 @@ final class DaemonConnection {
         _ socket: consuming Descriptor, in loop: EventLoop, _ ready: @escaping () -> Void
     ) throws(SystemError) {
         self.socket = socket
-        source = try loop.watch(self.socket.rawValue, for: .readable) { _ in ready() }
+        source = try loop.watch(self.socket.rawValue, for: .readable) { [unowned self] readiness in
+            if readiness.contains(.writable) { flush() }
+            if readiness != .writable { ready() }
+        }
     }
 
     deinit { source?.cancel() }
@@ -52,27 +54,22 @@ final class DaemonConnection {
 
     func send(_ report: RunnerReport) {
         guard !isClosed else { return }
-        report.append(to: &outgoing)
+        outgoing.append { report.append(to: &$0) }
         isUrgent = isUrgent || !report.isPatient
     }
 
-    var hasOutput: Bool { sent < outgoing.count }
+    var hasOutput: Bool { !outgoing.isEmpty }
 
     /// Writes what can be written now, and waits for room if something is left.
     func flush() {
         guard !isClosed, hasOutput else { return }
         isUrgent = false
         do throws(SystemError) {
-            while sent < outgoing.count {
-                guard case .moved(let count) = try socket.write(outgoing[sent...]) else { break }
-                sent += count
+            while !outgoing.isEmpty {
+                guard case .moved(let count) = try socket.write(outgoing.rest) else { break }
+                outgoing.drop(count)
             }
-            if sent == outgoing.count {
-                outgoing.removeAll(keepingCapacity: outgoing.count < 1 << 20)
-                sent = 0
-            } else if outgoing.count - sent > DaemonConnection.outgoingLimit {
-                close()
-            }
+            if outgoing.count > DaemonConnection.outgoingLimit { return close() }
             try source?.setInterest(outgoing.isEmpty ? .readable : [.readable, .writable])
         } catch {
             close()

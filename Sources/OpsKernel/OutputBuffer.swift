@@ -1,14 +1,16 @@
 /// Bytes that wait for a reader, in order.
-struct OutputBuffer {
+public struct OutputBuffer {
     private var bytes: [UInt8] = []
     private var start = 0
 
-    var count: Int { bytes.count - start }
-    var isEmpty: Bool { count == 0 }
-    /// What is to be written next.
-    var rest: ArraySlice<UInt8> { bytes[start...] }
+    public init() {}
 
-    mutating func append(_ more: [UInt8]) {
+    public var count: Int { bytes.count - start }
+    public var isEmpty: Bool { count == 0 }
+    /// What is to be written next.
+    public var rest: ArraySlice<UInt8> { bytes[start...] }
+
+    public mutating func append(_ more: [UInt8]) {
         if isEmpty {
             bytes = more
             start = 0
@@ -17,7 +19,10 @@ struct OutputBuffer {
         }
     }
 
-    mutating func drop(_ written: Int) {
+    /// Lets `fill` append in place.
+    public mutating func append(_ fill: (inout [UInt8]) -> Void) { fill(&bytes) }
+
+    public mutating func drop(_ written: Int) {
         precondition(written <= count, "no more is written than there was")
         start += written
         if start == bytes.count {
