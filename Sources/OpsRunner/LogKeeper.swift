@@ -59,7 +59,7 @@ struct LogKeeper {
             guard let size = try LogFile.size(path) else { continue }
             total += size.length
             // Slack, so that a log at its cap is not punched for every line.
-            if size.stored > log.cap + log.cap / 8 { try LogFile.drop(path, keeping: log.cap) }
+            if size.stored - log.cap > log.cap / 8 { try LogFile.drop(path, keeping: log.cap) }
         }
         let grown = total - log.length
         log.length = total

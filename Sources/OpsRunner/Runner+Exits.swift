@@ -27,7 +27,6 @@ extension Runner {
         // What it said comes before how it ended, whichever of the two woke us.
         hear(record)
         let exit = exit(of: record, child)
-        noting { () throws(SystemError) in try logs.remove(record.attempt) }
         record.phase = .exited(exit)
         if isTreeGone(record) { return end(record, exit, isNews: true) }
         if record.leftovers == .leave {
@@ -86,6 +85,7 @@ extension Runner {
     /// `isNews`: the exit itself has not been reported yet.
     func end(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool) {
         hear(record)
+        noting { () throws(SystemError) in try logs.remove(record.attempt) }
         giveBack(record.line, slot: record.slot)
         record.line = nil
         record.phase = .gone(exit)

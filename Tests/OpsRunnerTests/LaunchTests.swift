@@ -131,4 +131,31 @@ let treeKinds: [Bool] = [true, false]
         let dropped = try LogFile.dropped(path)
         #expect(dropped >= 62 << 20 && dropped < 64 << 20)
     }
+
+    @Test func aLogWithoutACapIsKeptWhole() throws {
+        let runner = try RunnerProcess()
+        for (operation, cap) in [(1, Int64.max), (2, 0)] as [(Int64, Int64)] {
+            var request = runner.request(operation, "yes 0123456789abcde | head -c 1M")
+            request.logCap = cap
+            try runner.send([.launch(request)])
+            #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+            #expect(try #require(try LogFile.size(runner.path("log.\(operation).1"))).stored >= 1 << 20)
+        }
+    }
+
+    @Test(arguments: treeKinds)
+    func theCapCountsAsLongAsAnythingOfTheAttemptWrites(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(
+            1, "(while ! [ -e $DIR/go ]; do sleep 0.01; done; yes 0123456789abcde | head -c 64M) & exit 0")
+        request.logCap = 1 << 20
+        request.leftovers = .wait
+        try runner.send([.launch(request)])
+        #expect(try !runner.awaitExit(request.attempt).treeIsGone)
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        try runner.awaitGone(request.attempt)
+        let size = try #require(try LogFile.size(runner.path("log.1.1")))
+        #expect(size.length == 64 << 20)
+        #expect(size.stored <= 2 << 20)
+    }
 }

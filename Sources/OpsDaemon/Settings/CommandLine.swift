@@ -58,7 +58,7 @@ public struct CommandLineOptions: Equatable, Sendable {
           --runner PATH        the opsd-runner to start (beside opsd, then in PATH)
           --keep-for TIME      how long finished operations are kept (forever)
           --keep-at-most N     how many finished operations are kept (all)
-          --log-limit SIZE     bytes of one attempt's log before its oldest part is dropped (256M)
+          --log-limit SIZE     bytes of one attempt's log before its oldest part is dropped (256M), or none
           --connections N      connections at once (4096)
           --connections-per-user N
           --help, --version

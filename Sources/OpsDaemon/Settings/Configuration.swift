@@ -33,7 +33,7 @@ public struct Configuration: Equatable, Sendable {
     public var keepFor: Int64?
     /// How many finished operations are kept; nil: all.
     public var keepAtMost: Int64?
-    /// Bytes of one attempt's log before its oldest part is dropped.
+    /// Bytes of one attempt's log before its oldest part is dropped; 0: all are kept.
     public var logLimit: Int64 = 256 << 20
     public var connections = 4096
     public var connectionsPerUser = 2048
@@ -84,7 +84,7 @@ extension Configuration {
         case "runner": runner = value
         case "keep-for": keepFor = value == "forever" ? nil : try duration(value, refuse)
         case "keep-at-most": keepAtMost = value == "all" ? nil : try count(value, atLeast: 0, refuse)
-        case "log-limit": logLimit = try size(value, refuse)
+        case "log-limit": logLimit = value == "none" ? 0 : try size(value, refuse)
         case "connections": connections = Int(try count(value, atLeast: 4, refuse))
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
         default:
