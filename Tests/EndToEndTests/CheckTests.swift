@@ -1,0 +1,11 @@
+import Testing
+
+@Suite struct CheckTests {
+    @Test func aWholeDatabaseHasNoProblems() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "true")
+        try machine.ok("wait", "\(id)")
+        #expect(try machine.ok("check").out == "the database is whole\n")
+        #expect((try machine.ok("check", "--json").object["problems"] as? [Any])?.isEmpty == true)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@Suite struct CompletionTests {
+    private func words(_ machine: Machine, _ typed: String...) throws -> [String] {
+        try machine.begin(["__complete", "--"] + typed).wait().lines.map {
+            String($0.split(separator: "\t").first ?? "")
+        }
+    }
+
+    @Test func namesOfTheDaemonComplete() throws {
+        let machine = try Machine()
+        _ = try machine.graph(#"{"name": "nightly", "operations": [{"name": "backup", "command": ["true"]}]}"#)
+        try machine.ok("queue", "add", "slow")
+        try machine.ok("category", "set", "disk", "--capacity", "2")
+        #expect(try words(machine, "sub") == ["submit"])
+        #expect(try words(machine, "show", "bac") == ["backup"])
+        #expect(try words(machine, "graph", "ni") == ["nightly"])
+        #expect(try words(machine, "submit", "--queue", "sl") == ["slow"])
+        #expect(try words(machine, "submit", "--category", "di") == ["disk"])
+        #expect(try words(machine, "ls", "--state", "exe") == ["executing"])
+    }
+
+    @Test func bashTakesWhatItIsGiven() throws {
+        let machine = try Machine()
+        _ = try machine.submit("--name", "build", "--", "true")
+        let script = """
+            source <(opsctl completion bash)
+            COMP_WORDS=(opsctl show bui); COMP_CWORD=2; _opsctl; printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        var environment = Machine.environment
+        environment["OPS_SOCKET"] = machine.socket
+        environment["PATH"] = Machine.programs + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
+        let output = try Command("/bin/bash", ["-c", script], environment: environment, in: "/").wait()
+        #expect(output.out == "build\n", "\(output.err)")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"]) func everyShellHasAScript(_ shell: String) throws {
+        let machine = try Machine(start: false)
+        #expect(try machine.ok("completion", shell).out.contains("__complete --"))
+        #expect(try machine.ctl("completion", "tcsh").status == 2)
+        try machine.start()
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@Suite struct GraphTests {
+    private static let diamond = """
+        {"name": "diamond", "operations": [
+          {"name": "top", "command": ["true"]},
+          {"name": "left", "command": ["true"], "after": ["top"]},
+          {"name": "right", "command": ["true"], "after": ["top"]},
+          {"name": "bottom", "command": ["true"], "after": ["left", "right"], "held": true}]}
+        """
+
+    @Test func fourPicturesOfOneGraph() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(Self.diamond)
+        try machine.ok("wait", "left", "right")
+        let drawing = try machine.ok("graph", "diamond").out
+        #expect(drawing.hasPrefix("\(graph) diamond\n"))
+        for mark in ["✓ top", "✓ left", "✓ right", "bottom"] { #expect(drawing.contains(mark), "\(drawing)") }
+        #expect(try machine.ok("graph", graph).out == drawing)
+        let dot = try machine.ok("graph", graph, "--dot").out
+        #expect(dot.hasPrefix("digraph ") && dot.contains("n1 -> n2") && dot.contains("n3 -> n4"))
+        let svg = try machine.ok("graph", graph, "--svg").out
+        #expect(svg.hasPrefix("<svg ") && svg.hasSuffix("</svg>\n") && svg.contains("bottom"))
+        let picture = try machine.ok("graph", graph, "--json").object
+        #expect((picture["nodes"] as? [Any])?.count == 4 && (picture["edges"] as? [Any])?.count == 4)
+    }
+
+    @Test func whatIsNotThereAndWhatExcludesEachOther() throws {
+        let machine = try Machine()
+        _ = try machine.graph(Self.diamond)
+        let output = try machine.ctl("graph", "diamnod")
+        #expect(output.status == 4 && output.err.contains("diamond"), "\(output.err)")
+        #expect(try machine.ctl("graph", "diamond", "--dot", "--svg").status == 2)
+        #expect(try machine.ctl("graph").status == 2)
+    }
+}
