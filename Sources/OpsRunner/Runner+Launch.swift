@@ -189,7 +189,8 @@ extension LaunchRequest {
             let program = arguments.first ?? ""
             // The kernel says the same of a script whose interpreter is missing.
             let isThere = program.contains("/") && Files.exists(inDirectory(program))
-            subject = isThere && error.errno == SpawnError.noSuchFile ? "the interpreter of \(program)" : program
+            let isScript = isThere && error.errno == SpawnError.noSuchFile
+            subject = isScript ? "the interpreter of \(program)" : program.isEmpty ? "\"\"" : program
         case "directory": subject = directory
         case "standard input": subject = stdin
         case "standard output": subject = output.named?.stdout

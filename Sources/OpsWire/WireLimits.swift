@@ -14,9 +14,10 @@ public enum WireLimits {
     public static let tableBytes = 1 << 30
     public static let categoriesPerOperation = 32
     public static let conditionsPerOperation = 16
-    /// One command, its terminators counted as execve(2) does.
-    public static let commandBytes = 1 << 20
-    public static let arguments = 32_768
+    /// One command, its terminators counted: all that execve(2) takes, unless the stack may be larger than usual.
+    public static let commandBytes = 2 << 20
+    /// As many words as fit, each with its pointer.
+    public static let arguments = commandBytes / 8
     /// All `NAME=VALUE` of one operation or capture.
     public static let environmentBytes = 1 << 20
     public static let environmentVariables = 4096

@@ -81,4 +81,15 @@ import Testing
         #expect(try machine.ctl("run", "--", "true").status == 125)
         try machine.start()
     }
+
+    /// What makes many operations, or none, is not for one that is watched: help does not offer it either.
+    @Test(arguments: ["--array=1-3", "--each=-", "--dry-run"]) func whatIsNotWatchedIsForSubmit(_ option: String) throws
+    {
+        let machine = try Machine()
+        let output = try machine.ctl("run", option, "--", "true")
+        #expect(output.status == 125 && output.err.contains("unknown option"), "\(output.err)")
+        let name = String(option.prefix { $0 != "=" })
+        #expect(try !machine.ok("help", "run").out.contains(name))
+        #expect(try machine.ok("help", "submit").out.contains(name))
+    }
 }

@@ -84,4 +84,45 @@ import Testing
         #expect(again["existing"] as? Bool == true)
         #expect(try machine.ok("ls", "--json").lines.count == 1)
     }
+
+    /// Names of graphs are told apart from ids wherever one may be given.
+    @Test(arguments: ["7", "g7", "", "a b", "a@b"]) func aGraphIsNamedLikeAnOperation(_ name: String) throws {
+        let machine = try Machine()
+        let output = try machine.ctl(
+            "submit", "-f", "-", input: #"{"name": "\#(name)", "operations": [{"command": ["true"]}]}"#)
+        #expect(output.status == 5 && output.err.contains("the name of the graph is"), "\(output.err)")
+        #expect(try machine.ctl("submit", "--graph-name", name, "--", "true").status == 5)
+        #expect(try machine.ok("ls", "--json").out.isEmpty)
+    }
+
+    @Test func aCommandWithoutAProgramFailsItsAttempt() throws {
+        let machine = try Machine()
+        _ = try machine.graph(#"{"operations": [{"name": "empty", "command": [""]}]}"#)
+        #expect(try machine.ctl("wait", "empty").status == 1)
+        let row = try machine.show("empty")
+        #expect(row["outcome"] as? String == "failed" && row["exitCode"] is NSNull)
+        #expect((row["cause"] as? String)?.hasPrefix("cannot start: exec \"\": ") == true, "\(row["cause"] ?? "")")
+    }
+
+    /// As many words as the kernel passes on: `seq 1 100000` is a common list of files.
+    @Test func aHundredThousandWordsAreACommand() throws {
+        let machine = try Machine()
+        let words = (1...100_000).map(String.init)
+        let output = try machine.begin(["submit", "--", "sh", "-c", "echo $#", "sh"] + words).wait()
+        try #require(output.status == 0, "\(output.err)")
+        try machine.ok("wait", "1")
+        #expect(try machine.ok("log", "1").out == "100000\n")
+    }
+
+    @Test func everyKeyHasAFlagThatIsCalledLikeIt() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--held", "--environment", "A=1", "--labels", "k=v", "--categories", "disk:shared", "--limits", "nice=3",
+            "--conditions", "pathExists=/", "--observers", "finish=true", "--not-before", "5m", "--", "true")
+        let row = try machine.show(id)
+        #expect(row["held"] as? Bool == true)
+        #expect((row["labels"] as? [String: String]) == ["k": "v"])
+        let waits = try machine.ok("why", "\(id)", "--json").object["waitingFor"] as? [[String: Any]]
+        #expect(Set(waits?.compactMap { $0["kind"] as? String } ?? []) == ["held", "notBefore"])
+    }
 }

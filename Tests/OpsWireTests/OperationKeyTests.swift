@@ -26,8 +26,9 @@ import Testing
             ]
             .map { ($0, "name") }),
         Forms(
-            key: "command", taken: ["[\"true\"]", "[\"a\",\"\",\"\\n\"]"],
-            refused: wrongArgv.map { ($0, "command" + $1) }),
+            key: "command", taken: ["[\"true\"]", "[\"a\",\"\",\"\\n\"]", "[\"\"]"],
+            // A program that cannot be is an attempt that fails.
+            refused: wrongArgv.filter { $0.0 != "[\"\"]" }.map { ($0, "command" + $1) }),
         Forms(
             key: "shell", taken: ["\"true; false\"", "\" \""],
             refused: ["\"\"", "[\"true\"]", "1", #""a\u0000b""#].map { ($0, "shell") }),

@@ -23,8 +23,8 @@ import Testing
         return row
     }
 
-    private func left(_ rows: [OperationRow], at now: Int64) throws -> Int64? {
-        let forecast = try #require(Forecast(try picture()))
+    private func left(_ rows: [OperationRow], earlier: [OperationRow] = [], at now: Int64) throws -> Int64? {
+        let forecast = try #require(Forecast(try picture(), earlier: earlier))
         let known = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })
         return forecast.left(known, now: Instant(nanoseconds: now * 1_000_000_000)).map {
             $0.nanoseconds / 1_000_000_000
@@ -60,5 +60,25 @@ import Testing
             try row(3, "executing", from: 14, "b"), try row(4, "pending", "a"),
         ]
         #expect(try left(rows, at: 16) == 12, "8 of the 10 s that b took, and 4 for a")
+    }
+
+    @Test func aCommandTakesAsLongAsItDidInEarlierGraphs() throws {
+        // Nothing has finished here. Before, a took 6 s and b 2 s: 1 needs 5 more, 2 and 3 need 6, 4 needs 2.
+        let rows = [
+            try row(1, "executing", from: 0, "a"), try row(2, "pending", "a"), try row(3, "ready", "a"),
+            try row(4, "pending", "b"),
+        ]
+        let earlier = [try row(-1, "finished", from: 0, to: 6, "a"), try row(-2, "finished", from: 0, to: 2, "b")]
+        #expect(try left(rows, earlier: earlier, at: 1) == 19)
+    }
+
+    @Test func whatIsUnknownTakesAsLongAsWhatWasSeenHere() throws {
+        // a took 2 s here and 6 s before: 4 s. c is new: as long as what finished here.
+        let rows = [
+            try row(1, "finished", from: 0, to: 2, "a"), try row(2, "executing", from: 2, "a"),
+            try row(4, "pending", "c"),
+        ]
+        let earlier = [try row(-1, "finished", from: 0, to: 6, "a")]
+        #expect(try left(rows, earlier: earlier, at: 2) == 6)
     }
 }

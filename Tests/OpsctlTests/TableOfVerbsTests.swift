@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import opsctl
@@ -47,7 +48,8 @@ import Testing
     @Test func noTwoOptionsOfAVerbShareANameOrALetter() {
         for verb in Self.verbs {
             let options = (verb.groups + [Option.everywhere]).flatMap(\.options)
-            #expect(Set(options.map(\.name)).count == options.count, "\(verb.name)")
+            let names = options.map(\.name) + options.compactMap(\.alias)
+            #expect(Set(names).count == names.count, "\(verb.name)")
             let letters = options.compactMap(\.short)
             #expect(Set(letters).count == letters.count, "\(verb.name): \(letters)")
         }
@@ -58,6 +60,15 @@ import Testing
             for name in [verb.name] + verb.aliases { #expect(VerbTable.verb(named: name)?.name == verb.name) }
         }
         #expect(VerbTable.verb(named: "sumbit") == nil)
+    }
+
+    @Test func everyVerbHasAnEndToEndTestThatIsCalledLikeIt() {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("EndToEndTests")
+        for verb in VerbTable.shown {
+            let file = folder.appendingPathComponent(verb.name.capitalized + "Tests.swift")
+            #expect(FileManager.default.fileExists(atPath: file.path), "\(file.lastPathComponent)")
+        }
     }
 
     @Test func everyVerbHasAnActionOrVerbsOfItsOwn() {

@@ -9,6 +9,9 @@ extension SubmissionOrder {
     /// Its operations are bounded where they are read.
     func checkBounds() throws(ControlError) {
         try requireRoom(for: name, of: "the name of a graph", atMost: WireLimits.nameBytes)
+        if let name, let complaint = NameSyntax.complaint(aboutGraph: name) {
+            throw .invalidOperation([.with { $0.message = "the name of the graph is \(complaint)" }])
+        }
         try requireRoom(for: key, of: "a key", atMost: WireLimits.keyBytes)
         try requireRoom(for: unlessActive, of: "a key", atMost: WireLimits.keyBytes)
         guard let capture else { return }

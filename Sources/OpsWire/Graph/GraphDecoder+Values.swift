@@ -68,7 +68,10 @@ extension GraphDecoder {
             try append(argument: text, at: count, scanner)
             count += 1
             bytes += text.count + 1
-            guard count <= WireLimits.arguments, bytes <= WireLimits.commandBytes else {
+            guard count <= WireLimits.arguments else {
+                throw scanner.error(.refused("more than \(WireLimits.arguments) words"), at: start)
+            }
+            guard bytes <= WireLimits.commandBytes else {
                 throw scanner.error(.refused("longer than \(WireLimits.commandBytes) bytes"), at: start)
             }
         }
@@ -80,9 +83,6 @@ extension GraphDecoder {
     private mutating func append(argument text: JSONScanner.Text, at index: Int, _ scanner: JSONScanner)
         throws(JSONError)
     {
-        if index == 0, text.count == 0 {
-            throw scanner.error(.refused("must not be empty"), at: text.start - 1).inside("[0]")
-        }
         guard text.hasEscapes else { return cache.scratch.string(utf8: scanner.slice(text.start..<text.end)) }
         let characters = scanner.unescaped(text)
         if characters.contains(0) {

@@ -29,6 +29,15 @@ public enum NameSyntax {
     /// Whether a text can be the name of an operation.
     public static func isOperationName(_ text: String) -> Bool { isName(text.utf8) && !isNumber(text.utf8) }
 
-    /// Whether a text can be the name of a queue, a category or a graph.
+    /// Why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
+    public static func complaint(aboutGraph text: String) -> String? {
+        let bytes = text.utf8
+        if !isName(bytes) { return rule }
+        if isNumber(bytes) { return "all digits: that is how graphs are told by id" }
+        return bytes.first == UInt8(ascii: "g") && bytes.count > 1 && isNumber(bytes.dropFirst())
+            ? "the letter g and digits: that is how graphs are told by id" : nil
+    }
+
+    /// Whether a text can be the name of a queue or a category.
     public static func isName(_ text: String) -> Bool { isName(text.utf8) }
 }

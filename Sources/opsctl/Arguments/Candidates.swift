@@ -101,7 +101,7 @@ struct Candidates {
         case .queue: return names("queue", current).map { Word(text: $0, about: "") }
         case .category: return names("category", current).map { Word(text: $0, about: "") }
         case .file, .directory, .command: return nil
-        case .text, .integer, .number, .duration, .instant, .time, .past, .size, .keyValue: return []
+        case .text, .integer, .number, .duration, .time, .past, .size, .keyValue: return []
         }
     }
 

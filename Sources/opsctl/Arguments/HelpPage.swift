@@ -59,7 +59,7 @@ enum HelpPage {
         let width = min(session.screen.columns ?? widest, widest)
         for option in group.options {
             let spelling = "  " + option.spelling
-            let lines = wrap(option.help, max(30, width - column))
+            let lines = wrap(option.about, max(30, width - column))
             let isLong = spelling.utf8.count > column - 2
             if isLong { try session.output.line(session.style(.cyan, spelling)) }
             for (index, line) in lines.enumerated() {

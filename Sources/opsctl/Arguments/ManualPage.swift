@@ -86,7 +86,7 @@ struct ManualPage {
             if let short = option.short { item += " Fl \(short) ," }
             item += " Fl -\(option.name)"
             if option.kind != nil { item += " Ar \(argument(option.placeholder))" }
-            lines += [item, escaped(sentence(option.help))]
+            lines += [item, escaped(sentence(option.about))]
         }
         return lines + [".El"]
     }

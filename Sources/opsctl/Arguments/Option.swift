@@ -8,6 +8,8 @@ struct Option: Sendable {
     let placeholder: String
     let help: String
     let repeats: Bool
+    /// Long too: the key of an operation that it sets, where a flag is called otherwise.
+    var alias: String?
 
     static func flag(_ name: String, _ help: String) -> Option {
         Option(name: name, short: nil, kind: nil, placeholder: "", help: help, repeats: false)
@@ -16,6 +18,14 @@ struct Option: Sendable {
     static func flag(_ name: String, _ short: Character, _ help: String) -> Option {
         Option(name: name, short: short, kind: nil, placeholder: "", help: help, repeats: false)
     }
+
+    func known(as alias: String) -> Option {
+        var option = self
+        option.alias = alias
+        return option
+    }
+
+    func isCalled(_ name: String) -> Bool { name == self.name || name == alias }
 
     static func value(
         _ name: String, _ placeholder: String, _ kind: ValueKind, repeats: Bool = false, _ help: String
@@ -32,8 +42,12 @@ struct Option: Sendable {
 
     /// The same option with words of its own for one verb.
     func saying(_ help: String) -> Option {
-        Option(name: name, short: short, kind: kind, placeholder: placeholder, help: help, repeats: repeats)
+        Option(
+            name: name, short: short, kind: kind, placeholder: placeholder, help: help, repeats: repeats, alias: alias)
     }
+
+    /// The help with the other name.
+    var about: String { alias.map { "\(help); also --\($0)" } ?? help }
 
     /// `-n, --lines N`, as help and manual pages write it.
     var spelling: String {

@@ -102,7 +102,7 @@ struct Parser {
             guard parts.count == 1 else {
                 throw .usage(path, "--\(name) takes no value", "leave \"=\(parts[1])\" away")
             }
-            values.append((name, ""))
+            values.append((option.name, ""))
         } else {
             try readValue(of: option, spelled: "--" + name, parts.count == 2 ? String(parts[1]) : nil, path)
         }

@@ -7,7 +7,6 @@ enum ValueKind: Sendable, Equatable {
     case integer
     case number
     case duration
-    case instant
     /// A duration from now, or an instant.
     case time
     /// A duration ago, or an instant that has been.
@@ -32,7 +31,6 @@ enum ValueKind: Sendable, Equatable {
         case .integer: Int(value).map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
         case .number: Double(value) == nil ? "a number" : nil
         case .duration: Span.parse(value) == nil ? "a duration such as 90s, 5m or 1h30m" : nil
-        case .instant: Instant.parse(value, now: .now) == nil ? Instant.forms : nil
         case .time:
             Span.parse(value) == nil && Instant.parse(value, now: .now) == nil
                 ? "a duration such as 5m, or \(Instant.forms)" : nil

@@ -76,7 +76,7 @@ struct Verb: Sendable {
 
     func option(long name: String) -> Option? {
         for group in groups {
-            for option in group.options where option.name == name { return option }
+            for option in group.options where option.isCalled(name) { return option }
         }
         return Option.everywhere.options.first { $0.name == name }
     }

@@ -94,7 +94,7 @@ struct OperationKeys {
         if arguments.has(.delay) && arguments.has(.at) {
             throw .usage(arguments.path, "--delay and --at both say when", "give one of them")
         }
-        text.member("notBefore", arguments.text(.delay) ?? arguments.text(.at).map(Self.instant))
+        text.member("notBefore", arguments.text(.delay) ?? arguments.text(.at).map(Self.time))
     }
 
     static func writePriority(_ value: String, to text: inout JSONWriter, _ path: String) throws(Failure) {
@@ -160,7 +160,7 @@ struct OperationKeys {
         text.member("timeout", arguments.text(.timeout))
         text.member("grace", arguments.text(.grace))
         if let deadline = arguments.text(.deadline) {
-            text.member("deadline", Span.parse(deadline) != nil ? deadline : Self.instant(deadline))
+            text.member("deadline", Self.time(deadline))
         }
         if let codes = try codes(.successCodes) { text.member("successCodes", raw: codes) }
         text.member("leftovers", arguments.text(.leftovers))
@@ -254,9 +254,9 @@ struct OperationKeys {
         "\(Double(text) ?? 0)".utf8
     }
 
-    /// The parser has found it to be one.
-    private static func instant(_ text: String) -> String {
-        Instant.parse(text, now: .now)?.rfc3339 ?? text
+    /// The parser has found it to be a duration or an instant.
+    private static func time(_ text: String) -> String {
+        Span.parse(text) != nil ? text : Instant.parse(text, now: .now)?.rfc3339 ?? text
     }
 
     static func absolute(_ path: String) -> String {

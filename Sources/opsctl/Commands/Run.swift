@@ -11,7 +11,7 @@ enum RunVerb {
             "The exit status is the operation's own; 128+n for a signal, 124 where it timed out, 125 for whatever else went wrong.",
             "With -f a graph is submitted and shown as it goes; the exit status is 0 where all of it succeeded, else 1.",
         ],
-        operands: .command, options: [.submission] + OptionGroup.operation,
+        operands: .command, options: [.running] + OptionGroup.operation,
         examples: [
             .init("Wait for the disk, then copy", "opsctl run --category disk -- cp -r photos /mnt/usb"),
             .init("A graph with a live display", "opsctl run -f build.json"),
@@ -20,9 +20,6 @@ enum RunVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        for option in [Option.each, .array, .dryRun] where arguments.has(option) {
-            throw session.refuse("--\(option.name) is for submit", "use opsctl submit --\(option.name)")
-        }
         if let path = arguments.text(.file) { return try runGraph(path, session) }
         let accepted: Submission.Accepted
         do throws(Failure) {

@@ -1,18 +1,22 @@
 extension Option {
     // What an operation is.
-    static let name = Option.value("name", "n", "NAME", .text, "its name; with --each or --array {} in it is replaced")
+    static let name = Option.value("name", "n", "NAME", .text, "its name")
     static let shell = Option.value("shell", "STRING", .command, "run by /bin/sh -c, instead of a command")
     static let directory = Option.value("directory", "C", "DIR", .directory, "where it runs (here)")
     static let env = Option.value(
         "env", "e", "K=V", .text, repeats: true,
-        "a variable laid over the captured environment; K alone takes its value here")
+        "a variable laid over the captured environment; K alone takes its value here"
+    )
+    .known(as: "environment")
     static let cleanEnv = Option.flag(
         "clean-env", "capture only PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_* and TZ")
     static let umask = Option.value("umask", "MODE", .text, "its umask, octal (this one's)")
     static let stdin = Option.value("stdin", "FILE", .file, "its standard input (/dev/null)")
     static let runAs = Option.value("user", "u", "USER", .text, "runs as this user; root alone may say so")
     static let labels = Option.value(
-        "label", "l", "K=V", .keyValue, repeats: true, "a label, for selecting and reporting")
+        "label", "l", "K=V", .keyValue, repeats: true, "a label, for selecting and reporting"
+    )
+    .known(as: "labels")
 
     // When it runs.
     static let toQueue = Option.value("queue", "q", "Q", .queue, "its queue (default)")
@@ -31,15 +35,23 @@ extension Option {
         "after-started", "OPS", .operation, repeats: true, "after these have started")
     static let category = Option.value(
         "category", "c", "NAME[:HOW]", .category, repeats: true,
-        "excludes others of the category; HOW is shared, exclusive or a number of units")
+        "excludes others of the category; HOW is shared, exclusive or a number of units"
+    )
+    .known(as: "categories")
     static let barrier = Option.flag("barrier", "after all earlier in its queue, and before all later")
     static let condition = Option.value(
         "condition", "COND", .text, repeats: true,
         "must be true at the start: JSON, or [wait:|skip:][!]FORM with pathExists=P, reachable=HOST:PORT, exec=COMMAND, "
-            + "freeSpace=PATH:1G, loadBelow=4, memoryAvailable=1G, window=22:00-06:00, dependenciesSucceeded")
+            + "freeSpace=PATH:1G, loadBelow=4, memoryAvailable=1G, window=22:00-06:00, dependenciesSucceeded"
+    )
+    .known(as: "conditions")
     static let hold = Option.flag("hold", "waits for opsctl resume")
+        .known(as: "held")
     static let delay = Option.value("delay", "D", .duration, "not before this has passed")
-    static let at = Option.value("at", "TIME", .instant, "not before this instant: 22:00, \"tomorrow 06:00\", RFC 3339")
+    static let at = Option.value(
+        "at", "TIME", .time, "not before this instant: 22:00, \"tomorrow 06:00\", RFC 3339, or 5m from now"
+    )
+    .known(as: "not-before")
 
     // How it ends.
     static let timeout = Option.value("timeout", "t", "D", .duration, "bound on one attempt")
@@ -52,7 +64,9 @@ extension Option {
         "completion", "HOW", .choice(["exit", "notify"]), "ended by its exit, or when it says so (exit)")
     static let observer = Option.value(
         "observer", "WHEN=COMMAND", .keyValue, repeats: true,
-        "run at its start, produce or finish, with the event on standard input")
+        "run at its start, produce or finish, with the event on standard input"
+    )
+    .known(as: "observers")
 
     static let retry = Option.value("retry", "r", "N", .integer, "attempts beyond the first")
     static let retryBackoff = Option.value("retry-backoff", "D", .duration, "before the second attempt (1s)")
@@ -66,7 +80,9 @@ extension Option {
     // What it may use, and where its output goes.
     static let limit = Option.value(
         "limit", "K=V", .keyValue, repeats: true,
-        "nice, memory, tasks, cpuWeight, cpuQuota, openFiles, fileSize or coreSize")
+        "nice, memory, tasks, cpuWeight, cpuQuota, openFiles, fileSize or coreSize"
+    )
+    .known(as: "limits")
     static let sendOutput = Option.value(
         "output", "o", "WHERE", .file, "log, split, journal, null, or a file with a / in its path (log)")
     static let stdout = Option.value("stdout", "FILE", .file, "standard output goes to a file")
@@ -76,9 +92,10 @@ extension Option {
     static let file = Option.value("file", "f", "FILE", .file, "a graph: JSON, JSON Lines, or - for standard input")
     static let set = Option.value("set", "s", "K=V", .keyValue, repeats: true, "fills ${K} in the texts of the file")
     static let dryRun = Option.flag("dry-run", "validate, and tell what would be stored")
-    static let each = Option.value("each", "FILE", .file, "one operation a line of FILE or -; {} is the line")
+    static let each = Option.value(
+        "each", "FILE", .file, "one operation a line of FILE or -; {} is the line, in the name too")
     static let array = Option.value(
-        "array", "A-B[:STEP]", .text, "one operation an index; {} and $OPS_INDEX are the index")
+        "array", "A-B[:STEP]", .text, "one operation an index; {}, in the name too, and $OPS_INDEX are the index")
     static let graphName = Option.value("graph-name", "NAME", .text, "the name of the graph")
     static let key = Option.value(
         "key", "k", "KEY", .text, "submitted before with this key: answer that one, store nothing")
@@ -107,6 +124,9 @@ extension OptionGroup {
     static let submission = OptionGroup(
         "Submitting",
         [.file, .set, .dryRun, .each, .array, .graphName, .key, .unlessActive, .child])
+    /// What is watched from here on is there, and is one operation or one graph.
+    static let running = OptionGroup(
+        "Submitting", [.file, .set, .graphName, .key, .unlessActive, .child])
 
     /// The options that describe one operation.
     static let operation = [identity, order, ending, resources]

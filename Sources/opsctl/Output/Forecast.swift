@@ -1,6 +1,8 @@
 /// How long a graph will take yet: the longest chain of what is left of it, or all that is left on as many slots as are
-/// in use, whichever is longer. What runs takes as long as others with its command took, else as long as all did.
+/// in use, whichever is longer. What runs takes as long as others with its command took, here or in earlier graphs, else
+/// as long as all did.
 struct Forecast {
+    private let earlier: RunTimes
     private let ids: [Int]
     private let before: [[Int]]
     /// Places in `ids`, each after all that it follows.
@@ -9,8 +11,10 @@ struct Forecast {
     /// A larger graph is not looked at four times a second.
     private static let mostNodes = 20_000
 
-    init?(_ picture: GraphPicture) {
+    /// `earlier` is what ran before and elsewhere, as far as its commands are those of this graph.
+    init?(_ picture: GraphPicture, earlier: some Collection<OperationRow> = []) {
         guard picture.nodes.count <= Self.mostNodes else { return nil }
+        self.earlier = RunTimes(earlier)
         ids = picture.nodes.map(\.id)
         before = picture.sequence()
         let layers = Layering.layers(before)
@@ -19,7 +23,8 @@ struct Forecast {
 
     /// Nil while nothing is known about how long anything takes.
     func left(_ rows: [Int: OperationRow], now: Instant) -> Span? {
-        guard let usual = Usual(rows.values) else { return nil }
+        let here = RunTimes(rows.values)
+        guard let fallback = here.mean ?? earlier.mean else { return nil }
         var ends = [Int64](repeating: 0, count: ids.count)
         var (work, slots, longest) = (Int64(0), Int64(0), Int64(0))
         for place in order {
@@ -27,7 +32,8 @@ struct Forecast {
             if let row = rows[ids[place]], !row.isGroup, row.outcome == nil {
                 let isRunning = row.state == "executing"
                 let spent = isRunning ? row.startedAt.map { (now - $0).nanoseconds } ?? 0 : 0
-                left = max(0, usual.time(row) - spent)
+                let usual = here.joined(with: earlier, for: row.command) ?? fallback
+                left = max(0, usual - spent)
                 if isRunning { slots += 1 }
             }
             ends[place] = left + (before[place].map { ends[$0] }.max() ?? 0)
@@ -36,26 +42,34 @@ struct Forecast {
         }
         return Span(nanoseconds: max(longest, work / max(1, slots)))
     }
+}
 
-    /// Mean run times of what has finished.
-    private struct Usual {
-        private var ofCommand: [[String]: (total: Int64, count: Int64)] = [:]
-        private var all: (total: Int64, count: Int64) = (0, 0)
+/// How long commands took that have succeeded.
+private struct RunTimes {
+    private struct Sum {
+        var total: Int64 = 0
+        var count: Int64 = 0
 
-        init?(_ rows: some Collection<OperationRow>) {
-            for row in rows where !row.isGroup && row.outcome == "succeeded" {
-                guard let started = row.startedAt, let finished = row.finishedAt else { continue }
-                let time = (finished - started).nanoseconds
-                all = (all.total + time, all.count + 1)
-                let known = ofCommand[row.command] ?? (0, 0)
-                ofCommand[row.command] = (known.total + time, known.count + 1)
-            }
-            if all.count == 0 { return nil }
+        var mean: Int64? { count == 0 ? nil : total / count }
+    }
+
+    private var ofCommand: [[String]: Sum] = [:]
+    private var all = Sum()
+
+    init(_ rows: some Collection<OperationRow>) {
+        for row in rows where !row.isGroup && row.outcome == "succeeded" {
+            guard let started = row.startedAt, let finished = row.finishedAt else { continue }
+            let time = (finished - started).nanoseconds
+            all = Sum(total: all.total + time, count: all.count + 1)
+            ofCommand[row.command, default: Sum()].total += time
+            ofCommand[row.command, default: Sum()].count += 1
         }
+    }
 
-        func time(_ row: OperationRow) -> Int64 {
-            let known = ofCommand[row.command] ?? all
-            return known.total / known.count
-        }
+    var mean: Int64? { all.mean }
+
+    func joined(with others: RunTimes, for command: [String]) -> Int64? {
+        let (mine, theirs) = (ofCommand[command] ?? Sum(), others.ofCommand[command] ?? Sum())
+        return Sum(total: mine.total + theirs.total, count: mine.count + theirs.count).mean
     }
 }

@@ -109,7 +109,21 @@ final class ProgressDisplay {
     /// Of one graph the chains are known that are still to run.
     private func foresee() throws(Failure) {
         guard let level = selection.level, level.kind == "graph" else { return }
-        forecast = Forecast(GraphPicture(try session.call("Graph") { $0.member("graph", level.name) }))
+        let picture = GraphPicture(try session.call("Graph") { $0.member("graph", level.name) })
+        forecast = Forecast(picture, earlier: try earlier())
+    }
+
+    /// The newest of what succeeded in other graphs with commands that are shown here.
+    private func earlier() throws(Failure) -> [OperationRow] {
+        let commands = Set(rows.values.map(\.command))
+        let reply = try session.call("List") {
+            $0.key("selection")
+            $0.object { $0.member("outcome", "succeeded") }
+            $0.key("newest")
+            $0.bool(true)
+        }
+        return (reply["operations"]?.elements ?? []).map { OperationRow($0) }
+            .filter { commands.contains($0.command) && rows[$0.id] == nil }
     }
 
     private func takeEnds() throws(Failure) {
