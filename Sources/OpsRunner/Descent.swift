@@ -8,14 +8,22 @@ internal import OpsLinux
 struct Descent {
     /// Adopted children, and whose they are (`nil`: nobody can say).
     private(set) var orphans: [Int32: Attempt?] = [:]
-    /// Living trees, by the session of their main process.
-    private var sessions: [Int32: Attempt] = [:]
+    private struct Tree {
+        var attempt: Attempt
+        /// The OPS_SOCKET its processes were given; `nil`: no longer known.
+        var socket: String?
+    }
 
-    mutating func begin(_ attempt: Attempt, main: Int32) { sessions[main] = attempt }
+    /// Living trees, by the session of their main process.
+    private var sessions: [Int32: Tree] = [:]
+
+    mutating func begin(_ attempt: Attempt, main: Int32, socket: String?) {
+        sessions[main] = Tree(attempt: attempt, socket: socket)
+    }
 
     mutating func end(_ attempt: Attempt, main: Int32) {
         // The number may belong to another main process by now.
-        if sessions[main] == attempt { sessions[main] = nil }
+        if sessions[main]?.attempt == attempt { sessions[main] = nil }
     }
 
     var isEmpty: Bool { sessions.isEmpty }
@@ -33,11 +41,24 @@ struct Descent {
 
     /// Whose process this is, by what it still carries.
     private func owner(of pid: Int32) throws(SystemError) -> Attempt? {
-        if let session = try ProcessRecord.read(pid)?.session, let attempt = sessions[session] { return attempt }
-        if let attempt = Attempt(environment: ProcessRecord.environment(of: pid)), sessions.values.contains(attempt) {
-            return attempt
+        if let session = try ProcessRecord.read(pid)?.session, let tree = sessions[session] { return tree.attempt }
+        // One that wears a badge of ours is that attempt's alone, also when it was left behind by one that is over.
+        if let badge = Badge(environment: ProcessRecord.environment(of: pid)), isOurs(badge) {
+            return wearer(of: badge)
         }
-        return sessions.count == 1 ? sessions.values.first : nil
+        return sessions.count == 1 ? sessions.values.first?.attempt : nil
+    }
+
+    /// Whether the daemon that it names is one that we start processes for.
+    private func isOurs(_ badge: Badge) -> Bool {
+        sessions.values.contains { ($0.socket ?? badge.socket) == badge.socket }
+    }
+
+    /// The living tree that a badge names.
+    private func wearer(of badge: Badge) -> Attempt? {
+        sessions.values.first {
+            $0.attempt == badge.attempt && ($0.socket ?? badge.socket) == badge.socket
+        }?.attempt
     }
 
     /// Whose process sent something: by its ancestors.
@@ -47,13 +68,11 @@ struct Descent {
         for _ in 0..<256 {
             if let attempt = mains[next] ?? orphans[next] ?? nil { return attempt }
             guard let record = try ProcessRecord.read(next) else { break }
-            if let attempt = sessions[record.session] { return attempt }
+            if let tree = sessions[record.session] { return tree.attempt }
             if record.parent <= 1 || record.parent == Identity.pid { break }
             next = record.parent
         }
-        return Attempt(environment: ProcessRecord.environment(of: pid)).flatMap { attempt in
-            sessions.values.contains(attempt) ? attempt : nil
-        }
+        return Badge(environment: ProcessRecord.environment(of: pid)).flatMap { wearer(of: $0) }
     }
 
     /// The living processes of attempts (each with its main process), in one look at the machine for all of them.
@@ -70,7 +89,7 @@ struct Descent {
         var members: [Int32] = []
         for (attempt, main) in attempts {
             var tops = adopted[attempt] ?? []
-            if sessions[main] == attempt {
+            if sessions[main]?.attempt == attempt {
                 let own = inSession[main] ?? []
                 // The main process first, so that it does not see its children killed and end as if nothing were wrong.
                 tops += own.filter { $0.pid != main } + own.filter { $0.pid == main }
@@ -94,19 +113,29 @@ struct Descent {
     }
 }
 
-extension Attempt {
-    /// From what opsd put into the environment of the operation.
+/// What opsd put into the environment of an operation: which attempt it is, and of which daemon, since each of them
+/// counts for itself.
+struct Badge: Hashable {
+    var attempt: Attempt
+    /// Of the daemon.
+    var socket: String
+
     init?(environment: [String]) {
         var operation: Int64?
         var number: Int32?
+        var socket: String?
         for entry in environment {
             if entry.hasPrefix("OPS_ID=") { operation = Int64(entry.dropFirst(7)) }
             if entry.hasPrefix("OPS_ATTEMPT=") { number = Int32(entry.dropFirst(12)) }
+            if entry.hasPrefix("OPS_SOCKET=") { socket = String(entry.dropFirst(11)) }
         }
-        guard let operation, let number else { return nil }
-        self.init(operation: operation, number: number)
+        guard let operation, let number, let socket else { return nil }
+        attempt = Attempt(operation: operation, number: number)
+        self.socket = socket
     }
+}
 
+extension Attempt {
     /// The name of its control group.
     var groupName: String { "\(operation).\(number)" }
 

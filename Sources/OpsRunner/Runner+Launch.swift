@@ -76,7 +76,7 @@ extension Runner {
                 slot: request.slot)
             record.line = line
             mains[pid] = request.attempt
-            if group == nil { descent.begin(request.attempt, main: pid) }
+            if group == nil { descent.begin(request.attempt, main: pid, socket: request.socket) }
             logs.add(request.attempt, paths: request.output.logs, cap: request.logCap, now: before.monotonic)
             return record
         } catch {
@@ -203,6 +203,13 @@ extension LaunchRequest {
     private static let subjectLength = 400
 
     private func inDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
+    /// The OPS_SOCKET that its processes are given.
+    var socket: String? {
+        let name = Array("OPS_SOCKET=".utf8)
+        return environment.slices.first { $0.starts(with: name) }
+            .map { String(decoding: $0.dropFirst(name.count), as: UTF8.self) }
+    }
+
 }
 
 extension LaunchRequest.Output {

@@ -63,9 +63,8 @@ extension Runner {
         guard record.isAlive else { return }
         if record.hasRunningMain { mains[record.process.pid] = record.attempt }
         switch record.tree {
-        case .none: break
-        case .descent: descent.begin(record.attempt, main: record.process.pid)
-        case .group: if !record.hasRunningMain { watchRest(of: record) }
+        case .none, .group: break
+        case .descent: descent.begin(record.attempt, main: record.process.pid, socket: nil)
         }
         if !record.untold.isEmpty { toldAttempts.insert(record.attempt) }
     }

@@ -67,11 +67,9 @@ struct Survivors {
         var sessions: [Int32: Attempt] = [:]
         for record in all {
             let environment = ProcessRecord.environment(of: record.pid)
-            guard let attempt = Attempt(environment: environment), let socket = attempts[attempt],
-                environment.contains("OPS_SOCKET=" + socket)
-            else { continue }
-            owners[record.pid] = attempt
-            sessions[record.session] = attempt
+            guard let badge = Badge(environment: environment), attempts[badge.attempt] == badge.socket else { continue }
+            owners[record.pid] = badge.attempt
+            sessions[record.session] = badge.attempt
         }
         for record in all where owners[record.pid] == nil { owners[record.pid] = sessions[record.session] }
         // Parents may stand after their children in the list: until nothing changes.

@@ -106,7 +106,10 @@ public final class Runner {
         try listener.setInherited(false)
         try notify.descriptor.setInherited(false)
         for record in inherited.records { restore(record) }
-        for line in inherited.lines { try restore(line) }
+        // What fails now costs itself alone: to give up would be the end of every operation.
+        for line in inherited.lines { noting { () throws(SystemError) in try restore(line) } }
+        // After the lines: what ended meanwhile gives its own back.
+        for record in inherited.records { watchRest(of: record) }
     }
 
     private func watch() throws(SystemError) {

@@ -128,6 +128,37 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
+    func whatAnotherOperationLeftBehindIsNoConcernOfTheOnlyOneAlive(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        // It comes to the runner only when its parent ends, after its operation.
+        var leaves = runner.request(
+            1,
+            """
+            setsid sh -c 'setsid sleep 1000 & echo $! > $DIR/left
+            while ! [ -e $DIR/go ]; do sleep 0.01; done' & exit 0
+            """)
+        leaves.leftovers = .leave
+        try runner.send([.launch(leaves)])
+        #expect(try runner.awaitExit(leaves.attempt).treeIsGone)
+        let left = try #require(Int32(try runner.awaitFile("left").dropLast()))
+        defer { kill(left, SIGKILL) }
+        let only = runner.request(2, "exec sleep 1000")
+        try runner.send([.acknowledge(leaves.attempt), .launch(only)])
+        _ = try runner.awaitLaunched(only.attempt)
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while try ProcessRecord.read(left)?.parent != runner.pid {
+            try #require(Clock.read().monotonic < end, "nobody adopted it")
+            usleep(1000)
+        }
+        try runner.settle()
+        try runner.send([.terminate(only.attempt, grace: 0)])
+        let (_, treeIsGone) = try runner.awaitExit(only.attempt)
+        if !treeIsGone { try runner.awaitGone(only.attempt) }
+        #expect(try isAlive(left))
+    }
+
+    @Test(arguments: treeKinds)
     func aGrandchildThatHoldsTheOutputDelaysNothing(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var request = runner.request(1, "sleep 1000 & echo said; exit 2")
