@@ -34,6 +34,12 @@ extension Daemon {
         return status
     }
 
+    /// Says why it did not start, or could not go on, and ends.
+    public static func refuse(_ error: any Error) -> Never {
+        Diary(level: .error).error("\(error)", [(name: "MESSAGE_ID", value: JournalWriter.Message.startRefused)])
+        Console.exit(1)
+    }
+
     private static func makeStateDirectory(_ path: String) throws {
         do {
             try Files.makePrivateDirectory(path)

@@ -11,7 +11,7 @@ internal import OpsDaemon
         } catch let misuse as CommandLineOptions.Misuse {
             Console.fail("\(misuse)", status: 2)
         } catch {
-            Console.fail("\(error)", status: 1)
+            Daemon.refuse(error)
         }
     }
 }
