@@ -17,13 +17,16 @@ final class Errands {
 
     private struct Errand {
         var ending: Ending?
-        var timer: TimerSource?
+        /// When its time is over; nil: it has been told to end, as often as there was somebody to tell.
+        var deadline: Int64?
         let end: (Ending) -> Void
     }
 
     private unowned let daemon: Daemon
     private var running: [Attempt: Errand] = [:]
     private var lastNumber: Int32 = 0
+    /// For the first deadline: there are a dozen errands at most.
+    private var timer: TimerSource?
 
     init(daemon: Daemon) { self.daemon = daemon }
 
@@ -36,32 +39,45 @@ final class Errands {
         var request = request
         request.attempt.number = lastNumber
         let attempt = request.attempt
-        var errand = Errand(end: end)
-        do throws(SystemError) {
-            let timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.terminate(attempt) }
-            try timer.arm(at: Clock.read().monotonic + timeout)
-            errand.timer = timer
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-            return nil
-        }
-        running[attempt] = errand
+        running[attempt] = Errand(deadline: Clock.read().monotonic + timeout, end: end)
         daemon.runner.send(.launch(request))
+        setTimer()
         return attempt
     }
 
     /// Ends it, process and all, and forgets whoever waited.
     func stop(_ attempt: Attempt) {
         guard let errand = running[attempt] else { return }
-        errand.timer?.cancel()
         running[attempt] = Errand(ending: errand.ending, end: { _ in })
         terminate(attempt)
     }
 
+    /// While the line is down nobody hears of it; `runnerIsHere` says it again.
     private func terminate(_ attempt: Attempt) {
+        running[attempt]?.deadline = nil
         daemon.runner.send(.terminate(attempt, grace: Self.grace))
         daemon.wakeUp()
     }
+
+    private func endOverdue() {
+        let now = Clock.read().monotonic
+        for (attempt, errand) in running {
+            if let deadline = errand.deadline, deadline <= now { terminate(attempt) }
+        }
+        setTimer()
+    }
+
+    private func setTimer() {
+        do throws(SystemError) {
+            if timer == nil { timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.endOverdue() } }
+            try timer?.arm(at: running.values.compactMap(\.deadline).min())
+        } catch {
+            daemon.diary.error("cannot set a timer: \(error)")
+        }
+    }
+
+    /// Whether it has been told to end.
+    func isEnding(_ attempt: Attempt) -> Bool { running[attempt].map { $0.deadline == nil } ?? false }
 
     private static let grace: Int64 = 1_000_000_000
 
@@ -81,9 +97,7 @@ final class Errands {
     private func finish(_ attempt: Attempt, _ ending: Ending) {
         daemon.runner.send(.acknowledge(attempt))
         daemon.wakeUp()
-        guard let errand = running.removeValue(forKey: attempt) else { return }
-        errand.timer?.cancel()
-        errand.end(ending)
+        running.removeValue(forKey: attempt)?.end(ending)
     }
 
     /// What ended while the line was down is told now. What an earlier opsd left running is ended, and its numbers
@@ -93,13 +107,12 @@ final class Errands {
         for entry in known {
             let attempt = entry.attempt
             lastNumber = min(lastNumber, attempt.number)
-            let isOurs = running[attempt] != nil
-            if !isOurs { running[attempt] = Errand(end: { _ in }) }
+            if running[attempt] == nil { running[attempt] = Errand(end: { _ in }) }
             switch entry.state {
-            case .running: if !isOurs { terminate(attempt) }
+            case .running: if isEnding(attempt) { terminate(attempt) }
             case .exited(let exit):
                 running[attempt]?.ending = Ending(exit)
-                if !isOurs { terminate(attempt) }
+                if isEnding(attempt) { terminate(attempt) }
             case .gone(let exit): finish(attempt, Ending(exit))
             case .failed(let step, let errno): finish(attempt, .cannotStart(step: step, errno: errno))
             }
@@ -109,10 +122,7 @@ final class Errands {
     func runnerIsGone() {
         let lost = running
         running = [:]
-        for (_, errand) in lost {
-            errand.timer?.cancel()
-            errand.end(.lost)
-        }
+        for errand in lost.values { errand.end(.lost) }
     }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import OpsLinux
+import OpsRunner
 import OpsStore
 import OpsWire
 import Testing
@@ -11,6 +12,8 @@ final class Fixture {
     let daemon: Daemon
     let loop: EventLoop
     let directory: String
+    /// Where the daemon looks for its runner: somebody listens there, so it starts none.
+    let runnerSocket: Descriptor
 
     init(connections: Int = 64, perUser: Int = 64) throws {
         var template = Array("/tmp/opsd-daemon-test.XXXXXX".utf8CString)
@@ -21,8 +24,7 @@ final class Fixture {
         configuration.connections = connections
         configuration.connectionsPerUser = perUser
         configuration.workers = 2
-        // After an outage the daemon looks for a runner: a real one would outlive the test.
-        configuration.runner = "/bin/true"
+        runnerSocket = try UnixSocket.listen(at: directory + "/" + RunnerProtocol.socketName)
         let store = try Store.open(directory: directory, boot: "boot")
         let history = try History.open(path: store.path)
         daemon = try Daemon(

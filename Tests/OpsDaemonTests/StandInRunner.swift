@@ -1,0 +1,62 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+
+@testable import OpsDaemon
+
+/// What a daemon takes for its runner: it greets, tells what the test wants, and hears orders.
+final class StandInRunner {
+    private let fixture: Fixture
+    private var connection: Descriptor?
+    private var reader = FrameReader<RunnerOrder>()
+    /// Those of the present connection, in their order.
+    private(set) var orders: [RunnerOrder] = []
+
+    init(_ fixture: Fixture) { self.fixture = fixture }
+
+    /// Greets the daemon anew, as the same runner, and hears what it orders until it has answered a call of its own.
+    func greet(release: String = Release.current.text, knowing entries: [RunnerGreeting.Entry] = []) throws {
+        connection = nil
+        fixture.daemon.runner.connect()
+        var accepted: Descriptor?
+        try fixture.turn {
+            // The newest counts: those before it were closed by the daemon.
+            while let fresh = try UnixSocket.accept(from: self.fixture.runnerSocket) { accepted = consume fresh }
+            return accepted != nil
+        }
+        connection = accepted.take()
+        reader = FrameReader()
+        orders = []
+        let greeting = RunnerGreeting(
+            version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release)
+        try tell(.hello(greeting))
+        try fixture.turn { fixture.daemon.runner.pid == 77 }
+        try listen()
+    }
+
+    func tell(_ report: RunnerReport) throws {
+        var bytes: [UInt8] = []
+        report.append(to: &bytes)
+        _ = try connection?.writeAll(bytes)
+    }
+
+    /// Hears what has been ordered by the end of the next turn.
+    func listen() throws {
+        fixture.daemon.wakeUp()
+        try fixture.loop.turn(timeout: 20_000)
+        var received: [UInt8] = []
+        _ = try connection?.read(atMost: 65_536, onto: &received)
+        reader.append(received)
+        while let order = try reader.next() { orders.append(order) }
+    }
+
+    /// What was ordered to be launched.
+    var launches: [LaunchRequest] {
+        orders.compactMap { if case .launch(let request) = $0 { request } else { nil } }
+    }
+
+    func hangUp() throws {
+        connection = nil
+        try fixture.turn { !fixture.daemon.runner.isConnected }
+    }
+}
