@@ -36,6 +36,8 @@ final class ConditionDesk {
             let evaluation = Evaluation(operation, token, try Details(texts.details))
             running[operation] = evaluation
             goOn(evaluation)
+        } catch let error as StoreError {
+            daemon.fall(error)
         } catch {
             answer(operation, token, .isFalse(index: 0, detail: "cannot be read: \(error)"))
         }
@@ -66,6 +68,8 @@ final class ConditionDesk {
                 case .known(let isTrue, let detail):
                     guard take(evaluation, isTrue != isNegated, detail) else { return }
                 }
+            } catch let error as StoreError {
+                return daemon.fall(error)
             } catch {
                 guard take(evaluation, false, "\(error)") else { return }
             }

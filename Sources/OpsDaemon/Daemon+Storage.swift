@@ -19,11 +19,14 @@ extension Daemon {
         .storageUnavailable(outage.map { "\($0.error)" } ?? "the database cannot be read")
     }
 
-    /// A commit failed. Nothing of its turn has had an effect: forget all of it but what the world told.
-    func fall(_ turn: Turn, _ error: StoreError) {
+    /// The disk failed. Nothing of the present turn has had an effect: forget all of it but what the world told.
+    func fall(_ error: StoreError) {
+        guard outage == nil, !putOff({ [unowned self] in self.fall(error) }) else { return }
         diary.write(
             .error, "storage unavailable: \(error)",
             [(name: "MESSAGE_ID", value: JournalWriter.Message.storageUnavailable)])
+        let turn = self.turn
+        self.turn = Turn()
         outage = Outage(error: error, facts: turn.facts)
         finished.forget()
         notifyStatus()
@@ -31,7 +34,7 @@ extension Daemon {
         conditions.stopAll()
         runner.flush()
         runner.disconnect()
-        restore()
+        do throws(StoreError) { try restore() } catch { outage?.error = error }
         for answer in turn.afterwards { answer(false) }
         scheduleProbe()
     }
@@ -43,15 +46,11 @@ extension Daemon {
     }
 
     /// The scheduler as the disk knows it; reads answer from that.
-    private func restore() {
-        do throws(StoreError) {
-            let workers = core?.workers ?? configuration.workers ?? Machine.processors
-            core = nil
-            core = Scheduler(try store.load(), workers: workers, at: .now())
-            if isDraining { _ = core?.handle(.setDraining(true), at: .now()) }
-        } catch {
-            outage?.error = error
-        }
+    private func restore() throws(StoreError) {
+        let workers = core?.workers ?? configuration.workers ?? Machine.processors
+        core = nil
+        core = Scheduler(try store.load(), workers: workers, at: .now())
+        if isDraining { _ = core?.handle(.setDraining(true), at: .now()) }
     }
 
     private func scheduleProbe() {
@@ -68,13 +67,12 @@ extension Daemon {
         guard let past = outage else { return }
         do throws(StoreError) {
             try store.probe()
+            if core == nil { try restore() }
         } catch {
             outage?.error = error
             outage?.delay = min(past.delay * 2, Outage.longestDelay)
             return scheduleProbe()
         }
-        if core == nil { restore() }
-        guard core != nil else { return scheduleProbe() }
         outage = nil
         diary.write(
             .notice, "storage available again", [(name: "MESSAGE_ID", value: JournalWriter.Message.storageAvailable)])

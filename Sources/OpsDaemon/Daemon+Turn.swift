@@ -80,19 +80,17 @@ extension Daemon {
     /// Decides, commits, then answers, orders and publishes; in this order for ever. `send` lets the answers leave:
     /// whoever waits for one need not wait for processes to be made.
     func settle(_ send: () -> Void = {}) {
-        let turn = self.turn
-        self.turn = Turn()
         var transition = Transition()
         if turn.isAheadOfStore, outage == nil, let decided = core?.endTurn(at: .now()) {
             transition = decided
-            if !transition.changes.isEmpty || !transition.reports.isEmpty {
-                do throws(StoreError) {
-                    try store.commit(transition, submissions: turn.submissions)
-                } catch {
-                    return fall(turn, error)
-                }
+            do throws(StoreError) {
+                try store.commit(transition, submissions: turn.submissions)
+            } catch {
+                return fall(error)
             }
         }
+        let turn = self.turn
+        self.turn = Turn()
         tell(transition) {
             for answer in turn.afterwards { answer(true) }
             send()

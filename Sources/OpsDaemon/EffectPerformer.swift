@@ -1,3 +1,4 @@
+internal import Glibc
 internal import OpsCore
 internal import OpsLinux
 internal import OpsRunner
@@ -18,7 +19,8 @@ final class EffectPerformer {
     func setLogCap(_ bytes: Int64) { composer.logCap = bytes }
 
     func perform(_ effects: [Effect]) {
-        for effect in effects { perform(effect) }
+        // Once the disk has failed, what is left is ordered again by the rules as the disk knows them.
+        for effect in effects where daemon.outage == nil { perform(effect) }
         daemon.runner.flush()
     }
 
@@ -45,19 +47,23 @@ final class EffectPerformer {
         guard daemon.runner.isConnected else { return }
         do {
             guard let texts = try daemon.store.texts(of: attempt.operation) else {
-                return daemon.diary.error(
-                    "operation \(attempt.operation.rawValue) was to start and is not in the store")
+                throw SystemError("read what to start", errno: ENOENT)
             }
             let policy = daemon.core?.policy(of: attempt.operation) ?? Policy()
             daemon.runner.send(.launch(try composer.launch(attempt, slot: slot, policy, texts)))
+        } catch let error as StoreError {
+            daemon.fall(error)
         } catch let error as SystemError {
             // The directory of its log, or its user: the operation cannot start, and says why.
-            daemon.diary.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
-            daemon.record(.launchFailed(attempt, step: error.call, errno: error.errno))
+            cannotStart(attempt, error)
         } catch {
-            daemon.diary.error("operation \(attempt.operation.rawValue) cannot start: \(error)")
-            daemon.fall(Turn(), StoreError(.ioError, "\(error)", file: daemon.store.path))
+            cannotStart(attempt, SystemError("\(error)", errno: EBADMSG))
         }
+    }
+
+    private func cannotStart(_ attempt: AttemptID, _ error: SystemError) {
+        daemon.diary.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
+        daemon.record(.launchFailed(attempt, step: error.call, errno: error.errno))
     }
 
     /// A process beside an operation, started as the operation itself would be.

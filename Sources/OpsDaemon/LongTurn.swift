@@ -67,7 +67,7 @@ extension Daemon {
                 case .rejected(let rejection): self.fail(exchange, rejection, names)
                 case .tried(let acceptance): answer(acceptance)
                 case .failed(let error):
-                    self.fall(Turn(), error)
+                    self.fall(error)
                     exchange.fail(self.unavailable)
                 case .committed(let acceptance, let transition):
                     self.core = lent.takeCore()

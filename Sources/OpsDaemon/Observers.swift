@@ -34,6 +34,9 @@ final class ObserverDesk {
             let order = waiting.removeFirst()
             do {
                 try start(order)
+            } catch let error as StoreError {
+                waiting.insert(order, at: 0)
+                return daemon.fall(error)
             } catch {
                 daemon.diary.warning("observer of operation \(order.operation.rawValue): \(error)")
                 settle(order)

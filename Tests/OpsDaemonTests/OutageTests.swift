@@ -9,6 +9,53 @@ import Testing
 
 /// What fails while the orders of a turn are given, and what the line to the runner misses during an outage.
 @Suite struct OutageTests {
+    /// The first of two edits lets its operation start, and the launch reads the store after the commit.
+    @Test func aReadThatFailsAtALaunchAcknowledgesNothing() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        _ = try client.call(
+            .with {
+                $0.name = "closed"
+                $0.limit = 0
+            } as SetQueueRequest)
+        let operations = [10, 20].map { #"{"command":["true"],"queue":"closed","timeout":\#($0)}"# }
+        _ = try client.submit("[\(operations.joined(separator: ","))]")
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        try daemon.store.database.execute("ALTER TABLE text RENAME TO elsewhere")
+        try client.send(
+            .with {
+                $0.selection.refs = ["1-2"]
+                $0.changes = JSONObject([.init("queue", "default"), .init("grace", 5)])
+            } as SetRequest)
+        let reply = try #require(try client.receive())
+        try fixture.turn { daemon.outage != nil }
+        try daemon.store.database.execute("ALTER TABLE elsewhere RENAME TO text")
+        try fixture.turn { daemon.outage == nil }
+        let queues = try daemon.store.load().operations.map(\.queue)
+        #expect(runner.launches.isEmpty)
+        #expect((reply.failure == nil) == (queues == [0, 0]), "\(queues)")
+    }
+
+    @Test func whatCannotBeReadOfAnOperationIsItsOwnFailure() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"name":"bad","command":["true"]},{"name":"good","command":["false"]}]"#)
+        try daemon.store.database.execute(
+            "UPDATE text SET body = 'no list' WHERE id = (SELECT command FROM operation WHERE name = 'bad')")
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        try fixture.turn { daemon.core?.contains(OperationID(1)) == false }
+        #expect(daemon.outage == nil)
+        let bad = try #require(try daemon.history.record(of: OperationID(1)))
+        #expect(bad.outcome == .failed)
+        #expect(bad.cause?.hasPrefix("cannot start") == true, "\(bad.cause ?? "no cause")")
+        try runner.listen()
+        #expect(runner.launches.map(\.attempt.operation) == [2])
+    }
+
     /// Its time is over while nobody can be told: it is ended when somebody can.
     @Test func whatOutstaysItsTimeInAnOutageIsEndedAfterwards() throws {
         let fixture = try Fixture()
