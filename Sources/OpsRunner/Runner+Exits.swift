@@ -118,6 +118,7 @@ extension Runner {
         for record in table.values where record.tree == .descent {
             guard case .exited(let exit) = record.phase, isTreeGone(record) else { continue }
             end(record, exit, isNews: false)
+        noting { () throws(SystemError) in try logs.remove(record.attempt) }
         }
     }
 }
