@@ -31,7 +31,7 @@ public enum Event: Sendable {
     /// Nothing of the attempt is alive any more.
     case gone(AttemptID)
     case told(AttemptID, Notice)
-    /// A runner has connected: which one, and what it knows.
+    /// A runner has connected, or says that it is ending: which one, and what it knows.
     case runnerConnected(Inventory)
     case runnerLost
     /// The answers to the conditions of `.evaluate`, in order up to the first false one.
@@ -156,9 +156,13 @@ public struct Inventory: Hashable, Sendable {
     public var entries: [AttemptID: Entry]
     /// What those of `entries` have said until now: it may have been said to an opsd that died before storing it.
     public var words: [AttemptID: Notice]
+    /// It starts nothing any more: what was ordered and is not in `entries` never will be.
+    public var isEnding: Bool
     public init(
-        runner: String, boot: String, entries: [AttemptID: Entry] = [:], words: [AttemptID: Notice] = [:]
+        runner: String, boot: String, entries: [AttemptID: Entry] = [:], words: [AttemptID: Notice] = [:],
+        isEnding: Bool = false
     ) {
+        self.isEnding = isEnding
         self.runner = runner
         self.boot = boot
         self.entries = entries

@@ -209,6 +209,7 @@ extension Scheduler {
     }
 
     private func mayRetry(_ place: Int32, _ index: Int32, _ end: Ended) -> Bool {
+        if executions[index].isRefused { return true }
         guard let retry = policy(of: place)?.retry, executions[index].attemptsInRun <= retry.limit else { return false }
         if table[place].parent >= 0, isClosing(table[place].parent) { return false }
         // Its deadline may have passed while it was ending for another reason.
@@ -228,9 +229,10 @@ extension Scheduler {
     }
 
     private mutating func retryLater(_ place: Int32, _ index: Int32) {
-        guard let retry = policy(of: place)?.retry else { return }
         let execution = executions[index]
-        let delay = retry.delay(after: execution.attemptsInRun, of: attemptID(index))
+        let delay =
+            execution.isRefused
+            ? 0 : policy(of: place)?.retry?.delay(after: execution.attemptsInRun, of: attemptID(index)) ?? 0
         executions.remove(index)
         table[place].place = -1
         closeScopes(of: place, holding: execution.holding)

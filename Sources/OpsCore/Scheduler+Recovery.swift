@@ -170,7 +170,8 @@ extension Scheduler {
 
     /// Compares what a runner holds with what should be executing.
     mutating func runnerConnected(_ inventory: Inventory) {
-        runner = inventory.runner
+        // One that is ending goes on telling, but starts nothing.
+        runner = inventory.isEnding ? nil : inventory.runner
         let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
         for index in Array(executions.places) {
             let place = executions[index].operation
@@ -212,7 +213,9 @@ extension Scheduler {
             confirm(index)
             if executions[index].process == nil, executions[index].exit == nil {
                 // It never arrived: the runner refuses a second launch of one attempt, so this is safe.
-                if executions[index].ending == nil {
+                if executions[index].ending == nil, inventory.isEnding {
+                    refuse(index)
+                } else if executions[index].ending == nil {
                     order(.launch(attempt, slot: executions[index].slot))
                 } else {
                     treeGone(index)
@@ -224,6 +227,15 @@ extension Scheduler {
             executions[index].isReaping = true
             order(.reap(attempt))
         }
+    }
+
+    /// A runner that is ending would not start it: it has its turn again with the next one. The attempt counts, for it
+    /// has been told of and has its number.
+    private mutating func refuse(_ index: Int32) {
+        executions[index].isRefused = true
+        // ECANCELED.
+        executions[index].ending = Ended(outcome: .failed, cause: .cannotStart(step: "runner is ending", errno: 125))
+        treeGone(index)
     }
 
     /// Orders may have been lost with the connection: all of them may be repeated.

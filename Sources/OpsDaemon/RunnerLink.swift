@@ -18,6 +18,7 @@ final class RunnerLink {
 
     /// Of the runner that has greeted us.
     private(set) var pid: Int32?
+    private var isEnding = false
     private var instance: String?
     /// What it can do on this machine; nil until one has greeted us.
     private(set) var abilities: RunnerAbilities?
@@ -32,7 +33,8 @@ final class RunnerLink {
         starter = RunnerStarter(state: daemon.configuration.state, runner: daemon.configuration.runner)
     }
 
-    var isConnected: Bool { pid != nil }
+    /// A runner is there that starts things.
+    var isConnected: Bool { pid != nil && !isEnding }
     private var socketPath: String { "\(daemon.configuration.state)/\(RunnerProtocol.socketName)" }
 
     // MARK: Connecting
@@ -123,7 +125,8 @@ final class RunnerLink {
                 switch try descriptor?.write(output.rest) {
                 case .moved(let count): output.drop(count)
                 case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
-                case .ended, nil: return lose("it closed the connection")
+                // What it said last is still to be read; after that comes the end.
+                case .ended, nil: output = OutputBuffer()
                 }
             }
             try source?.setInterest(.readable)
@@ -181,11 +184,13 @@ final class RunnerLink {
             daemon.diary.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
         }
         instance = greeting.instance
+        isEnding = greeting.isEnding
         abilities = greeting.abilities
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         var inventory = Inventory(greeting)
         swap(&inventory.words, &words)
         daemon.record(.runnerConnected(inventory))
+        guard !greeting.isEnding else { return daemon.diary.notice("runner \(greeting.pid) is ending") }
         daemon.observers.startNext()
         daemon.conditions.goOnWithRunner()
         renewIfOlder(greeting)

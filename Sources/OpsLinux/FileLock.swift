@@ -19,10 +19,13 @@ public struct FileLock: ~Copyable {
         return FileLock(descriptor: descriptor)
     }
 
-    /// The file has been removed: another process can take a lock of the same name.
-    public var isRemoved: Bool {
-        var status = stat()
-        return unsafe fstat(descriptor.rawValue, &status) == 0 && status.st_nlink == 0
+    /// The locked file has no longer this name: another process can hold a lock that has it.
+    public func isLost(at path: String) -> Bool {
+        var held = stat()
+        var named = stat()
+        guard unsafe fstat(descriptor.rawValue, &held) == 0 else { return false }
+        guard unsafe stat(path, &named) == 0 else { return errno == ENOENT }
+        return held.st_ino != named.st_ino || held.st_dev != named.st_dev
     }
 
     /// Takes over a lock that this process held before it re-executed itself.

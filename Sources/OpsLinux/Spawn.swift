@@ -88,8 +88,6 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let notSupported = ENOTSUP
     /// A file on the way to the program is missing.
     public static let noSuchFile = ENOENT
-    /// Nothing is started any more.
-    public static let shutDown = ESHUTDOWN
 }
 
 extension Spawn {

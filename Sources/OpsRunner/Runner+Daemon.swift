@@ -38,21 +38,14 @@ extension Runner {
     /// Says who we are and what we know; a version too far away hears only that.
     private func greet(_ version: UInt16) {
         guard let connection else { return }
-        let isUnderstood = RunnerProtocol.understands(version)
-        let known = isUnderstood ? table.values.sorted { $0.attempt < $1.attempt } : []
-        for record in known { repeatTold(record, to: connection) }
-        connection.send(
-            .hello(
-                RunnerGreeting(
-                    version: RunnerProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
-                    entries: known.map { .init($0.attempt, $0.greetingState) },
-                    abilities: RunnerAbilities(
-                        hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
-                    release: Release.current.text)))
-        guard isUnderstood else {
+        guard RunnerProtocol.understands(version) else {
+            connection.send(greeting(knowing: []))
             connection.flush()
             return connection.close()
         }
+        let known = table.values.sorted { $0.attempt < $1.attempt }
+        for record in known { repeatTold(record, to: connection) }
+        connection.send(greeting(knowing: known))
         connection.isGreeted = true
     }
 
@@ -65,6 +58,18 @@ extension Runner {
         record.untold = Told()
         if !told.isEmpty { connection.send(.told(record.attempt, told)) }
     }
+
+    private func greeting(knowing known: [AttemptRecord]) -> RunnerReport {
+        .hello(
+            RunnerGreeting(
+                version: RunnerProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
+                entries: known.map { .init($0.attempt, $0.greetingState) },
+                abilities: RunnerAbilities(hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
+                release: Release.current.text, isEnding: ending != nil))
+    }
+
+    /// What is launched from now on is none of ours; everything said before comes before this.
+    func tellEnding() { report(greeting(knowing: table.values.sorted { $0.attempt < $1.attempt })) }
 
     /// The end of the attempt is stored (or it was given up): nothing of it is kept.
     private func forget(_ attempt: Attempt) {

@@ -43,10 +43,11 @@ extension Runner {
             for again in known.reports { report(again) }
             return
         }
+        // opsd has been told: what was on its way goes back to those that wait.
+        if ending != nil { return }
         let before = Clock.read()
         let record: AttemptRecord
         do throws(SpawnError) {
-            if ending != nil { throw SpawnError(step: "runner is ending", errno: SpawnError.shutDown) }
             record = try start(request, at: before)
         } catch {
             let nothing = LaunchedProcess(pid: 0, startTicks: 0, at: before)
@@ -202,7 +203,6 @@ extension LaunchRequest {
 
     private static let subjectLength = 400
 
-    private func inDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
     /// The OPS_SOCKET that its processes are given.
     var socket: String? {
         let name = Array("OPS_SOCKET=".utf8)
@@ -210,6 +210,7 @@ extension LaunchRequest {
             .map { String(decoding: $0.dropFirst(name.count), as: UTF8.self) }
     }
 
+    private func inDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
 }
 
 extension LaunchRequest.Output {

@@ -104,7 +104,9 @@ extension Runner {
         for record in living { terminate(record, grace: min(grace ?? record.grace, bound)) }
         let longest = living.map { min(grace ?? $0.grace, bound) }.max() ?? 0
         let (deadline, overflow) = Clock.read().monotonic.addingReportingOverflow(longest)
+        let isNews = ending == nil
         ending = Ending(deadline: overflow ? .max : deadline &+ 2 * Ending.patience)
+        if isNews { tellEnding() }
     }
 
     /// All trees are gone, and their ends stored as far as somebody is there to store them.
@@ -112,6 +114,6 @@ extension Runner {
         if now >= ending.deadline { return true }
         if table.values.contains(where: \.isAlive) { return false }
         // Nobody can store an end in a directory that is not there.
-        return table.isEmpty || connection == nil || lock.isRemoved
+        return table.isEmpty || connection == nil || hasLostItsDirectory
     }
 }

@@ -62,7 +62,7 @@ public final class Runner {
         if let inherited {
             runner = try Runner(options, inherited)
         } else {
-            guard let lock = try FileLock.take(options.state + "/" + RunnerProtocol.lockName) else { return nil }
+            guard let lock = try FileLock.take(options.lockPath) else { return nil }
             runner = try Runner(options, lock)
         }
         try runner.watch()
@@ -80,7 +80,7 @@ public final class Runner {
         groups = try options.controlGroups()
         if options.isDetached { try groups?.adopt(Identity.pid) }
         try groups?.removeEmpty()
-        listener = try options.listener()
+        listener = try UnixSocket.listen(at: options.socketPath)
         notify = try NotifySocket(address: try options.notifyAddress(instance: instance))
         lines = NotifyLines(prefix: options.linePrefix(notify: notify.address))
         try options.removeOldLines(notify: notify.address)
@@ -131,8 +131,8 @@ public final class Runner {
     /// Without its state directory nobody finds this runner any more, and another may take the place.
     private func watchLock() throws(SystemError) {
         let watch = try FileWatch(loop)
-        _ = try watch.watchNames(of: options.state + "/" + RunnerProtocol.lockName) { [unowned self] in
-            guard lock.isRemoved, ending == nil else { return }
+        _ = try watch.watchNames(of: options.lockPath) { [unowned self] in
+            guard hasLostItsDirectory, ending == nil else { return }
             Program.complain("opsd-runner: \(options.state) was removed: ending")
             endEverything(grace: nil, atMost: Ending.longestGraceOfOrphans)
         }
@@ -159,7 +159,8 @@ public final class Runner {
         reportTold()
         tell(now: now)
         if connection?.isClosed == true { connection = nil }
-        if wantsReexecution { reexecute() }
+        // The next program would know nothing of an end that has begun.
+        if wantsReexecution, ending == nil { reexecute() }
         settle(now: now)
     }
 
@@ -205,13 +206,18 @@ public final class Runner {
         connection.send(report)
     }
 
+    /// What has the names in its state directory now may be a successor's.
+    var hasLostItsDirectory: Bool { lock.isLost(at: options.lockPath) }
+
     private func removeTraces() {
-        noting { () throws(SystemError) in
-            try groups?.close()
-            if !options.isActivated { try Files.remove(options.socketPath) }
-            if !notify.address.hasPrefix("@") { try Files.remove(notify.address) }
-            try lines.closeAll()
-            try options.removeSharedDirectory(notify: notify.address)
+        noting { () throws(SystemError) in try groups?.close() }
+        noting { () throws(SystemError) in try lines.closeAll() }
+        let isOurs = !hasLostItsDirectory
+        let isInside = notify.address.hasPrefix(options.state + "/")
+        if isOurs { noting { () throws(SystemError) in try Files.remove(options.socketPath) } }
+        if !notify.address.hasPrefix("@"), isOurs || !isInside {
+            noting { () throws(SystemError) in try Files.remove(notify.address) }
         }
+        noting { () throws(SystemError) in try options.removeSharedDirectory(notify: notify.address) }
     }
 }

@@ -14,8 +14,6 @@ public struct RunnerOptions: Sendable {
     public var isDelegated = false
     /// It went there before it became this program.
     var isInBackground = false
-    /// A listening socket handed over by the service manager.
-    var activated: Int32?
 
     public init(state: String, isDetached: Bool = false) {
         self.state = state
@@ -71,12 +69,7 @@ public struct RunnerOptions: Sendable {
     }
 
     var socketPath: String { state + "/" + RunnerProtocol.socketName }
-    var isActivated: Bool { activated != nil }
-
-    func listener() throws(SystemError) -> Descriptor {
-        if let activated { return Descriptor(owning: activated) }
-        return try UnixSocket.listen(at: socketPath)
-    }
+    var lockPath: String { state + "/" + RunnerProtocol.lockName }
 
     func controlGroups() throws(SystemError) -> ControlGroupHierarchy? {
         try usesControlGroups ? .open(name: try groupName(), isDelegated: isDelegated) : nil
@@ -107,10 +100,5 @@ extension RunnerOptions {
         try Program.detach()
         // Whoever waits for the end of our output must not wait for us.
         try Program.redirectStandardStreams(log: state + "/runner.log")
-    }
-
-    /// Takes the socket that the service manager listens on for us.
-    public mutating func takeActivatedSocket() throws(SystemError) {
-        activated = try Service.takeListeningDescriptors().first?.descriptor
     }
 }

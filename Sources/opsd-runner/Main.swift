@@ -27,11 +27,9 @@ internal import OpsRunner
     }
 
     private static func serve(_ options: RunnerOptions) throws(SystemError) -> Int32 {
-        var options = options
         try Program.ensureStandardStreams()
         try Files.makePrivateDirectory(options.state)
         try options.goToBackground()
-        try options.takeActivatedSocket()
         guard let runner = try Runner.start(options) else {
             // To who started it in the background, a runner is there: that is all that was wanted.
             Program.complain("opsd-runner: another runner has \(options.state)")

@@ -49,6 +49,23 @@ import Testing
         #expect(try machine.ctl("wait", "\(ids[0])-\(ids[19])", "--timeout", "30s").status == 0)
     }
 
+    @Test func whatARunnerThatIsEndingDoesNotTakeIsStartedByTheNext() throws {
+        let machine = try Machine(workers: 1)
+        let gate = Gate(machine)
+        let first = try machine.submit("--shell", "trap 'exit 3' TERM; echo ready; read x < \(gate.path)")
+        let waiting = try (0..<3).map { _ in try machine.submit("--", "true") }
+        try machine.await("started", of: first)
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        let log = try machine.begin(["log", "-f", "\(first)"])
+        try log.until { $0 == "ready\n" }
+        #expect(kill(runner, SIGTERM) == 0)
+        #expect(try machine.ctl("wait", "\(first)", "--timeout", "30s").status == 1)
+        _ = try log.wait(seconds: 30)
+        #expect(try machine.show(first)["exitCode"] as? Int == 3)
+        #expect(try machine.ctl("wait", "\(waiting[0])-\(waiting[2])", "--timeout", "30s").status == 0)
+        #expect(try machine.ok("status", "--json").object["runnerPid"] as? Int32 != runner)
+    }
+
     @Test func theRunnerTakesNothingAlongFromWhoStartedTheDaemon() throws {
         // As a shell that holds a lock, or a pipe whose other end somebody reads to its end.
         var ends: [Int32] = [0, 0]

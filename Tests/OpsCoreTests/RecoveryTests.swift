@@ -112,6 +112,32 @@ import Testing
         #expect(world.turn() == ["submitted g2 2+1 ready"])
     }
 
+    @Test func whatARunnerThatIsEndingDidNotTakeHasItsTurnAgain() {
+        var world = World()
+        world.add()
+        world.add()
+        world.turn()
+        let process = Process(pid: 7, startTicks: 1, at: world.now)
+        let ending = Inventory(
+            runner: "r1", boot: "b1", entries: [AttemptID(1, 1): .running(process)], isEnding: true)
+        #expect(world.after(.runnerConnected(ending)) == ["launched 1#1", "ended 2#1 failed", "retrying 2"])
+        #expect(!world.scheduler.mayStart)
+        // Exits go on being told, and nothing follows them yet.
+        #expect(world.after(world.exit(1)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
+        #expect(world.after(.runnerLost) == [])
+        #expect(world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1"))) == ["started 2#2 slot 0"])
+    }
+
+    @Test func whatWasCancelledOnItsWayToARunnerThatIsEndingIsCancelled() {
+        var world = World()
+        world.add()
+        world.turn()
+        world.after(.cancel([1], by: "root", reason: nil, force: false))
+        #expect(
+            world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1", isEnding: true))).last?
+                .hasPrefix("finished 1 cancelled") == true)
+    }
+
     @Test func strangersInTheInventoryAreEndedOrForgotten() {
         var world = World(connected: false)
         let process = Process(pid: 7, startTicks: 1, at: world.now)

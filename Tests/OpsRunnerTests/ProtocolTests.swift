@@ -35,7 +35,8 @@ import Testing
                     .init(attempt, .exited(ProcessExit(status: .code(2), at: at))),
                     .init(attempt, .gone(ProcessExit(status: .signal(9), outOfMemory: true, at: at))),
                     .init(attempt, .failed(step: "exec", errno: 2)),
-                ], abilities: RunnerAbilities(hasControlGroups: true, controllers: ["cpu", "memory"]), release: "1.2")),
+                ], abilities: RunnerAbilities(hasControlGroups: true, controllers: ["cpu", "memory"]), release: "1.2",
+                isEnding: true)),
         .launched(attempt, LaunchedProcess(pid: 1, startTicks: 2, at: at)),
         .failed(attempt, step: "directory", errno: 13),
         .exited(

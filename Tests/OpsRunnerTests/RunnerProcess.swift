@@ -20,11 +20,14 @@ final class RunnerProcess {
     static let patience: Int64 = 20_000_000_000
 
     private let user: Spawn.User?
+    private let script: String
 
-    /// `user`: who the runner and so its operations are, where this test is root.
-    init(usesControlGroups: Bool = true, user: Spawn.User? = nil) throws {
+    /// `user`: who the runner and so its operations are, where this test is root. `script`: what becomes the runner,
+    /// with `exec "$@"` at its end.
+    init(usesControlGroups: Bool = true, user: Spawn.User? = nil, script: String = "") throws {
         self.usesControlGroups = usesControlGroups
         self.user = user
+        self.script = script
         state = "/tmp/ops-runner-\(try Randomness.identifier().prefix(10))"
         try Files.makePrivateDirectory(state)
         if let user { #expect(chown(state, user.uid, user.gid) == 0) }
@@ -62,6 +65,7 @@ final class RunnerProcess {
     func start() throws {
         var arguments = [try RunnerProcess.program(), "--state", state]
         if !usesControlGroups { arguments.append("--no-cgroup") }
+        if !script.isEmpty { arguments = ["/bin/sh", "-c", script, "sh"] + arguments }
         var spawn = Spawn(arguments: arguments, environment: Words(plainEnvironment))
         spawn.standardError = .writing(state + "/stderr")
         spawn.user = user
@@ -106,6 +110,29 @@ final class RunnerProcess {
         greeting = nil
         try send([.hello(version: RunnerProtocol.version)])
         while greeting == nil { try receive(until: end) }
+    }
+
+    /// Takes the greeting that says that the runner is ending.
+    func awaitEnding() throws {
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while greeting?.isEnding != true { try receive(until: end) }
+    }
+
+    /// How many files the runner may have open from now on; nil: as many as at first.
+    func limitOpenFiles(to count: UInt64?) throws {
+        let soft = try count ?? OpenFiles.limit().hard
+        let spawn = Spawn(
+            arguments: ["prlimit", "--pid", "\(pid)", "--nofile=\(soft):"], environment: ["PATH=/usr/bin:/bin"])
+        #expect(try Children.wait(for: try spawn.start())?.status == .code(0))
+    }
+
+    /// Until the runner has waited for a process.
+    func awaitReaped(_ pid: Int32) throws {
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while try ProcessRecord.read(pid) != nil {
+            try #require(Clock.read().monotonic < end, "\(pid) is still there: \(complaints)")
+            usleep(1000)
+        }
     }
 
     func disconnect() {

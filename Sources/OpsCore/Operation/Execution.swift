@@ -26,6 +26,8 @@ struct Execution {
     var isOver = false
     /// Cancelled, or ended by a clock: SIGTERM is on its way.
     var isCancelling = false
+    /// The runner never started it, for reasons of its own: it is to be tried again whatever its policy.
+    var isRefused = false
     /// A killed runner's remains are being looked for.
     var isReaping = false
     /// The runner that holds it has answered since the scheduler was made.

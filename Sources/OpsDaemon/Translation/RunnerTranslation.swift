@@ -47,7 +47,7 @@ extension Notice {
 extension Inventory {
     /// Without errands, which are nobody's attempts.
     init(_ greeting: RunnerGreeting) {
-        self.init(runner: greeting.instance, boot: greeting.boot)
+        self.init(runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding)
         for entry in greeting.entries where !entry.attempt.isErrand {
             let state: Entry =
                 switch entry.state {

@@ -19,7 +19,8 @@ public enum RunnerProtocol {
     static let patience: Int64 = 2_000_000
 
     public static func understands(_ other: UInt16) -> Bool {
-        other + 1 >= version && other <= version + 1
+        // Any number may come, the largest too.
+        max(other, version) - min(other, version) <= 1
     }
 }
 

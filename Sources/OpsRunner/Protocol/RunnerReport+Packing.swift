@@ -117,6 +117,7 @@ extension Packer {
         pack(greeting.abilities.hasControlGroups)
         pack(greeting.abilities.controllers.sorted()) { $0.pack($1) }
         pack(greeting.release)
+        pack(greeting.isEnding)
     }
 }
 
@@ -157,6 +158,7 @@ extension Unpacker {
             },
             abilities: RunnerAbilities(hasControlGroups: try flag(), controllers: Set(try texts())))
         if !isAtEnd { greeting.release = try text() }
+        if !isAtEnd { greeting.isEnding = try flag() }
         return greeting
     }
 

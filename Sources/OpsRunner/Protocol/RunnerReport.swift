@@ -44,10 +44,13 @@ public struct RunnerGreeting: Hashable, Sendable {
     public var abilities: RunnerAbilities
     /// Of the program that it is now; empty for one that does not say.
     public var release: String
+    /// It starts nothing any more: what is not among `entries` never was and never will be.
+    public var isEnding: Bool
     public init(
         version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry],
-        abilities: RunnerAbilities = RunnerAbilities(), release: String = ""
+        abilities: RunnerAbilities = RunnerAbilities(), release: String = "", isEnding: Bool = false
     ) {
+        self.isEnding = isEnding
         self.release = release
         self.version = version
         self.instance = instance

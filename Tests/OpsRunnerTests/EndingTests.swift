@@ -1,0 +1,81 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+import Testing
+
+/// How runners end.
+@Suite struct EndingTests {
+    @Test func aRunnerThatIsEndingSaysSoAndStartsNothing() throws {
+        let runner = try RunnerProcess()
+        let slow = runner.request(
+            1, "trap '' TERM; echo ready > $DIR/ready; while ! [ -e $DIR/go ]; do sleep 0.01; done")
+        try runner.send([.launch(slow)])
+        _ = try runner.awaitFile("ready")
+        #expect(kill(runner.pid, SIGTERM) == 0)
+        try runner.awaitEnding()
+        #expect(runner.greeting?.entries.map(\.attempt) == [slow.attempt])
+        try runner.send([.launch(runner.request(2, "true"))])
+        try runner.settle()
+        #expect(runner.greeting?.isEnding == true)
+        #expect(runner.greeting?.entries.map(\.attempt) == [slow.attempt])
+        #expect(!runner.reports.contains { if case .failed = $0 { true } else { false } })
+        // A daemon that comes only now hears it too.
+        try runner.connect()
+        #expect(runner.greeting?.isEnding == true)
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try runner.awaitExit(slow.attempt).treeIsGone)
+        try runner.send([.acknowledge(slow.attempt)])
+        #expect(try runner.awaitEnd() == .code(0))
+    }
+
+    @Test func anEndGoesOnThroughAnOrderToReexecute() throws {
+        let runner = try RunnerProcess()
+        let slow = runner.request(
+            1, "trap '' TERM; echo ready > $DIR/ready; while ! [ -e $DIR/go ]; do sleep 0.01; done")
+        try runner.send([.launch(slow)])
+        _ = try runner.awaitFile("ready")
+        #expect(kill(runner.pid, SIGTERM) == 0)
+        try runner.awaitEnding()
+        try runner.send([.reexecute])
+        #expect(kill(runner.pid, SIGHUP) == 0)
+        try runner.settle()
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try runner.awaitExit(slow.attempt).treeIsGone)
+        try runner.send([.acknowledge(slow.attempt)])
+        #expect(try runner.awaitEnd() == .code(0))
+    }
+
+    @Test func aRunnerWithoutItsStateDirectoryLeavesItsSuccessorAlone() throws {
+        let runner = try RunnerProcess()
+        let old = runner.pid
+        let slow = runner.request(
+            1, "trap '' TERM; echo ready > $DIR/ready; while ! [ -e $DIR/go ]; do sleep 0.01; done")
+        try runner.send([.launch(slow)])
+        _ = try runner.awaitFile("ready")
+        removeTree(runner.state)
+        try Files.makePrivateDirectory(runner.state)
+        try runner.start()
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try Children.wait(for: old)?.status == .code(0))
+        try runner.connect()
+        let request = runner.request(2, "true")
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).treeIsGone)
+    }
+
+    @Test func aRunnerWhoseStateDirectoryWasMovedLeavesItsSuccessorAlone() throws {
+        let runner = try RunnerProcess()
+        let old = runner.pid
+        let moved = runner.state + ".moved"
+        #expect(rename(runner.state, moved) == 0)
+        defer { removeTree(moved) }
+        try Files.makePrivateDirectory(runner.state)
+        try runner.start()
+        #expect(kill(old, SIGTERM) == 0)
+        #expect(try Children.wait(for: old)?.status == .code(0))
+        try runner.connect()
+        let request = runner.request(1, "true")
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).treeIsGone)
+    }
+}
