@@ -49,7 +49,6 @@ final class RunnerLink {
                 self.isReady(readiness)
             }
             descriptor = consume connected
-            delay = Self.firstDelay
             send(.hello(version: RunnerProtocol.version))
             flush()
         } catch {
@@ -179,6 +178,8 @@ final class RunnerLink {
         guard RunnerProtocol.understands(greeting.version) else {
             return lose("it speaks version \(greeting.version) of the protocol, this opsd \(RunnerProtocol.version)")
         }
+        // Not at the connection: whoever takes it and hangs up is to be asked ever more seldom.
+        delay = Self.firstDelay
         pid = greeting.pid
         if instance != greeting.instance {
             daemon.diary.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")

@@ -13,10 +13,15 @@ public struct ProcessRecord: Hashable, Sendable {
     /// Dead, though perhaps not yet waited for.
     public var hasEnded: Bool { state == UInt8(ascii: "Z") || state == UInt8(ascii: "X") }
 
-    /// `nil`: there is no such process.
+    /// `nil`: there is no such process, or none that this one may see (another user's, where /proc hides those).
     public static func read(_ pid: Int32) throws(SystemError) -> ProcessRecord? {
-        guard let bytes = try Files.readIfPresent("/proc/\(pid)/stat", limit: 4096) else { return nil }
-        return ProcessRecord(pid: pid, stat: bytes)
+        do throws(SystemError) {
+            guard let bytes = try Files.readIfPresent("/proc/\(pid)/stat", limit: 4096) else { return nil }
+            return ProcessRecord(pid: pid, stat: bytes)
+        } catch {
+            if error.errno == EPERM || error.errno == EACCES { return nil }
+            throw error
+        }
     }
 
     /// The fields of `/proc/PID/stat`; the name in parentheses may hold anything, so the last one counts.

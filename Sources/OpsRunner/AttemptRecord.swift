@@ -37,6 +37,8 @@ final class AttemptRecord {
     var isFrozen = false
     /// When what is still alive is killed; CLOCK_BOOTTIME.
     var killAt: Int64?
+    /// From one kill to the next.
+    var killPause = Pause()
     /// Present while a group outlives its main process.
     var groupWatch: GroupWatch?
 
@@ -92,19 +94,21 @@ final class GroupWatch {
     private let events: Descriptor
     private var source: ReadinessSource?
 
+    /// `changed` is told whether the watch is of no more use.
     init(
-        _ group: ControlGroup, in loop: EventLoop, _ changed: @escaping () throws(SystemError) -> Void
+        _ group: ControlGroup, in loop: EventLoop, _ changed: @escaping (_ isLost: Bool) -> Void
     ) throws(SystemError) {
         events = try group.openEvents()
         source = try loop.watch(events.rawValue, for: .changed) { [unowned self] _ in
             do throws(SystemError) {
                 try ControlGroup.acknowledge(events)
-                try changed()
             } catch {
                 // A watch that cannot be read would be reported for ever.
                 Program.complain("opsd-runner: \(error)")
                 source?.cancel()
+                return changed(true)
             }
+            changed(false)
         }
     }
 

@@ -4,15 +4,31 @@ internal import OpsLinux
 extension Runner {
     /// Takes the connections that wait; the newest daemon is the one that counts.
     func acceptDaemon() {
-        noting { () throws(SystemError) in
-            while let socket = try UnixSocket.accept(from: listener) {
-                let peer = try UnixSocket.peer(of: socket)
-                guard peer.uid == Identity.uid || peer.uid == 0 else { continue }
-                let next = try DaemonConnection(socket, in: loop) { [unowned self] in receiveOrders() }
-                connection?.close()
-                connection = next
-            }
+        do throws(SystemError) {
+            while let socket = try UnixSocket.accept(from: listener) { try welcome(socket) }
+        } catch {
+            // What waits still waits, and would wake us again at once: out of descriptors, there is time.
+            Program.complain("opsd-runner: \(error); no new connections for a second")
+            noting { () throws(SystemError) in try listenerSource?.setInterest([]) }
+            acceptAt = Clock.read().monotonic + Runner.acceptPause
         }
+    }
+
+    private static let acceptPause: Int64 = 1_000_000_000
+
+    private func welcome(_ socket: consuming Descriptor) throws(SystemError) {
+        let peer = try UnixSocket.peer(of: socket)
+        guard peer.uid == Identity.uid || peer.uid == 0 else { return }
+        let next = try DaemonConnection(socket, in: loop) { [unowned self] in receiveOrders() }
+        connection?.close()
+        connection = next
+    }
+
+    /// Listens again after a pause.
+    func resumeAccepting(now: Int64) {
+        guard let due = acceptAt, due <= now else { return }
+        acceptAt = nil
+        noting { () throws(SystemError) in try listenerSource?.setInterest(.readable) }
     }
 
     private func receiveOrders() {

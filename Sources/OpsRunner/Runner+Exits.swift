@@ -4,21 +4,51 @@ internal import OpsLinux
 extension Runner {
     /// Waits for every child that has ended: main processes and adopted orphans.
     func reapChildren() {
+        var ended: [(AttemptRecord, EndedChild)] = []
         noting { () throws(SystemError) in
-            var ended: [(AttemptRecord, EndedChild)] = []
             while let child = try Children.reap() {
                 descent.reaped(child.pid)
                 guard let attempt = mains.removeValue(forKey: child.pid), let record = table[attempt] else { continue }
                 ended.append((record, child))
             }
-            // Before anything is called gone: those whose parent is among the dead are our children now.
-            if !descent.isEmpty { try descent.adopt(mains: mains) }
-            for (record, child) in ended { mainEnded(record, child) }
-            if !descent.isEmpty { endEmptyDescents() }
-            if !leftGroups.isEmpty {
-                var rest: [ControlGroup] = []
-                for group in leftGroups where try !group.remove() { rest.append(group) }
-                leftGroups = rest
+        }
+        // Before anything is called gone: those whose parent is among the dead are our children now.
+        adoptOrphans()
+        for (record, child) in ended { mainEnded(record, child) }
+        if !descent.isEmpty { endEmptyDescents() }
+        removeLeftGroups()
+    }
+
+    /// Who cannot be asked who is whose child (no descriptor is left) asks again soon, and calls nothing gone until then.
+    private func adoptOrphans() {
+        adoptAt = nil
+        if descent.isEmpty { return }
+        noting { () throws(SystemError) in
+            adoptAt = Clock.read().monotonic + Runner.adoptionPause
+            try descent.adopt(mains: mains)
+            adoptAt = nil
+        }
+    }
+
+    private static let adoptionPause: Int64 = 100_000_000
+
+    private func removeLeftGroups() {
+        if leftGroups.isEmpty { return }
+        let groups = leftGroups
+        leftGroups = []
+        for group in groups {
+            // One that refuses is not tried again: what is left with consent is no concern of ours.
+            noting { () throws(SystemError) in if try !group.remove() { leftGroups.append(group) } }
+        }
+    }
+
+    /// What could not be found out before.
+    func lookAgain(now: Int64) {
+        if let adoptAt, adoptAt <= now { reapChildren() }
+        if let watchAt, watchAt <= now {
+            self.watchAt = nil
+            for record in table.values where record.groupWatch == nil && !record.hasRunningMain {
+                watchRest(of: record)
             }
         }
     }
@@ -77,7 +107,7 @@ extension Runner {
                 Program.complain("opsd-runner: \(error)")
                 return false
             }
-        case .descent: return !descent.hasOrphan(of: record.attempt)
+        case .descent: return adoptAt == nil && !descent.hasOrphan(of: record.attempt)
         case .none: return true
         }
     }
@@ -88,6 +118,7 @@ extension Runner {
         noting { () throws(SystemError) in try logs.remove(record.attempt) }
         giveBack(record.line, slot: record.slot)
         record.line = nil
+        noting { () throws(SystemError) in try logs.remove(record.attempt) }
         record.phase = .gone(exit)
         record.killAt = nil
         record.groupWatch = nil
@@ -99,26 +130,32 @@ extension Runner {
 
     /// Waits for the end of those that outlive the main process.
     func watchRest(of record: AttemptRecord) {
-        guard case .group(let group) = record.tree else { return }
+        guard case .exited = record.phase, case .group(let group) = record.tree else { return }
         noting { () throws(SystemError) in
-            record.groupWatch = try GroupWatch(group, in: loop) { [unowned self, unowned record] in
-                groupChanged(record, group)
+            record.groupWatch = try GroupWatch(group, in: loop) { [unowned self, unowned record] isLost in
+                if isLost { watchLater(record) }
+                endIfGone(record)
             }
-            // What ended before the watch began makes no event.
-            groupChanged(record, group)
         }
+        if record.groupWatch == nil { watchLater(record) }
+        // What ended before the watch began makes no event.
+        endIfGone(record)
     }
 
-    private func groupChanged(_ record: AttemptRecord, _ group: ControlGroup) {
+    private func watchLater(_ record: AttemptRecord) {
+        record.groupWatch = nil
+        watchAt = watchAt ?? Clock.read().monotonic + Runner.watchPause
+    }
+
+    private static let watchPause: Int64 = 1_000_000_000
+
+    /// Ends a record whose main process has ended and whose tree is gone.
+    func endIfGone(_ record: AttemptRecord) {
         guard case .exited(let exit) = record.phase, isTreeGone(record) else { return }
         end(record, exit, isNews: false)
     }
 
     private func endEmptyDescents() {
-        for record in table.values where record.tree == .descent {
-            guard case .exited(let exit) = record.phase, isTreeGone(record) else { continue }
-            end(record, exit, isNews: false)
-        noting { () throws(SystemError) in try logs.remove(record.attempt) }
-        }
+        for record in table.values where record.tree == .descent { endIfGone(record) }
     }
 }

@@ -5,8 +5,19 @@ struct Remains {
     /// The OPS_SOCKET its processes were given.
     var socket: String
     var lookAt: Int64
-    var pause: Int64 = 10_000_000
-    static let longestPause: Int64 = 1_000_000_000
+    var pause = Pause()
+}
+
+/// How long to wait for what was killed and is not gone: a little, then longer each time, for it may not die at all
+/// (a process that has become another user's, one in the middle of a read from a dead disk).
+struct Pause {
+    private var next: Int64 = 10_000_000
+    static let longest: Int64 = 1_000_000_000
+
+    mutating func take() -> Int64 {
+        defer { next = min(next * 2, Pause.longest) }
+        return next
+    }
 }
 
 /// Killing what an earlier runner left: it is no child of ours, so nobody tells us when it is gone.
@@ -35,15 +46,14 @@ extension Runner {
                     report(.gone(attempt))
                 } else {
                     var next = remains
-                    next.lookAt = now + remains.pause
-                    next.pause = min(remains.pause * 2, Remains.longestPause)
+                    next.lookAt = now + next.pause.take()
                     reaping[attempt] = next
                 }
             }
         }
         // After an error as well: later.
         for (attempt, remains) in reaping where remains.lookAt <= now {
-            reaping[attempt]?.lookAt = now + Remains.longestPause
+            reaping[attempt]?.lookAt = now + Pause.longest
         }
     }
 

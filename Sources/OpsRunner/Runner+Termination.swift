@@ -46,9 +46,11 @@ extension Runner {
         let due = table.values.filter { $0.killAt.map { $0 <= now } ?? false }
         for record in due {
             // Its end comes as an event; looked at again for processes that no kill reached.
-            record.killAt = record.isAlive ? now + (record.tree == .descent ? 20_000_000 : 1_000_000_000) : nil
+            record.killAt = record.isAlive ? now + record.killPause.take() : nil
             guard record.isAlive, case .group(let group) = record.tree else { continue }
             noting { () throws(SystemError) in try group.kill() }
+            // And for a group that could not be watched.
+            endIfGone(record)
         }
         signal(due.filter { $0.isAlive && $0.tree == .descent }, Signals.kill)
     }

@@ -29,6 +29,10 @@ public final class Runner {
     var asking: [AttemptRecord] = []
     var ending: Ending?
     var wantsReexecution = false
+    /// When to ask again whose children are ours, which could not be told; nothing is called gone before.
+    var adoptAt: Int64?
+    /// When to watch again what could not be watched.
+    var watchAt: Int64?
     /// Groups of operations that left processes behind with consent.
     var leftGroups: [ControlGroup] = []
     let defaults: LaunchDefaults
@@ -36,6 +40,9 @@ public final class Runner {
 
     let lock: FileLock
     let listener: Descriptor
+    var listenerSource: ReadinessSource?
+    /// When to take connections again.
+    var acceptAt: Int64?
     /// Where processes without a slot speak.
     let notify: NotifySocket
     var notifySource: ReadinessSource?
@@ -55,6 +62,8 @@ public final class Runner {
     /// Takes the state directory over, or `nil` when another runner has it.
     public static func start(_ options: RunnerOptions) throws(SystemError) -> Runner? {
         let inherited = try Inheritance.take(from: options.state)
+        // Whoever started us may have ignored it, and then the kernel would keep no child for us to wait for.
+        try Signals.restoreDefault(Signals.child)
         try Signals.ignore(Signals.pipe)
         try Signals.ignore(Signals.hangUp)
         try Children.adoptOrphans()
@@ -115,7 +124,7 @@ public final class Runner {
     private func watch() throws(SystemError) {
         loop.endTurn = { [unowned self] in endTurn() }
         timer = try loop.timer(.monotonic) {}
-        sources.append(try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() })
+        listenerSource = try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() }
         notifySource = try loop.watch(notify.descriptor.rawValue, for: .readable) { [unowned self] _ in listen() }
         sources.append(try loop.watchSignal(Signals.child) { [unowned self] in reapChildren() })
         for number in [Signals.terminate, Signals.interrupt] {
@@ -123,7 +132,7 @@ public final class Runner {
         }
         // What a service manager sends to have an upgraded program take over.
         sources.append(try loop.watchSignal(Signals.hangUp) { [unowned self] in wantsReexecution = true })
-        try watchLock()
+        noting { () throws(SystemError) in try watchLock() }
         // Children that ended before the signal was watched.
         reapChildren()
     }
@@ -151,11 +160,13 @@ public final class Runner {
     /// Everything that must happen once per turn, after all that was ready.
     private func endTurn() {
         let now = Clock.read().monotonic
+        lookAgain(now: now)
         ask()
         escalate(now: now)
         pursueRemains(now: now)
         noting { () throws(SystemError) in try logs.look(now: now) }
         resumeListening()
+        resumeAccepting(now: now)
         reportTold()
         tell(now: now)
         if connection?.isClosed == true { connection = nil }
@@ -185,8 +196,7 @@ public final class Runner {
         idleSince = isIdle ? idleSince ?? now : nil
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [Int64] = table.values.compactMap(\.killAt) + reaping.values.map(\.lookAt)
-        if let due = logs.dueAt { wake.append(due) }
-        if let tellAt { wake.append(tellAt) }
+        for due in [logs.dueAt, tellAt, adoptAt, watchAt, acceptAt] { if let due { wake.append(due) } }
         if let idleSince { wake.append(idleSince + options.idleLimit) }
         if let ending { wake.append(ending.deadline) }
         noting { () throws(SystemError) in try timer?.arm(at: wake.min()) }

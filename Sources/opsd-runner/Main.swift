@@ -37,7 +37,12 @@ internal import OpsRunner
             return options.isDetached ? 0 : 1
         }
         Program.detached(status: 0)
-        try Service.notify("READY=1")
+        do throws(SystemError) {
+            try Service.notify("READY=1")
+        } catch {
+            // No reason to give up the operations that this process may have had before it became this program.
+            Program.complain("opsd-runner: \(error)")
+        }
         return try runner.run()
     }
 }

@@ -154,6 +154,7 @@ import Testing
     }
 
     @Test func oneVersionEitherWayIsUnderstood() {
+        #expect(!RunnerProtocol.understands(.max))
         #expect(RunnerProtocol.understands(RunnerProtocol.version))
         #expect(RunnerProtocol.understands(RunnerProtocol.version + 1))
         #expect(RunnerProtocol.understands(RunnerProtocol.version - 1))

@@ -13,7 +13,7 @@ public enum RunnerProtocol {
     /// The socket's name in the state directory.
     public static let socketName = "runner.sock"
     /// Held by the one runner of a state directory.
-    public static let lockName = "runner.lock"
+    static let lockName = "runner.lock"
 
     /// Nanoseconds that a report nobody waits for may wait for another to go with.
     static let patience: Int64 = 2_000_000

@@ -1,0 +1,88 @@
+import Glibc
+import OpsLinux
+import OpsRunner
+import Testing
+
+/// A machine that refuses what the runner asks of it, for a while.
+@Suite struct ScarcityTests {
+    @Test(arguments: treeKinds)
+    func anExitOutlivesAWantOfDescriptors(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 3")
+        try runner.send([.launch(request)])
+        let process = try runner.awaitLaunched(request.attempt)
+        try runner.limitOpenFiles(to: 3)
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        try runner.awaitReaped(process.pid)
+        try runner.settle()
+        try runner.limitOpenFiles(to: nil)
+        let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
+        #expect(exit.status == .code(3))
+        if !treeIsGone { try runner.awaitGone(request.attempt) }
+    }
+
+    @Test(arguments: treeKinds)
+    func whatOutlivesItsMainProcessIsWatchedOnceItCanBe(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(
+            1,
+            """
+            setsid sh -c 'while ! [ -e $DIR/end ]; do sleep 0.01; done' &
+            while ! [ -e $DIR/go ]; do sleep 0.01; done
+            """)
+        request.leftovers = .wait
+        try runner.send([.launch(request)])
+        let process = try runner.awaitLaunched(request.attempt)
+        try runner.limitOpenFiles(to: 3)
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        try runner.awaitReaped(process.pid)
+        try runner.settle()
+        try runner.limitOpenFiles(to: nil)
+        #expect(try !runner.awaitExit(request.attempt).treeIsGone)
+        #expect(creat(runner.path("end"), 0o600) >= 0)
+        try runner.awaitGone(request.attempt)
+        #expect(try runner.survivors() == [])
+    }
+
+    @Test func aDaemonWaitsForADescriptorWithoutKeepingTheRunnerBusy() throws {
+        let runner = try RunnerProcess()
+        try runner.limitOpenFiles(to: 3)
+        let next = try UnixSocket.connect(to: runner.path("runner.sock"))
+        for _ in 0..<30 { try runner.settle() }
+        #expect(runner.complaints.split(separator: "\n").count < 10, "\(runner.complaints)")
+        try runner.limitOpenFiles(to: nil)
+        // The newest daemon is the one that counts, so the older hears the end of its line.
+        try runner.awaitHangUp()
+        _ = consume next
+    }
+
+    /// As root: the user's runner then sees of others nothing but that they are there.
+    @Test(.enabled(if: Identity.uid == 0))
+    func processesThatCannotBeReadAreNoObstacle() throws {
+        let user = Spawn.User(uid: 65_534, gid: 65_534, groups: [])
+        let runner = try RunnerProcess(
+            usesControlGroups: false,
+            script: """
+                chown -R 65534:65534 "$3" && exec unshare -m sh -c 'mount -t proc -o hidepid=1 proc /proc &&
+                exec setpriv --reuid=\(user.uid) --regid=\(user.gid) --clear-groups "$@"' sh "$@"
+                """)
+        let request = runner.request(1, "setsid sleep 1000 & echo ready > $DIR/ready; exec sleep 1000")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("ready")
+        try runner.send([.terminate(request.attempt, grace: 20_000_000_000)])
+        let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
+        #expect(exit.status == .signal(SIGTERM))
+        if !treeIsGone { try runner.awaitGone(request.attempt) }
+        #expect(try runner.survivors() == [])
+    }
+
+    /// Whoever started the runner did not care for children.
+    @Test(arguments: treeKinds)
+    func exitsComeThoughSIGCHLDWasIgnored(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(
+            usesControlGroups: usesControlGroups, script: "exec env --ignore-signal=CHLD \"$@\"")
+        let request = runner.request(1, "exit 4")
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(4))
+    }
+}
