@@ -16,6 +16,12 @@ func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
+/// The static Swift runtime brings the C++ one along: what is installed needs no shared library of either.
+let withoutSharedRuntimes: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-use-ld=lld", "-Lscripts/link", "-Xclang-linker", "-static-libgcc"], .when(configuration: .release))
+]
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -42,8 +48,11 @@ let package = Package(
             name: "OpsDaemon", dependencies: ["OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"],
             swiftSettings: strict),
 
-        .executableTarget(name: "opsd", dependencies: ["OpsDaemon"], swiftSettings: strict),
-        .executableTarget(name: "opsd-runner", dependencies: ["OpsRunner"], swiftSettings: strict),
+        .executableTarget(
+            name: "opsd", dependencies: ["OpsDaemon"], swiftSettings: strict, linkerSettings: withoutSharedRuntimes),
+        .executableTarget(
+            name: "opsd-runner", dependencies: ["OpsRunner"], swiftSettings: strict,
+            linkerSettings: withoutSharedRuntimes),
         // Started thousands of times by scripts: without a dynamic loader it starts in half the time. It asks the C
         // library for nothing that a static one lacks: no names of users or hosts, no locales.
         .executableTarget(
