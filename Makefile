@@ -40,12 +40,10 @@ install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
 
 boot: build ## boot a systemd in namespaces (as root), install, restart, hang, kill, cut its power; keep limits under UML
-	scripts/boot-test $(BIN)
-	scripts/boot-uml $(BIN)
+	scripts/boot $(BIN)
 
-deb: build ## build Debian packages into .build/deb (wants debhelper)
-	@command -v dh >/dev/null || { echo "deb: no debhelper here: apt-get install debhelper" >&2; exit 1; }
-	OPSD_BIN=$(BIN) DEB_BUILD_OPTIONS=noautodbgsym debian/rules binary
+deb: build ## build Debian packages into .build/deb (wants debhelper), and let lintian judge them
+	scripts/package $(BIN)
 
 format: ## format every Swift source in place
 	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
