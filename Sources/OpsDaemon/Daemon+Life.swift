@@ -79,6 +79,7 @@ extension Daemon {
     private func listeningSockets() throws -> [ListeningSocket] {
         let passed = try Service.takeListeningDescriptors()
         if !passed.isEmpty {
+            isActivated = true
             return try passed.map { descriptor, _ in
                 let socket = ListeningSocket(Descriptor(owning: descriptor))
                 try socket.descriptor.setNonBlocking(true)
@@ -157,6 +158,7 @@ extension Daemon {
             configuration.keepFor = fresh.keepFor
             configuration.keepAtMost = fresh.keepAtMost
             configuration.logLimit = fresh.logLimit
+            configuration.exitWhenIdle = fresh.exitWhenIdle
             configuration.connections = fresh.connections
             configuration.connectionsPerUser = fresh.connectionsPerUser
             diary.level = fresh.logLevel

@@ -74,6 +74,7 @@ extension Daemon {
         armTimers()
         stopIfDrained()
         upkeep.turnEnded()
+        idleExit.turnEnded()
         if turn.hasEvents || !turn.afterwards.isEmpty { wakeUp() }
     }
 

@@ -39,6 +39,8 @@ public final class Daemon {
     var isDraining = false
     var finished = FinishedCount()
     var isStopping = false
+    /// The service manager handed the socket over, and keeps it when this process ends.
+    var isActivated = false
 
     private(set) lazy var runner = RunnerLink(daemon: self)
     private(set) lazy var performer = EffectPerformer(daemon: self)
@@ -52,6 +54,7 @@ public final class Daemon {
     private(set) lazy var writing = SideWork(loop: loop, diary: diary)
     private(set) lazy var reading = SideWork(loop: loop, diary: diary)
     private(set) lazy var upkeep = Upkeep(daemon: self)
+    private(set) lazy var idleExit = IdleExit(daemon: self)
     private(set) lazy var observers = ObserverDesk(daemon: self)
     var server: Server?
 

@@ -23,6 +23,8 @@ final class ObserverDesk {
 
     init(daemon: Daemon) { self.daemon = daemon }
 
+    var isIdle: Bool { running == 0 && waiting.isEmpty }
+
     func observe(_ occasion: Occasion, of operation: OperationID) {
         waiting.append(Order(operation: operation, occasion: occasion))
         startNext()

@@ -13,6 +13,8 @@ final class Retention {
 
     init(daemon: Daemon) { self.daemon = daemon }
 
+    var isPruning: Bool { pruning != nil }
+
     private var isWanted: Bool { daemon.configuration.keepFor != nil || daemon.configuration.keepAtMost != nil }
 
     /// Looks once an hour, and soon after the start; never where everything is kept.

@@ -33,10 +33,9 @@ final class Command {
     private let reaped: Reaper
 
     init(
-        _ program: String, _ arguments: [String], environment: [String: String], input: String? = nil, in place: String
-    )
-        throws
-    {
+        _ program: String, _ arguments: [String], environment: [String: String], input: String? = nil,
+        handing socket: Int32? = nil, in place: String
+    ) throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("opsd-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         var actions = posix_spawn_file_actions_t()
@@ -49,6 +48,12 @@ final class Command {
             &actions, 1, directory.appendingPathComponent("out").path, O_WRONLY | O_CREAT, 0o600)
         posix_spawn_file_actions_addopen(
             &actions, 2, directory.appendingPathComponent("err").path, O_WRONLY | O_CREAT, 0o600)
+        // As descriptor 3, the first that a service manager hands over; the shell knows the process id in time.
+        var words = ["env", "-C", place, program]
+        if let socket {
+            posix_spawn_file_actions_adddup2(&actions, socket, 3)
+            words.insert(contentsOf: ["sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\""], at: 3)
+        }
         // The threads of the test library block signals; a program starts as from a shell.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -58,7 +63,7 @@ final class Command {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var argv: [UnsafeMutablePointer<CChar>?] =
-            (["env", "-C", place, program] + arguments).map { strdup($0) } + [nil]
+            (words + arguments).map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in argv + envp { free(text) } }
         var child: pid_t = 0

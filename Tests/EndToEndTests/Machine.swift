@@ -27,19 +27,17 @@ final class Machine {
 
     /// Starts opsd and returns when it says READY=1, as systemd would have it; all it said until then.
     @discardableResult
-    func start(workers: Int = 2, _ more: [String] = []) throws -> [String] {
-        let notify = try Notification(path: state + "/ready.sock")
-        var environment = Self.environment
-        environment["NOTIFY_SOCKET"] = notify.path
+    func start(workers: Int = 2, _ more: [String] = [], under manager: ServiceManager? = nil) throws -> [String] {
+        let manager = try manager ?? ServiceManager(in: state)
         let command = try Command(
             Self.programs + "/opsd", ["--state", state, "--socket", socket, "--workers", "\(workers)"] + more,
-            environment: environment, in: "/")
+            environment: Self.environment.merging(manager.environment) { $1 }, handing: manager.listener, in: "/")
         daemon = command
-        guard let said = notify.untilReady(seconds: 20) else {
+        guard try manager.hear("READY=1", seconds: 20) != nil else {
             command.signal(SIGKILL)
             throw SetupError("opsd did not become ready: \(try command.wait().err)")
         }
-        return said
+        return manager.said
     }
 
     func killDaemon() throws {
@@ -134,42 +132,5 @@ final class Machine {
         try watch.until { text in
             text.split(separator: "\n").contains { $0.contains("\"id\":\(id),") && $0.contains("\"type\":\"\(type)\"") }
         }
-    }
-}
-
-/// The receiving end of `sd_notify`.
-private struct Notification {
-    let path: String
-    private let descriptor: Int32
-
-    init(path: String) throws {
-        self.path = path
-        unlink(path)
-        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else { throw SetupError("cannot bind \(path): \(String(cString: strerror(errno)))") }
-    }
-
-    /// All assignments up to the message with READY=1; nil: it did not come.
-    func untilReady(seconds: Double) -> [String]? {
-        defer { close(descriptor) }
-        let end = Date().addingTimeInterval(seconds)
-        var said: [String] = []
-        while !said.contains("READY=1") {
-            let left = end.timeIntervalSinceNow
-            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard left > 0, poll(&wanted, 1, Int32(left * 1000)) == 1 else { return nil }
-            var bytes = [UInt8](repeating: 0, count: 4096)
-            let count = max(0, recv(descriptor, &bytes, bytes.count, 0))
-            said += String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").map(String.init)
-        }
-        return said
     }
 }

@@ -1,3 +1,4 @@
+import OpsLinux
 import Testing
 
 @testable import OpsDaemon
@@ -59,8 +60,31 @@ import Testing
         #expect(throws: CommandLineOptions.Misuse.self) { try CommandLineOptions(words) }
     }
 
-    /// The example file names every option, and nothing else.
-    @Test func helpNamesEveryOption() {
-        for key in Configuration.keys { #expect(CommandLineOptions.help.contains("--\(key) ")) }
+    private func page(_ path: String) throws -> String {
+        let top = "\(#filePath)".split(separator: "/").dropLast(3).joined(separator: "/")
+        return String(decoding: try Files.read("/\(top)/\(path)", limit: 1 << 20), as: UTF8.self)
+    }
+
+    @Test func everyOptionIsInTheHelpAndInTheManual() throws {
+        let daemon = try page("docs/man/opsd.8").replacing("\\-", with: "-")
+        let file = try page("docs/man/opsd.conf.5").replacing(" , ", with: "\n.It Cm ")
+        for key in Configuration.keys {
+            #expect(CommandLineOptions.help.contains("--\(key) "))
+            #expect(daemon.contains(" --\(key)"), "opsd.8: \(key)")
+            #expect(file.contains(".It Cm \(key)\n"), "opsd.conf.5: \(key)")
+        }
+    }
+
+    /// The example, with every line in force, says the defaults; but for what depends on the machine.
+    @Test func theExampleNamesEveryOptionWithItsDefault() throws {
+        let settings = try page("systemd/opsd.conf").split(separator: "\n").filter {
+            $0.wholeMatch(of: /#[a-z-]+ = .*/) != nil
+        }
+        #expect(settings.map { String($0.dropFirst().prefix { $0 != " " }) } == Configuration.keys)
+        var example = configuration()
+        try example.apply(settings.map { String($0.dropFirst()) }.joined(separator: "\n"), from: "opsd.conf")
+        example.workers = nil
+        example.runner = ""
+        #expect(example == Configuration(state: "/var/lib/opsd", socket: "/run/opsd/control.sock"))
     }
 }

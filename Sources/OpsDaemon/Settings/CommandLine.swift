@@ -59,6 +59,7 @@ public struct CommandLineOptions: Equatable, Sendable {
           --keep-for TIME      how long finished operations are kept (forever)
           --keep-at-most N     how many finished operations are kept (all)
           --log-limit SIZE     bytes of one attempt's log before its oldest part is dropped (256M), or none
+          --exit-when-idle TIME  ends when nobody has needed it that long; systemd starts it again (never)
           --connections N      connections at once (4096)
           --connections-per-user N
           --help, --version

@@ -35,6 +35,8 @@ public struct Configuration: Equatable, Sendable {
     public var keepAtMost: Int64?
     /// Bytes of one attempt's log before its oldest part is dropped; 0: all are kept.
     public var logLimit: Int64 = 256 << 20
+    /// Without clients and unfinished operations it ends after this time, where systemd listens; nil: never.
+    public var exitWhenIdle: Int64?
     public var connections = 4096
     public var connectionsPerUser = 2048
 
@@ -55,7 +57,7 @@ extension Configuration {
     /// The options of the command line and the keys of `[opsd]` alike.
     static let keys = [
         "state", "socket", "workers", "on-stop", "log-level", "group", "runner", "keep-for", "keep-at-most",
-        "log-limit", "connections", "connections-per-user",
+        "log-limit", "exit-when-idle", "connections", "connections-per-user",
     ]
 
     /// Lays one setting over what is there.
@@ -85,6 +87,7 @@ extension Configuration {
         case "keep-for": keepFor = value == "forever" ? nil : try duration(value, refuse)
         case "keep-at-most": keepAtMost = value == "all" ? nil : try count(value, atLeast: 0, refuse)
         case "log-limit": logLimit = value == "none" ? 0 : try size(value, refuse)
+        case "exit-when-idle": exitWhenIdle = value == "never" ? nil : try duration(value, refuse)
         case "connections": connections = Int(try count(value, atLeast: 4, refuse))
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
         default:

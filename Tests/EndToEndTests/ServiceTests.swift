@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What opsd says to the manager of its service, and what it does with a socket that it is given.
+@Suite struct ServiceTests {
+    @Test func theManagerHearsOfEveryStep() throws {
+        let machine = try Machine(start: false)
+        let gate = Gate(machine)
+        let manager = try ServiceManager(in: machine.state)
+        let started = try machine.start(under: manager)
+        #expect(started.contains("STATUS=0 executing, 0 ready, 0 pending"))
+        let id = try machine.submit("--shell", "read x < \(gate.path)")
+        #expect(try manager.hear("STATUS=1 executing, 0 ready, 0 pending") != nil)
+
+        machine.daemon?.signal(SIGHUP)
+        let reloading = try #require(try manager.hear("RELOADING=1"))
+        let instant = try #require(reloading.first { $0.hasPrefix("MONOTONIC_USEC=") })
+        #expect(try #require(Int(instant.split(separator: "=")[1])) > 0)
+        #expect(try manager.hear("READY=1")?.contains("STATUS=1 executing, 0 ready, 0 pending") == true)
+
+        machine.daemon?.signal(SIGTERM)
+        #expect(try manager.hear("STOPPING=1") != nil)
+        #expect(try machine.daemon?.wait().status == 0)
+        try machine.start()
+        gate.open()
+        try machine.ok("wait", "\(id)")
+        #expect(try machine.show(id)["attempt"] as? Int == 1)
+    }
+
+    @Test func aDrainingDaemonIsStoppingFromTheFirstSignal() throws {
+        let machine = try Machine(start: false)
+        let gate = Gate(machine)
+        let manager = try ServiceManager(in: machine.state)
+        try machine.start(["--on-stop", "drain"], under: manager)
+        let id = try machine.submit("--shell", "read x < \(gate.path)")
+        try machine.await("started", of: id)
+        machine.daemon?.signal(SIGTERM)
+        #expect(try manager.hear("STOPPING=1") != nil)
+        #expect(try machine.ok("status", "--json").object["state"] as? String == "draining")
+        gate.open()
+        #expect(try machine.daemon?.wait().status == 0)
+        try machine.start()
+        #expect(try machine.outcome(id) == "succeeded")
+    }
+
+    /// That a hanging one is silent, and ended for it, is shown under a real systemd (scripts/boot-checks).
+    @Test func theWatchdogHearsOfATurningLoop() throws {
+        let machine = try Machine(start: false)
+        let manager = try ServiceManager(in: machine.state, watchdog: 300_000)
+        try machine.start(under: manager)
+        for _ in 0..<3 { #expect(try manager.hear("WATCHDOG=1") != nil) }
+    }
+
+    @Test func aSocketThatIsHandedOverIsServedAndLeftInPlace() throws {
+        let machine = try Machine(start: false)
+        let manager = try ServiceManager(in: machine.state)
+        try manager.listen(at: machine.socket)
+        for _ in 0..<2 {
+            // Called while nobody was there.
+            let early = try machine.begin(["status", "--json"])
+            try machine.start(under: manager)
+            #expect(try early.wait().object["pid"] as? Int32 == machine.daemon?.pid)
+            machine.daemon?.signal(SIGTERM)
+            #expect(try machine.daemon?.wait().status == 0)
+            #expect(FileManager.default.fileExists(atPath: machine.socket))
+        }
+        try machine.start(under: manager)
+    }
+
+    @Test func itEndsWhenNobodyNeedsItAndTheManagerListens() throws {
+        let machine = try Machine(start: false)
+        let gate = Gate(machine)
+        let manager = try ServiceManager(in: machine.state)
+        try manager.listen(at: machine.socket)
+        let early = try machine.begin(["submit", "--shell", "read x < \(gate.path)"])
+        try machine.start(["--exit-when-idle", "1ms"], under: manager)
+        let id = try #require(Int(try early.wait().out.trimmingCharacters(in: .whitespacesAndNewlines)))
+        // Something is unfinished: it is there for whoever comes next, or this would wait in vain.
+        for _ in 0..<3 { try machine.ok("status") }
+        gate.open()
+        #expect(try machine.daemon?.wait().status == 0)
+        #expect(try manager.hear("STOPPING=1") != nil)
+        try machine.start(under: manager)
+        #expect(try machine.outcome(id) == "succeeded")
+    }
+
+    @Test func itStaysWhereNobodyListensInItsPlace() throws {
+        let machine = try Machine(start: false)
+        try machine.start(["--exit-when-idle", "1ms"])
+        for _ in 0..<3 { try machine.ok("status") }
+    }
+}
