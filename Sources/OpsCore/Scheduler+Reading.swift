@@ -8,6 +8,11 @@ extension Scheduler {
         unfinished(id).map { Int(liveEffective(of: $0)) }
     }
 
+    /// The name of the queue that it is in.
+    public func queue(of id: OperationID) -> String? {
+        unfinished(id).map { queues[table[$0].queue].name }
+    }
+
     /// What it is scheduled by; nil for one that the core does not hold.
     public func policy(of id: OperationID) -> Policy? {
         unfinished(id).map { policy(of: $0) ?? Policy() }

@@ -101,10 +101,11 @@ extension Daemon {
     /// What a commit brought, once it is durable.
     func tell(_ transition: Transition, answering: () -> Void) {
         isTelling = true
+        let newcomer = publisher.nextNumber
         finished.take(transition.reports)
         answering()
         performer.perform(transition.effects)
-        publisher.publish(transition.reports)
+        publisher.publish(transition.reports, before: newcomer)
         isTelling = false
         let due = whenAllIsTold
         whenAllIsTold = []

@@ -18,7 +18,7 @@ final class ObserverDesk {
     }
 
     private unowned let daemon: Daemon
-    private var waiting: [Order] = []
+    private var waiting = Backlog<Order>()
     private var running = 0
 
     init(daemon: Daemon) { self.daemon = daemon }
@@ -32,12 +32,11 @@ final class ObserverDesk {
 
     /// A runner has come: what waited for one can go on.
     func startNext() {
-        while running < DaemonLimits.observersAtOnce, daemon.runner.isConnected, !waiting.isEmpty {
-            let order = waiting.removeFirst()
+        while running < DaemonLimits.observersAtOnce, daemon.runner.isConnected, let order = waiting.removeFirst() {
             do {
                 try start(order)
             } catch let error as StoreError {
-                waiting.insert(order, at: 0)
+                waiting.append(order)
                 return daemon.fall(error)
             } catch {
                 daemon.diary.warning("observer of operation \(order.operation.rawValue): \(error)")
@@ -66,7 +65,7 @@ final class ObserverDesk {
         }
         if attempt == nil {
             running -= 1
-            waiting.insert(order, at: 0)
+            waiting.append(order)
         }
     }
 

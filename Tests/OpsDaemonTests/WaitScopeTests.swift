@@ -1,4 +1,5 @@
 import OpsCore
+import OpsStore
 import Testing
 
 @testable import OpsDaemon
@@ -16,8 +17,10 @@ import Testing
         _ isAnEnd: Bool, _ scope: inout WaitScope, _ report: Report,
         isIn: (OperationID, String) -> Bool = { _, _ in false }, at location: SourceLocation = #_sourceLocation
     ) {
-        let answer = scope.take(report, isIn: isIn)
-        #expect(answer == isAnEnd, sourceLocation: location)
+        #expect(throws: Never.self, sourceLocation: location) {
+            let answer = try scope.take(report, isIn: isIn)
+            #expect(answer == isAnEnd, sourceLocation: location)
+        }
     }
 
     @Test func chosenOperationsAreCountedDown() {
@@ -44,7 +47,35 @@ import Testing
         // Submitted and skipped in one step: never unfinished when the wait looks, but an end it is about.
         var scope = WaitScope(.queue("q"), unfinished: [])
         let isIn: (OperationID, String) -> Bool = { $0 == OperationID(7) && $1 == "q" }
+        for id in [Int64(7), 8] { expect(false, &scope, report(.submitted, id, new: .pending), isIn: isIn) }
         expect(true, &scope, report(.finished, 7, new: .finished), isIn: isIn)
         expect(false, &scope, report(.finished, 8, new: .finished), isIn: isIn)
+    }
+
+    @Test func whatIsMovedIsWaitedForWhereItIs() {
+        var old = WaitScope(.queue("old"), unfinished: [OperationID(7)])
+        var new = WaitScope(.queue("new"), unfinished: [])
+        var moved = report(.edited, 7)
+        moved.detail = "queue"
+        let isIn: (OperationID, String) -> Bool = { $1 == "new" }
+        expect(false, &old, moved, isIn: isIn)
+        expect(false, &new, moved, isIn: isIn)
+        #expect(old.remaining == 0)
+        #expect(new.remaining == 1)
+        // A note beside what has finished brings nothing back.
+        expect(true, &new, report(.finished, 7, new: .finished), isIn: isIn)
+        var noted = report(.edited, 7)
+        noted.detail = "note"
+        expect(false, &new, noted, isIn: isIn)
+        #expect(new.remaining == 0)
+    }
+
+    @Test func whatCannotBeAskedIsNoEnd() {
+        var scope = WaitScope(.queue("q"), unfinished: [])
+        #expect(throws: StoreError.self) {
+            try scope.take(report(.submitted, 7, new: .pending)) { _, _ throws(StoreError) in
+                throw StoreError(.ioError, "no answer", file: "opsd.db")
+            }
+        }
     }
 }

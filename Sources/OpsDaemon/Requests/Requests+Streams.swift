@@ -31,7 +31,7 @@ extension Requests {
         let counted = any ? Array(ended.prefix(1)) : ended
         let stream = WaitStream(
             exchange, scope: WaitScope(extent, unfinished: Set(unfinished)), alreadyEnded: counted,
-            haveAllSucceeded: counted.allSatisfy { known[$0] == .succeeded }, any: any, daemon: daemon)
+            unsuccessful: Set(counted.filter { known[$0] != .succeeded }), any: any, daemon: daemon)
         daemon.publisher.add(stream)
         if let timeout { try stream.setTimeout(timeout) }
         exchange.goOn(with: stream)

@@ -8,27 +8,31 @@ protocol Follower: AnyObject {
 /// Tells followers what became durable, in the order in which it did.
 final class Publisher {
     private unowned let daemon: Daemon
-    private var followers: [ObjectIdentifier: any Follower] = [:]
-    private var order: [ObjectIdentifier] = []
+    /// By the number of each: they count up in the order in which they came.
+    private var followers: [Int: any Follower] = [:]
+    private var numbers: [ObjectIdentifier: Int] = [:]
+    /// The number of whoever comes next.
+    private(set) var nextNumber = 0
     private(set) lazy var audience = Audience(daemon: daemon)
 
     init(daemon: Daemon) { self.daemon = daemon }
 
     func add(_ follower: any Follower) {
-        let id = ObjectIdentifier(follower)
-        if followers.updateValue(follower, forKey: id) == nil { order.append(id) }
+        followers[nextNumber] = follower
+        numbers[ObjectIdentifier(follower)] = nextNumber
+        nextNumber += 1
     }
 
     func remove(_ follower: any Follower) {
-        let id = ObjectIdentifier(follower)
-        if followers.removeValue(forKey: id) != nil { order.removeAll { $0 == id } }
+        if let number = numbers.removeValue(forKey: ObjectIdentifier(follower)) { followers[number] = nil }
     }
 
-    func publish(_ reports: [Report]) {
+    /// Tells those with a number below `newcomer`. Whoever came with the answers of this commit has read what it brought.
+    func publish(_ reports: [Report], before newcomer: Int) {
         guard !reports.isEmpty else { return }
         daemon.journal.write(reports)
         // A copy: a follower may leave while it is told.
-        for id in order { followers[id]?.take(reports) }
+        for number in followers.keys.sorted() where number < newcomer { followers[number]?.take(reports) }
         audience.publish(reports)
     }
 }

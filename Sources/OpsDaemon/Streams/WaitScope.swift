@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsStore
 
 /// What a `Wait` waits for, counted down by the reports of each commit.
 struct WaitScope {
@@ -11,7 +12,7 @@ struct WaitScope {
     }
 
     let extent: Extent
-    /// Of `operations`, and of a graph: what is not finished.
+    /// Of `operations`, and of a graph or queue: what is not finished.
     private(set) var unfinished: Set<OperationID>
 
     init(_ extent: Extent, unfinished: Set<OperationID>) {
@@ -23,20 +24,19 @@ struct WaitScope {
 
     /// Takes one report in; true: it tells of an end that this wait is about.
     /// `isIn` says whether an operation is in a queue.
-    mutating func take(_ report: Report, isIn: (OperationID, String) -> Bool) -> Bool {
+    mutating func take(
+        _ report: Report, isIn: (OperationID, String) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
         guard let operation = report.operation else { return false }
-        if report.new == .finished {
-            return unfinished.remove(operation) != nil || joins(report, operation, isIn)
-        }
-        if report.new != nil, joins(report, operation, isIn) { unfinished.insert(operation) }
-        return false
-    }
-
-    private func joins(_ report: Report, _ operation: OperationID, _ isIn: (OperationID, String) -> Bool) -> Bool {
+        if report.new == .finished { return unfinished.remove(operation) != nil }
         switch extent {
-        case .operations: false
-        case .graph(let graph): report.graph == graph
-        case .queue(let name): isIn(operation, name)
+        case .operations: break
+        case .graph(let graph): if report.new != nil, report.graph == graph { unfinished.insert(operation) }
+        case .queue(let name):
+            let isMoved = report.kind == .edited && report.detail == "queue"
+            guard isMoved || report.new != nil && !unfinished.contains(operation) else { break }
+            if try isIn(operation, name) { unfinished.insert(operation) } else { unfinished.remove(operation) }
         }
+        return false
     }
 }

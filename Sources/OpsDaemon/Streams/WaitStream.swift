@@ -1,5 +1,6 @@
 internal import OpsCore
 internal import OpsLinux
+internal import OpsStore
 internal import OpsWire
 
 /// One `Wait`: answers when what it is about is finished, and with `more` tells each end as it comes.
@@ -11,24 +12,27 @@ final class WaitStream: ReplyStream, Follower {
     private var timer: TimerSource?
     /// Of ends that are told together.
     private var pace: TimerSource?
-    /// Ends not told yet, in the order in which they came.
-    private var ended: [OperationID]
-    private var haveAllSucceeded: Bool
+    /// Ends not told yet, in the order in which they came; each operation once, though it be brought back.
+    private var ended: Backlog<OperationID>
+    private var untold: Set<OperationID>
+    /// What has ended last in any other way than well.
+    private var unsuccessful: Set<OperationID>
     private var hasAnyEnded: Bool
     private var isOver = false
 
     /// `alreadyEnded`: what was finished when the call came.
     init(
-        _ exchange: Exchange, scope: WaitScope, alreadyEnded: [OperationID], haveAllSucceeded: Bool, any: Bool,
+        _ exchange: Exchange, scope: WaitScope, alreadyEnded: [OperationID], unsuccessful: Set<OperationID>, any: Bool,
         daemon: Daemon
     ) {
         self.exchange = exchange
         self.scope = scope
         self.daemon = daemon
         waitsForAny = any
-        ended = alreadyEnded
+        ended = Backlog(alreadyEnded)
+        untold = Set(alreadyEnded)
         hasAnyEnded = !alreadyEnded.isEmpty
-        self.haveAllSucceeded = haveAllSucceeded
+        self.unsuccessful = unsuccessful
     }
 
     /// Starts counting the time-out, in nanoseconds.
@@ -41,16 +45,19 @@ final class WaitStream: ReplyStream, Follower {
 
     func take(_ reports: [Report]) {
         guard !isOver else { return }
-        for report in reports {
-            guard scope.take(report, isIn: daemon.isOperation) else { continue }
-            guard let operation = report.operation else { continue }
-            if !hasAnyEnded || !waitsForAny {
-                ended.append(operation)
-                haveAllSucceeded = haveAllSucceeded && report.outcome == .succeeded
-            }
-            hasAnyEnded = true
+        do throws(StoreError) {
+            for report in reports where try scope.take(report, isIn: daemon.isOperation) { countEnd(report) }
+        } catch {
+            return giveUp(error)
         }
         if isDone || ended.count >= DaemonLimits.rowsInABatch { resume() } else if wantsRoom { resumeSoon() }
+    }
+
+    private func countEnd(_ report: Report) {
+        guard let operation = report.operation, !hasAnyEnded || !waitsForAny else { return }
+        hasAnyEnded = true
+        if untold.insert(operation).inserted { ended.append(operation) }
+        if report.outcome == .succeeded { unsuccessful.remove(operation) } else { unsuccessful.insert(operation) }
     }
 
     /// Ends that are not the last are told together: each alone would cost more than the operation did.
@@ -73,32 +80,36 @@ final class WaitStream: ReplyStream, Follower {
             while exchange.call.more, !ended.isEmpty, exchange.hasRoom {
                 // The last batch goes with the last reply.
                 if isDone && ended.count <= DaemonLimits.rowsInABatch { break }
-                let batch = Array(ended.prefix(DaemonLimits.rowsInABatch))
-                ended.removeFirst(batch.count)
-                exchange.replyAndGoOn(try reply(batch))
+                exchange.replyAndGoOn(try reply(atMost: DaemonLimits.rowsInABatch))
             }
             guard isDone, exchange.hasRoom || !exchange.call.more else { return }
             try finish()
         } catch {
-            leave()
-            exchange.fail(ControlError.storageUnavailable("\(error)"))
+            giveUp(error)
         }
     }
 
     private func finish() throws {
-        let last = try reply(Array(ended.prefix(Self.rowsInTheLastReply)))
+        let last = try reply(atMost: Self.rowsInTheLastReply)
         leave()
         exchange.reply(last)
+    }
+
+    private func giveUp(_ error: any Error) {
+        leave()
+        exchange.fail(ControlError.storageUnavailable("\(error)"))
     }
 
     /// Without `more` all ends come in one reply: as many as a reader can be expected to take.
     private static let rowsInTheLastReply = 100_000
 
-    private func reply(_ batch: [OperationID]) throws -> WaitReply {
+    private func reply(atMost limit: Int) throws -> WaitReply {
+        let batch = ended.removeFirst(atMost: limit)
+        untold.subtract(batch)
         var reply = WaitReply()
-        reply.ended = try daemon.rows.ended(batch)
+        reply.ended = try daemon.rows.ended(Array(batch))
         reply.remaining = scope.remaining
-        reply.succeeded = haveAllSucceeded
+        reply.succeeded = unsuccessful.isEmpty
         return reply
     }
 

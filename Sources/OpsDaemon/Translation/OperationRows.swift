@@ -146,11 +146,12 @@ extension Daemon {
         return "\(id.rawValue) (\(name))"
     }
 
-    func isOperation(_ id: OperationID, inQueue name: String) -> Bool {
+    func isOperation(_ id: OperationID, inQueue name: String) throws(StoreError) -> Bool {
+        if let queue = core?.queue(of: id) { return queue == name }
+        // It has ended in the commit that brought it.
         var query = OpsStore.Selection()
         query.ids = [id.rawValue...id.rawValue]
         query.queue = name
-        // What cannot be asked is not waited for: the wait ends with those that were known.
-        return (try? history.select(query, limit: 1).isEmpty == false) ?? false
+        return try !history.select(query, limit: 1).isEmpty
     }
 }

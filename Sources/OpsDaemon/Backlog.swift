@@ -1,0 +1,26 @@
+/// What waits in the order in which it came. Taking from its front costs what is taken, however much waits behind.
+struct Backlog<Element> {
+    private var elements: [Element] = []
+    /// How many of them have been taken.
+    private var taken = 0
+
+    init(_ elements: [Element] = []) { self.elements = elements }
+
+    var isEmpty: Bool { taken == elements.count }
+    var count: Int { elements.count - taken }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func removeFirst() -> Element? { removeFirst(atMost: 1).first }
+
+    mutating func removeFirst(atMost limit: Int) -> ArraySlice<Element> {
+        let first = elements[taken...].prefix(limit)
+        taken = first.endIndex
+        // What is moved up is less than what was taken since the last time.
+        if taken * 2 >= elements.count {
+            elements.removeFirst(taken)
+            taken = 0
+        }
+        return first
+    }
+}
