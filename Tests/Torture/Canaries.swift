@@ -46,6 +46,14 @@ enum Canaries {
             }
         ),
         (
+            "a log is cut",
+            {
+                guard !$0.logs.isEmpty else { return false }
+                $0.logs[0].shown?.removeLast()
+                return true
+            }
+        ),
+        (
             "an operation has not settled",
             {
                 guard let id = $0.rows.keys.first else { return false }

@@ -10,7 +10,7 @@ extension Checker {
             switch outcome {
             case "cancelled" where !mayBeCancelled(row):
                 find("operation \(row.id) is cancelled and nobody asked for it: \(row.cause)")
-            case "timedOut" where plan?.hasTimeout != true:
+            case "timedOut" where plan?.hasTimeout != true && row.deadline == nil:
                 find("operation \(row.id) is timedOut without a timeout: \(row.cause)")
             case "skipped" where row.unsatisfied.isEmpty && plan?.hasCondition != true && row.group == nil:
                 find("operation \(row.id) is skipped and nothing was in its way: \(row.cause)")
@@ -28,17 +28,19 @@ extension Checker {
         if evidence.ledger.graphsThatMayBeCancelled.contains(row.graph) { return true }
         guard let parent = row.group.flatMap({ evidence.rows[$0] }) else { return false }
         // A producer that has had its time takes its children along.
-        return mayBeCancelled(parent) || evidence.planned[parent.name]?.hasTimeout == true
+        let mayTimeOut = evidence.planned[parent.name]?.hasTimeout == true || parent.deadline != nil
+        return mayBeCancelled(parent) || mayTimeOut
     }
 
     /// Every attempt's recorded end is the one its process says it took.
     mutating func exits() -> Int {
         var checked = 0
+        let spans = evidence.spans
         for row in evidence.rows.values where !row.isGroup {
             guard let plan = evidence.planned[row.name] else { continue }
             for attempt in row.attempts {
                 checked += 1
-                check(attempt, of: row, plan)
+                check(attempt, of: row, plan, spans)
             }
             if let last = row.attempts.last, row.outcome == "succeeded", last.outcome != "succeeded" {
                 find("operation \(row.id) succeeded although its last attempt is \(last.outcome ?? "open")")
@@ -47,10 +49,16 @@ extension Checker {
         return checked
     }
 
-    private mutating func check(_ attempt: Evidence.Attempt, of row: Evidence.Row, _ plan: Planned) {
+    private mutating func check(
+        _ attempt: Evidence.Attempt, of row: Evidence.Row, _ plan: Planned,
+        _ spans: [Marks.Attempt: ClosedRange<Int>]
+    ) {
         let name = "attempt \(attempt.number) of operation \(row.id)"
         let end = evidence.marks.ends[.init(id: row.id, number: attempt.number)]
         let wanted = plan.ending(attempt: attempt.number)
+        guard let span = spans[.init(id: row.id, number: attempt.number)] else {
+            return find("\(name) was never told to start")
+        }
         switch attempt.outcome {
         case "succeeded":
             if attempt.exitCode ?? (plan.tellsItsEnd ? 0 : nil) != 0 {
@@ -58,6 +66,9 @@ extension Checker {
             }
             if end == nil { find("\(name) succeeded and its process never came to its end") }
             if wanted.code != 0 { find("\(name) succeeded and had to fail") }
+        case "failed" where attempt.exitCode == nil && attempt.signal == nil && end == nil:
+            let hadNoRoom = evidence.faults.contains { $0.harm.contains(.noRoom) && $0.overlaps(span) }
+            if !hadNoRoom { find("\(name) could not be started: \(attempt.cause)") }
         case "failed":
             if attempt.exitCode != wanted.code || attempt.signal != wanted.signal || wanted.code == 0 {
                 find(
@@ -66,14 +77,10 @@ extension Checker {
             }
             if end == nil { find("\(name) failed and its process never came to its end: \(row.cause)") }
         case "interrupted":
-            let begin = (attempt.startedAt ?? 0) - 1
-            let over = (attempt.finishedAt ?? .infinity) + 1
-            let isExplained = evidence.faults.contains {
-                $0.kind.contains("runner") && $0.begin < over && $0.end > begin
-            }
+            let isExplained = evidence.faults.contains { $0.harm.contains(.interruption) && $0.overlaps(span) }
             if !isExplained { find("\(name) is interrupted and no runner died under it") }
         case "cancelled": if !mayBeCancelled(row) { find("\(name) is cancelled and nobody asked for it") }
-        case "timedOut": if !plan.hasTimeout { find("\(name) is timedOut without a timeout") }
+        case "timedOut": if !plan.hasTimeout, row.deadline == nil { find("\(name) is timedOut without a timeout") }
         case "skipped": find("\(name) is skipped although it started")
         default: find("\(name) has the outcome \(attempt.outcome ?? "none") at the end")
         }
@@ -93,5 +100,14 @@ extension Checker {
             }
         }
         return checked
+    }
+
+    /// What opsctl shows of an attempt is what its process wrote.
+    mutating func logs() -> Int {
+        for log in evidence.logs where log.shown != log.written {
+            let sizes = "\(log.shown?.utf8.count ?? -1) bytes, wanted \(log.written.utf8.count)"
+            find("operation \(log.attempt.id), attempt \(log.attempt.number): \(sizes)")
+        }
+        return evidence.logs.count
     }
 }

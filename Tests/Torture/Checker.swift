@@ -18,7 +18,9 @@ struct Checker {
         prove("nothing starts before what it depends on") { $0.order() }
         prove("every operation has settled, with an outcome that can be") { $0.outcomes() }
         prove("exit statuses are those of the processes") { $0.exits() }
+        prove("logs are whole") { $0.logs() }
         prove("groups end as their children did") { $0.groups() }
+        prove("no start before notBefore or after the deadline, whatever the clock does") { $0.clock() }
         prove("events: no gap, none untold, none untrue") { $0.stream() }
         prove("states change only as they may") { $0.transitions() }
     }

@@ -8,7 +8,6 @@ struct Client {
     let victims: Victims
     let ledger: Ledger
     let watcher: Watcher
-    let fillsDisk: Bool
     let name: String
     private var submissions = 0
     /// Unfinished operations above which nothing is added.
@@ -16,7 +15,6 @@ struct Client {
 
     init(_ number: Int, _ arguments: Arguments, _ victims: Victims, _ ledger: Ledger, _ watcher: Watcher) {
         let seed = arguments.seed
-        fillsDisk = arguments.hasSmallDisk
         dice = Dice(seed: seed &* 1000 &+ UInt64(number))
         name = "s\(number)"
         planner = Planner(
@@ -30,8 +28,7 @@ struct Client {
 
     mutating func run(until end: Date) {
         while Date() < end {
-            let seen = watcher.copy
-            let isFull = seen.submitted - seen.finished > Self.backlog
+            let isFull = watcher.unfinished > Self.backlog
             do throws(CallError) {
                 try act(isFull ? dice.roll(40...99) : dice.roll(0...99))
             } catch {
@@ -42,6 +39,11 @@ struct Client {
     }
 
     private mutating func act(_ choice: Int) throws(CallError) {
+        // What is held holds up what depends on it, until nothing but that is left.
+        if choice >= 40, dice.happens(2) {
+            _ = try call("Resume", ["selection": ["all": true]])
+            return
+        }
         switch choice {
         case 0..<36: try submit()
         case 36..<40: try submitAndVanish()
@@ -74,8 +76,10 @@ struct Client {
         }
     }
 
-    /// On a full disk nothing may be acknowledged.
-    private func isExpected(_ refusal: Refusal) -> Bool { fillsDisk && refusal.name == "StorageUnavailable" }
+    /// On a full or failing disk nothing may be acknowledged; a disk that fails is no damaged database.
+    private func isExpected(_ refusal: Refusal) -> Bool {
+        victims.mayLackStorage && refusal.name == "StorageUnavailable" && !refusal.text.contains("malformed")
+    }
 
     private mutating func call(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
         ledger.count(method)
@@ -294,7 +298,7 @@ struct Client {
             _ = program.wait(seconds: 5)
             return ledger.find("opsctl \(words.joined(separator: " ")) hung")
         }
-        if ![0, 1, 3, 4, 5].contains(status), !(fillsDisk && status == 6) {
+        if ![0, 1, 3, 4, 5].contains(status), !(victims.mayLackStorage && status == 6) {
             ledger.find("opsctl \(words.joined(separator: " ")) ended with \(status)")
         }
     }

@@ -17,6 +17,9 @@ struct Evidence {
         var exitCode: Int?
         var signal: Int?
         var unsatisfied: [Int]
+        /// Instants of the daemon's clock, which the torture may have moved; in seconds since 1970.
+        var submittedAt: Double
+        var deadline: Double?
         var attempts: [Attempt] = []
     }
     struct Attempt {
@@ -24,16 +27,24 @@ struct Evidence {
         var outcome: String?
         var exitCode: Int?
         var signal: Int?
-        var startedAt: Double?
-        var finishedAt: Double?
+        var cause: String
     }
     struct Event {
         var sequence: Int
+        var at: Double
         var type: String
         var id: Int?
         var old: String?
         var new: String?
         var outcome: String?
+    }
+
+    struct Log {
+        var attempt: Marks.Attempt
+        /// What its process has written.
+        var written: String
+        /// What opsctl shows; nil if it does not.
+        var shown: String?
     }
 
     var rows: [Int: Row] = [:]
@@ -46,7 +57,9 @@ struct Evidence {
     var faults: [Faults.Fault]
     var planned: [String: Planned] = [:]
 
-    init(victims: Victims, ledger: Ledger, watched: Watcher.Seen, faults: [Faults.Fault]) throws {
+    var logs: [Log] = []
+
+    init(victims: Victims, ledger: Ledger, watched: Watcher.Seen, faults: [Faults.Fault], dice: Dice) throws {
         marks = try Marks(path: victims.marks)
         self.ledger = ledger.copy
         self.watched = watched
@@ -60,6 +73,24 @@ struct Evidence {
         }
         try readRows(victims.socket)
         try readEvents(victims.socket)
+        try readLogs(victims, dice)
+    }
+
+    /// The numbers of the events between which each attempt executed.
+    var spans: [Marks.Attempt: ClosedRange<Int>] {
+        var begun: [Int: (number: Int, sequence: Int)] = [:]
+        var spans: [Marks.Attempt: ClosedRange<Int>] = [:]
+        for event in events {
+            guard let id = event.id else { continue }
+            if event.type == "started" {
+                let number = (begun[id]?.number ?? 0) + 1
+                begun[id] = (number, event.sequence)
+                spans[.init(id: id, number: number)] = event.sequence...Int.max
+            } else if event.old == "executing", event.new != "executing", let start = begun[id] {
+                spans[.init(id: id, number: start.number)] = start.sequence...event.sequence
+            }
+        }
+        return spans
     }
 
     private mutating func readRows(_ socket: String) throws {
@@ -82,7 +113,7 @@ struct Evidence {
                 Attempt(
                     number: $0["attempt"] as? Int ?? 0, outcome: $0["outcome"] as? String,
                     exitCode: $0["exitCode"] as? Int, signal: $0["signal"] as? Int,
-                    startedAt: Self.seconds($0["startedAt"]), finishedAt: Self.seconds($0["finishedAt"]))
+                    cause: $0["cause"] as? String ?? "")
             }
         }
     }
@@ -98,12 +129,13 @@ struct Evidence {
             attempt: fields["attempt"] as? Int ?? 0, run: fields["run"] as? Int ?? 0,
             isGroup: fields["isGroup"] as? Bool ?? false, group: fields["group"] as? Int,
             exitCode: fields["exitCode"] as? Int, signal: fields["signal"] as? Int,
-            unsatisfied: dependencies.filter { $0["satisfied"] as? Bool == false }.compactMap { $0["id"] as? Int })
+            unsatisfied: dependencies.filter { $0["satisfied"] as? Bool == false }.compactMap { $0["id"] as? Int },
+            submittedAt: seconds(fields["submittedAt"]) ?? 0, deadline: seconds(fields["deadline"]))
     }
 
     private static func seconds(_ instant: Any?) -> Double? {
         guard let text = instant as? String else { return nil }
-        // An instant that cannot be read is found by the check of instants.
+        // Whatever cannot be read is none, and is found where one has to be.
         return try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text).timeIntervalSince1970
     }
 
@@ -119,7 +151,8 @@ struct Evidence {
             }
             events.append(
                 Event(
-                    sequence: sequence, type: event["type"] as? String ?? "", id: event["id"] as? Int,
+                    sequence: sequence, at: Self.seconds(event["at"]) ?? 0, type: event["type"] as? String ?? "",
+                    id: event["id"] as? Int,
                     old: event["old"] as? String, new: event["new"] as? String, outcome: event["outcome"] as? String))
             eventTexts.append(canonical(event))
         }

@@ -3,42 +3,99 @@ import Glibc
 
 /// Breaks things at random moments, and repairs what an administrator would.
 struct Faults {
-    /// One fault and the wall clock around it, in seconds since 1970.
-    struct Fault: Sendable { var kind: String, begin: Double, end: Double }
+    /// One fault, and the numbers of events between which it happened.
+    struct Fault: Sendable {
+        /// What it may do to operations, beside making them wait.
+        struct Harm: OptionSet, Sendable {
+            let rawValue: Int
+            /// Processes may have lost their runner.
+            static let interruption = Harm(rawValue: 1)
+            /// Logs may not be made.
+            static let noRoom = Harm(rawValue: 2)
+            /// Output may be lost: nothing flushes it.
+            static let lostOutput = Harm(rawValue: 4)
+        }
+        var kind: String
+        var harm: Harm = []
+        var after: Int
+        var before = Int.max
+
+        /// Whether something that began and ended with these events may have met it.
+        func overlaps(_ span: ClosedRange<Int>) -> Bool { span.lowerBound <= before && span.upperBound >= after }
+    }
 
     var dice: Dice
     let victims: Victims
-    let fillsDisk: Bool
+    let watcher: Watcher
     private(set) var done: [Fault] = []
+    /// What each fault is drawn from, as often as it stands here.
+    private let choices: [(inout Faults) throws -> Fault]
+    /// When what was done, for whoever looks for the cause of a violation.
+    private let diary: FileHandle?
 
-    init(dice: Dice, victims: Victims, fillsDisk: Bool) {
+    private typealias Choice = (name: String, weight: Int, fault: (inout Faults) throws -> Fault)
+
+    private static var processes: [Choice] {
+        [
+            ("kill", 40, { try $0.killDaemon() }), ("restart", 10, { try $0.restartDaemon() }),
+            ("stop", 14, { $0.pause($0.victims.daemonPid, "opsd") }),
+            ("stop-runner", 12, { $0.pause($0.victims.runnerPid, "runner") }),
+            ("kill-runner", 11, { $0.killRunner() }), ("kill-both", 7, { try $0.killBoth() }),
+        ]
+    }
+    private static var preloaded: [Choice] {
+        [
+            ("forward", 8, { $0.setClockForward() }), ("back", 8, { try $0.setClockBack() }),
+            ("io", 14, { try $0.failDisk() }),
+        ]
+    }
+
+    /// `only`: names of faults; empty for all that this run can have.
+    init(dice: Dice, victims: Victims, watcher: Watcher, only: [String]) {
         self.dice = dice
         self.victims = victims
-        self.fillsDisk = fillsDisk
+        self.watcher = watcher
+        var possible = Self.processes
+        if victims.disk.canBeFull { possible.append(("full", 12, { try $0.fillDisk() })) }
+        if victims.disk.image != nil {
+            possible += [("starve", 10, { try $0.starveDisk() }), ("power", 10, { try $0.cutPower() })]
+        }
+        if victims.shim != nil { possible += Self.preloaded }
+        choices = possible.filter { only.isEmpty || only.contains($0.name) }
+            .flatMap { Array(repeating: $0.fault, count: $0.weight) }
+        let path = victims.work + "/faults"
+        let isThere = FileManager.default.createFile(atPath: path, contents: nil)
+        diary = isThere ? FileHandle(forWritingAtPath: path) : nil
     }
 
     /// Until then, one fault every few seconds. Throws when a victim does not come back.
     mutating func run(until end: Date) throws {
-        while Date() < end {
-            rest(dice.roll(300...4000))
-            let begin = Date().timeIntervalSince1970
-            let kind: String
-            switch dice.roll(0...99) {
-            case 0..<15 where fillsDisk: kind = try fillDisk()
-            case 0..<45: kind = try killDaemon()
-            case 45..<55: kind = try restartDaemon()
-            case 55..<70: kind = try pause(victims.daemonPid, "opsd")
-            case 70..<82: kind = try pause(victims.runnerPid, "runner")
-            case 82..<93: kind = try killRunner()
-            default: kind = try killBoth()
-            }
-            done.append(Fault(kind: kind, begin: begin, end: Date().timeIntervalSince1970))
+        rest(dice.roll(200...2500))
+        while Date() < end, let choice = dice.pick(choices) {
+            var fault = try choice(&self)
+            diary?.write(Data("\(Date().ISO8601Format()) after event \(fault.after): \(fault.kind)\n".utf8))
+            rest(dice.roll(200...2500))
+            fault.before = try lastSequence()
+            done.append(fault)
         }
     }
 
-    private func rest(_ milliseconds: Int) { usleep(UInt32(milliseconds) * 1000) }
+    private func lastSequence() throws -> Int {
+        guard let last = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int else { throw Trouble("no lastSeq") }
+        return last
+    }
 
-    private mutating func killDaemon() throws -> String {
+    func rest(_ milliseconds: Int) { usleep(UInt32(milliseconds) * 1000) }
+
+    /// A fault that begins now.
+    func begin(_ kind: String, _ harm: Fault.Harm = []) -> Fault {
+        Fault(kind: kind, harm: harm, after: watcher.count)
+    }
+
+    // MARK: Processes
+
+    private mutating func killDaemon() throws -> Fault {
+        let fault = begin("kill -9 opsd")
         try victims.stop(SIGKILL)
         if dice.happens(60) { rest(dice.roll(0...400)) }
         try victims.start()
@@ -47,47 +104,38 @@ struct Faults {
             try victims.stop(SIGKILL)
             try victims.start()
         }
-        return "kill -9 opsd"
+        return fault
     }
 
-    private mutating func restartDaemon() throws -> String {
+    private mutating func restartDaemon() throws -> Fault {
+        let fault = begin("restart opsd")
         try victims.stop(SIGTERM)
         try victims.start()
-        return "restart opsd"
+        return fault
     }
 
-    private mutating func pause(_ pid: pid_t?, _ name: String) throws -> String {
-        guard let pid else { return "nothing" }
+    private mutating func pause(_ pid: pid_t?, _ name: String) -> Fault {
+        let fault = begin("stop and continue \(name)")
+        guard let pid else { return begin("nothing") }
         kill(pid, SIGSTOP)
         rest(dice.roll(20...1500))
         kill(pid, SIGCONT)
-        return "stop and continue \(name)"
+        return fault
     }
 
-    /// No block is left for a while; sometimes opsd dies and comes back meanwhile.
-    private mutating func fillDisk() throws -> String {
-        let path = victims.state + "/filler"
-        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { return "nothing" }
-        let block = [UInt8](repeating: 1, count: 4096)
-        while block.withUnsafeBytes({ write(file, $0.baseAddress, $0.count) }) > 0 {}
-        close(file)
-        rest(dice.roll(100...2500))
-        unlink(path)
-        return "disk full"
-    }
-
-    private mutating func killRunner() throws -> String {
-        guard let pid = victims.runnerPid else { return "nothing" }
+    private mutating func killRunner() -> Fault {
+        let fault = begin("kill -9 runner", [.interruption])
+        guard let pid = victims.runnerPid else { return begin("nothing") }
         kill(pid, SIGKILL)
-        return "kill -9 runner"
+        return fault
     }
 
-    private mutating func killBoth() throws -> String {
-        guard let pid = victims.runnerPid else { return "nothing" }
+    private mutating func killBoth() throws -> Fault {
+        let fault = begin("kill -9 runner and opsd", [.interruption])
+        guard let pid = victims.runnerPid else { return begin("nothing") }
         kill(pid, SIGKILL)
         try victims.stop(SIGKILL)
         try victims.start()
-        return "kill -9 runner and opsd"
+        return fault
     }
 }

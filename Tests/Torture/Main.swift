@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
 
-/// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR] [--small-disk] [--keep]
+/// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR]
+///     [--small-disk | --image FILE] [--shim LIBRARY] [--only FAULT,FAULT...]
 ///
 /// Runs the real programs under random clients and random faults, lets everything settle, and then proves from what
-/// the operations wrote down themselves that every promise held. Ends with 0 when it did.
+/// the operations wrote down themselves that every promise held. Ends with 0 when it did, with 1 when it did not.
 @main struct Main {
     static func main() {
         do {
@@ -23,19 +24,17 @@ struct Arguments: Sendable {
     var clients = 3
     var workers = 4
     var work = ""
-    var keeps = false
-    /// The state directory is a small file system of its own, which is filled now and then.
-    var hasSmallDisk = false
+    var disk = Disk.shared
+    /// What to preload, so that clocks can be set and disks fail.
+    var shim: String?
+    /// Names of faults (Faults.swift), to look for what a violation needs; empty: all.
+    var only: [String] = []
 
     init(_ words: ArraySlice<String>) throws {
         var words = words
         while let word = words.popFirst() {
-            if word == "--keep" {
-                keeps = true
-                continue
-            }
             if word == "--small-disk" {
-                hasSmallDisk = true
+                disk = .small
                 continue
             }
             guard let value = words.popFirst() else { throw Trouble("\(word) needs a value") }
@@ -45,6 +44,9 @@ struct Arguments: Sendable {
             case "--clients": clients = Int(value) ?? clients
             case "--workers": workers = Int(value) ?? workers
             case "--work": work = value
+            case "--image": disk = .image(value)
+            case "--shim": shim = value
+            case "--only": only = value.split(separator: ",").map(String.init)
             default: throw Trouble("unknown option \(word)")
             }
         }

@@ -16,6 +16,8 @@ struct Planned: Sendable {
     var until = Int.max
     var lines = 0
     var hasTimeout = false
+    /// Seconds after its submission before which it must not start.
+    var delay: Double?
     var hasCondition = false
     /// It ends when it says so, whatever its process does then.
     var tellsItsEnd = false
@@ -196,6 +198,9 @@ struct Planner {
         if dice.happens(4) {
             plan.hasTimeout = true
             operation["timeout"] = "\(dice.roll(20...400))ms"
+        } else if plan.product == nil, !plan.tellsItsEnd, dice.happens(4) {
+            // Never reached, however the clock is set: an hour of the clock on the wall is no hour of execution.
+            operation["timeout"] = "1h"
         }
     }
 
@@ -209,7 +214,12 @@ struct Planner {
                     "on": dice.happens(50) ? ["failed", "timedOut", "interrupted"] : ["failed", "timedOut"],
                 ] as [String: Any]
         }
-        if dice.happens(5) { operation["notBefore"] = "\(dice.roll(1...800))ms" }
+        if dice.happens(5) {
+            let delay = dice.roll(1...800)
+            plan.delay = Double(delay) / 1000
+            operation["notBefore"] = "\(delay)ms"
+        }
+        if dice.happens(4) { operation["deadline"] = dice.pick(["20m", "12h", "1000d"]) ?? "12h" }
         if dice.happens(3) { operation["held"] = true }
         if dice.happens(3) {
             plan.hasCondition = true

@@ -13,8 +13,9 @@ struct Torture {
         self.arguments = arguments
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         victims = try Victims(
-            programs: (program as NSString).deletingLastPathComponent, work: arguments.work, workers: arguments.workers)
-        watcher = Watcher(socket: victims.socket, ledger: ledger)
+            programs: (program as NSString).deletingLastPathComponent, work: arguments.work, workers: arguments.workers,
+            disk: arguments.disk, shim: arguments.shim)
+        watcher = Watcher(socket: victims.socket, mayLackStorage: victims.mayLackStorage, ledger: ledger)
     }
 
     func run() throws -> Bool {
@@ -34,14 +35,15 @@ struct Torture {
                 clients.leave()
             }
         }
-        var faults = Faults(dice: Dice(seed: arguments.seed &+ 77), victims: victims, fillsDisk: arguments.hasSmallDisk)
-        try faults.run(until: end)
+        var faults = Faults(
+            dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, only: arguments.only)
+        // The last seconds are undisturbed: some output must be there that no fault can have lost.
+        try faults.run(until: end.addingTimeInterval(-5))
         guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client did not come back") }
         try settle()
         let evidence = try gather(faults.done)
         let weights = (opsd: Victims.weight(victims.daemonPid), runner: Victims.weight(victims.runnerPid))
         let problems = try Wire.call(victims.socket, "Check")["problems"] as? [String] ?? []
-        let logs = checkLogs(evidence)
         isFinished = true
         var checker = Checker(evidence)
         checker.run()
@@ -49,13 +51,13 @@ struct Torture {
             checker.find("the checker did not find a planted lie: \(canary)")
         }
         for problem in problems { checker.find("check: \(problem)") }
-        for finding in logs.findings { checker.find("logs are whole: \(finding)") }
         for left in livingOperations() + victims.endAll() { checker.find("nothing is left alive: \(left)") }
-        report(checker, evidence, logs: logs.checked)
-        print(
-            "opsd: \(weights.opsd.descriptors) descriptors, \(weights.opsd.resident) KiB; runner: \(weights.runner.descriptors) descriptors, \(weights.runner.resident) KiB"
-        )
-        if !arguments.keeps, checker.findings.isEmpty { try FileManager.default.removeItem(atPath: arguments.work) }
+        Report(evidence, victims).tell()
+        for (process, weight) in [("opsd", weights.opsd), ("runner", weights.runner)] {
+            print("\(process): \(weight.descriptors) descriptors, \(weight.resident) KiB")
+        }
+        Report.tell(checker, seed: arguments.seed)
+        if !checker.findings.isEmpty { keepState() }
         return checker.findings.isEmpty
     }
 
@@ -68,21 +70,51 @@ struct Torture {
 
     /// Takes away everything that holds operations back, and waits until all are finished.
     private func settle() throws {
+        victims.shim?.repairDisk()
         let resumptions: [[String: Any]] =
             [[:], ["selection": ["all": true]]]
             + Set(Planner.queues).sorted().map { ["selection": ["queue": $0]] }
             + ledger.copy.graphs.map { ["selection": ["graph": $0]] }
-        for parameters in resumptions { _ = try Wire.call(victims.socket, "Resume", parameters) }
+        for parameters in resumptions { try insist("Resume", parameters) }
         // Graphs whose acknowledgement nobody waited for may have been suspended by nobody.
-        _ = try Wire.call(victims.socket, "SetQueue", ["name": "live", "limit": 4])
-        _ = try Wire.call(victims.socket, "SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
-        _ = try Wire.call(victims.socket, "SetWorkers", ["workers": arguments.workers])
-        do throws(CallError) {
-            _ = try Wire.call(
-                victims.socket, "Wait", ["selection": ["all": true], "timeout": "120s"], seconds: 150)
-        } catch {
-            ledger.find("after 120 s not everything has settled: \(error)")
-            try explain()
+        try insist("SetQueue", ["name": "live", "limit": 4])
+        try insist("SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
+        try insist("SetWorkers", ["workers": arguments.workers])
+        try waitUntilSettled()
+    }
+
+    /// Calls until a disk that has just been repaired is found to be so, which opsd has to do by itself.
+    private func insist(_ method: String, _ parameters: [String: Any]) throws {
+        let end = Date().addingTimeInterval(30)
+        while true {
+            do throws(CallError) {
+                _ = try Wire.call(victims.socket, method, parameters)
+                return
+            } catch {
+                let mayRecover = victims.mayLackStorage && error.isRefusal("StorageUnavailable")
+                guard mayRecover, Date() < end else { throw error }
+                usleep(50_000)
+            }
+        }
+    }
+
+    /// However long it takes, as long as something happens: a standstill is one of 60 seconds.
+    private func waitUntilSettled() throws {
+        let end = Date().addingTimeInterval(600)
+        var seen = -1
+        while true {
+            do throws(CallError) {
+                let wanted: [String: Any] = ["selection": ["all": true], "timeout": "60s"]
+                _ = try Wire.call(victims.socket, "Wait", wanted, seconds: 90)
+                return
+            } catch {
+                let last = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int ?? 0
+                let isMoving = last > seen && Date() < end
+                seen = last
+                if isMoving, error.isRefusal("TimedOut") { continue }
+                ledger.find("not everything has settled: \(error)")
+                return try explain()
+            }
         }
     }
 
@@ -113,7 +145,8 @@ struct Torture {
         if !watcher.end(after: last, seconds: 60) {
             ledger.find("the watcher was not told all \(last) events within 60 s")
         }
-        return try Evidence(victims: victims, ledger: ledger, watched: watcher.copy, faults: faults)
+        return try Evidence(
+            victims: victims, ledger: ledger, watched: watcher.copy, faults: faults, dice: Dice(seed: arguments.seed))
     }
 
     /// With everything finished no process of an operation may live.
@@ -123,59 +156,19 @@ struct Torture {
         }
     }
 
-    /// The output of attempts that nobody disturbed, as opsctl shows it.
-    private func checkLogs(_ evidence: Evidence) -> (checked: Int, findings: [String]) {
-        var dice = Dice(seed: arguments.seed)
-        var findings: [String] = []
-        var checked = 0
-        for row in evidence.rows.values.sorted(by: { $0.id < $1.id }).shuffled(using: &dice) where checked < 200 {
-            guard let plan = evidence.planned[row.name], plan.lines > 0 else { continue }
-            for attempt in row.attempts where attempt.outcome == "succeeded" || attempt.outcome == "failed" {
-                let end = evidence.marks.ends[.init(id: row.id, number: attempt.number)]
-                // On a full disk it could not write all, and says so itself.
-                guard end?.isLogWhole == true else { continue }
-                checked += 1
-                let wanted = (0..<plan.lines).map { "\(row.name) attempt \(attempt.number) line \($0)\n" }.joined()
-                let path = arguments.work + "/log-\(row.id)-\(attempt.number)"
-                var environment = Victims.environment
-                environment["OPS_SOCKET"] = victims.socket
-                guard
-                    let program = try? Program(  // an opsctl that cannot be started is a finding
-                        [victims.programs + "/opsctl", "log", "\(row.id)", "--attempt", "\(attempt.number)"],
-                        environment: environment, output: path), program.wait(seconds: 60) == 0,
-                    let text = try? String(contentsOfFile: path, encoding: .utf8)
-                else {
-                    findings.append("the log of operation \(row.id), attempt \(attempt.number) cannot be shown")
-                    continue
-                }
-                if text != wanted {
-                    findings.append(
-                        "operation \(row.id), attempt \(attempt.number): \(text.utf8.count) bytes, wanted \(wanted.utf8.count): \(path)"
-                    )
-                }
+    /// What is on a disk of our own goes with it.
+    private func keepState() {
+        let kept = arguments.work + "/state.kept"
+        // Sockets cannot be copied, and say nothing.
+        for name in FileManager.default.subpaths(atPath: victims.state) ?? [] where !name.hasSuffix(".sock") {
+            let directory = (kept + "/" + name as NSString).deletingLastPathComponent
+            do {
+                try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+                guard FileManager.default.contents(atPath: victims.state + "/" + name) != nil else { continue }
+                try FileManager.default.copyItem(atPath: victims.state + "/" + name, toPath: kept + "/" + name)
+            } catch {
+                print("torture: the state cannot be kept: \(error)")
             }
         }
-        return (checked, findings)
-    }
-
-    private func report(_ checker: Checker, _ evidence: Evidence, logs: Int) {
-        var kinds: [String: Int] = [:]
-        for fault in evidence.faults { kinds[fault.kind, default: 0] += 1 }
-        var outcomes: [String: Int] = [:]
-        for row in evidence.rows.values { outcomes[row.outcome ?? row.state, default: 0] += 1 }
-        let list = { (counts: [String: Int]) in
-            counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-        }
-        print("operations: \(evidence.rows.count): \(list(outcomes))")
-        print(
-            "attempts: \(evidence.marks.starts.count) executed; events: \(evidence.events.count), reconnections of the watcher: \(evidence.watched.reconnections)"
-        )
-        print("calls: \(list(evidence.ledger.calls))")
-        print("faults: \(evidence.faults.count): \(list(kinds)); starts of opsd: \(victims.starts)")
-        for (promise, checked) in checker.report { print("  checked \(checked): \(promise)") }
-        print("  checked \(logs): logs are whole")
-        print("  checked \(Canaries.all.count): lies planted in this evidence are found")
-        for finding in checker.findings.prefix(60) { print("VIOLATION \(finding)") }
-        print("torture: \(checker.findings.count) violations, seed \(arguments.seed)")
     }
 }

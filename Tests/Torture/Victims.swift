@@ -7,6 +7,9 @@ final class Victims: Sendable {
     let programs: String
     let work: String
     let workers: Int
+    let disk: Disk
+    /// Nothing where it could not be built.
+    let shim: Shim?
     var state: String { work + "/state" }
     var socket: String { work + "/state/control.sock" }
     var marks: String { work + "/marks" }
@@ -19,16 +22,21 @@ final class Victims: Sendable {
         var starts = 0
     }
 
-    init(programs: String, work: String, workers: Int) throws {
+    init(programs: String, work: String, workers: Int, disk: Disk, shim library: String?) throws {
         self.programs = programs
         self.work = work
         self.workers = workers
+        self.disk = disk
         for directory in [work, work + "/state", work + "/locks"]
         where !FileManager.default.fileExists(atPath: directory) {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
+        shim = try library.map { try Shim(library: $0, work: work) }
     }
+
+    /// Whether calls may rightly be refused for want of storage.
+    var mayLackStorage: Bool { disk.canBeFull || shim != nil }
 
     static var environment: [String: String] {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OPS_") }
@@ -49,22 +57,67 @@ final class Victims: Sendable {
 
     /// Starts opsd and waits until it answers.
     func start(seconds: Double = 60) throws {
+        let program = try launch()
+        let end = Date().addingTimeInterval(seconds)
+        while Date() < end {
+            if let status = program.wait(seconds: 0) {
+                running.withLock { $0.daemon = nil }
+                throw Trouble("opsd ended with \(status) at its start: \(logTail)")
+            }
+            if answers { return }
+            usleep(5000)
+        }
+        throw Trouble("opsd did not answer within \(seconds) s of its start: \(logTail)")
+    }
+
+    /// Starts opsd on a disk that fails; `true`: it is there, `false`: it has said no.
+    func startsOrRefuses(seconds: Double = 60) throws -> Bool {
+        let program = try launch()
+        let end = Date().addingTimeInterval(seconds)
+        while Date() < end {
+            if let status = program.wait(seconds: 0) {
+                running.withLock { $0.daemon = nil }
+                if status == 0 || status >= 128 { throw Trouble("opsd ended with \(status) on a failing disk") }
+                return false
+            }
+            if answers { return true }
+            usleep(5000)
+        }
+        throw Trouble("opsd neither answered nor ended within \(seconds) s of its start: \(logTail)")
+    }
+
+    private func launch() throws -> Program {
         let program = try Program(
             [programs + "/opsd", "--state", state, "--socket", socket, "--workers", "\(workers)"],
-            environment: Self.environment, output: work + "/opsd.log")
+            environment: Self.environment.merging(shim?.environment ?? [:]) { $1 }, output: work + "/opsd.log")
         running.withLock {
             $0.daemon = program
             $0.starts += 1
         }
-        let end = Date().addingTimeInterval(seconds)
+        return program
+    }
+
+    private var answers: Bool {
+        do throws(CallError) {
+            _ = try Wire.call(socket, "Status", seconds: 5)
+            return true
+        } catch {
+            // It is there, if it says no.
+            return error.refusal != nil
+        }
+    }
+
+    /// The death of the machine: opsd, its runner, operations and whatever they have started.
+    func killAll() throws {
+        if let daemon = running.withLock({ $0.daemon }) { daemon.signal(SIGKILL) }
+        let end = Date().addingTimeInterval(20)
         while Date() < end {
-            if let status = program.wait(seconds: 0) {
-                throw Trouble("opsd ended with \(status) at its start: \(logTail)")
-            }
-            if (try? Wire.call(socket, "Status", seconds: 5)) != nil { return }  // not yet: tried again until `end`
+            let left = processes
+            if left.isEmpty { return try stop(SIGKILL) }
+            for process in left { kill(process.pid, SIGKILL) }
             usleep(5000)
         }
-        throw Trouble("opsd did not answer within \(seconds) s of its start: \(logTail)")
+        throw Trouble("processes outlive SIGKILL: \(processes)")
     }
 
     /// Sends a signal that ends opsd, and waits for that.

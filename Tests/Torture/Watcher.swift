@@ -6,8 +6,7 @@ final class Watcher: Sendable {
     struct Seen: Sendable {
         /// Canonical text of event 1, 2, ...
         var events: [String] = []
-        var finished = 0
-        var submitted = 0
+        var unfinished = 0
         var reconnections = 0
     }
 
@@ -16,13 +15,18 @@ final class Watcher: Sendable {
     private let hasStopped = Atomic(false)
     private let ledger: Ledger
     private let socket: String
+    /// Events cannot be read from a disk that fails.
+    private let mayLackStorage: Bool
 
-    init(socket: String, ledger: Ledger) {
+    init(socket: String, mayLackStorage: Bool, ledger: Ledger) {
         self.socket = socket
+        self.mayLackStorage = mayLackStorage
         self.ledger = ledger
     }
 
     var copy: Seen { seen.withLock { $0 } }
+    var count: Int { seen.withLock { $0.events.count } }
+    var unfinished: Int { seen.withLock { $0.unfinished } }
 
     func begin() {
         Thread.detachNewThread {
@@ -55,7 +59,11 @@ final class Watcher: Sendable {
             }
         } catch {
             // A crash, or nobody there yet; too slow a reader begins again where it was.
-            if let refusal = error.refusal, refusal.name != "Lagged" { ledger.find("Watch was refused: \(refusal)") }
+            if let refusal = error.refusal, refusal.name != "Lagged",
+                !(mayLackStorage && refusal.name == "StorageUnavailable")
+            {
+                ledger.find("Watch was refused: \(refusal)")
+            }
             usleep(20_000)
         }
     }
@@ -70,8 +78,8 @@ final class Watcher: Sendable {
             let expected = seen.events.count + 1
             if sequence == expected {
                 seen.events.append(text)
-                if type == "finished" { seen.finished += 1 }
-                if type == "submitted" { seen.submitted += 1 }
+                if type == "finished" { seen.unfinished -= 1 }
+                if type == "submitted" || event["old"] as? String == "finished" { seen.unfinished += 1 }
             }
             return expected
         }

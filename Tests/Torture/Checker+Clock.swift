@@ -1,0 +1,38 @@
+extension Checker {
+    /// The instants that were asked for, in the daemon's own clock, whatever was done to that. An instant that has
+    /// once come stays past when the clock is set back.
+    mutating func clock() -> Int {
+        var checked = 0
+        // The latest instant the daemon's clock has shown by each event.
+        var latest: Double = 0
+        for event in evidence.events {
+            latest = max(latest, event.at)
+            guard let row = event.id.flatMap({ evidence.rows[$0] }), row.run == 1 else { continue }
+            if event.type == "started" {
+                if let delay = evidence.planned[row.name]?.delay {
+                    let instant = row.submittedAt + delay
+                    checked += 1
+                    if latest < instant - Self.rounding {
+                        find("event \(event.sequence): \(row.id) starts too early")
+                    }
+                }
+                if let instant = row.deadline {
+                    checked += 1
+                    if event.at > instant + Self.rounding { find("event \(event.sequence): \(row.id) starts too late") }
+                }
+            }
+            if event.type == "finished", row.outcome == "timedOut", let instant = row.deadline,
+                evidence.planned[row.name]?.hasTimeout != true
+            {
+                checked += 1
+                if latest < instant - Self.rounding {
+                    find("operation \(row.id) is timedOut and its deadline was never reached: \(row.cause)")
+                }
+            }
+        }
+        return checked
+    }
+
+    /// Instants are told in milliseconds.
+    private static let rounding = 0.002
+}

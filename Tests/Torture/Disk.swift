@@ -1,0 +1,59 @@
+import Foundation
+import Glibc
+
+/// The file system under the state directory, where it is one of the torture's own (scripts/torture).
+enum Disk: Sendable {
+    /// The machine's: nothing is done to it.
+    case shared
+    /// A small tmpfs: it can be full.
+    case small
+    /// An ext4 in an image on a tmpfs: it can be full, fail to write, and lose its power.
+    case image(String)
+
+    var canBeFull: Bool { if case .shared = self { false } else { true } }
+    var image: String? { if case .image(let path) = self { path } else { nil } }
+
+    /// Writes into a new file until no block is left; whoever wants room deletes it.
+    static func fill(_ path: String) -> Bool {
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return false }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while block.withUnsafeBytes({ write(file, $0.baseAddress, $0.count) }) > 0 {}
+        close(file)
+        return true
+    }
+
+    /// The power goes: what was not synced is lost, and everything fails until it is mounted anew.
+    static func cutPower(_ mountPoint: String) throws {
+        let directory = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal's end is written.
+        var how: UInt32 = 2
+        let shutDown: UInt = 0x8004_587D
+        guard directory >= 0, ioctl(directory, shutDown, &how) == 0 else {
+            throw Trouble("cannot cut the power of \(mountPoint): \(String(cString: strerror(errno)))")
+        }
+        close(directory)
+    }
+
+    /// Takes the file system away once nobody has a file open in it, and does what a machine does at its start.
+    static func remount(_ image: String, at mountPoint: String, report: String) throws {
+        let end = Date().addingTimeInterval(20)
+        while umount(mountPoint) != 0 {
+            guard errno == EBUSY, Date() < end else {
+                throw Trouble("cannot unmount \(mountPoint): \(String(cString: strerror(errno)))")
+            }
+            usleep(10_000)
+        }
+        // 1: mended.
+        try run(["/sbin/e2fsck", "-p", image], report, upTo: 1)
+        try run(["/bin/mount", "-o", "loop,discard,errors=continue,dioread_lock", image, mountPoint], report, upTo: 0)
+    }
+
+    private static func run(_ words: [String], _ report: String, upTo highest: Int32) throws {
+        let environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+        let status = try Program(words, environment: environment, output: report).wait(seconds: 60)
+        guard let status, status <= highest else {
+            throw Trouble("\(words.joined(separator: " ")) ended with \(status ?? -1): see \(report)")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Glibc
+
+/// The wall clock of opsd and its runner, set while they run and while opsd is down.
+extension Faults {
+    /// For seconds, minutes, hours or days; it never comes back from that.
+    mutating func setClockForward() -> Fault {
+        let fault = begin("clock forward")
+        if let shim = victims.shim { setClock(shim.offset + leap()) }
+        return fault
+    }
+
+    /// What waits for an instant waits longer then; so that all settles in the end the clock is put right after
+    /// a while, which is one more leap.
+    mutating func setClockBack() throws -> Fault {
+        let diesMeanwhile = dice.happens(40)
+        let fault = begin(diesMeanwhile ? "clock back, kill -9 opsd" : "clock back")
+        guard let shim = victims.shim else { return begin("nothing") }
+        let proper = shim.offset
+        setClock(proper - leap())
+        rest(dice.roll(100...2500))
+        if diesMeanwhile {
+            try victims.stop(SIGKILL)
+            try victims.start()
+            rest(dice.roll(0...500))
+        }
+        setClock(proper + Double(dice.roll(0...2)))
+        return fault
+    }
+
+    private mutating func leap() -> Double { dice.pick([1, 30, 3600, 26 * 3600]) ?? 1 }
+
+    private func setClock(_ seconds: Double) {
+        victims.shim?.setClock(ahead: seconds, tell: [victims.daemonPid, victims.runnerPid].compactMap(\.self))
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Glibc
+
+/// A disk that is full, that fails, and that loses its power.
+extension Faults {
+    /// No block is left for a while; sometimes opsd dies meanwhile.
+    mutating func fillDisk() throws -> Fault {
+        let path = victims.state + "/filler"
+        return try disturb("disk full", [.noRoom], begin: { Disk.fill(path) }, end: { unlink(path) })
+    }
+
+    /// The room under the image goes: ext4 takes what is written, and fails to bring it to the disk.
+    mutating func starveDisk() throws -> Fault {
+        guard let image = victims.disk.image else { return begin("nothing") }
+        let path = image + ".filler"
+        let fault = try disturb(
+            "write-back errors of ext4", [.noRoom, .lostOutput], begin: { Disk.fill(path) }, end: { unlink(path) })
+        if isDiskWritable { return fault }
+        return try cutPower("write-back errors of ext4, mounted anew")
+    }
+
+    /// A file system whose journal cannot be written shuts itself out: somebody must stop all and mount it anew.
+    private var isDiskWritable: Bool { access(victims.state, W_OK) == 0 }
+
+    /// Calls on the database's files fail in opsd.
+    mutating func failDisk() throws -> Fault {
+        guard let shim = victims.shim else { return begin("nothing") }
+        let calls =
+            dice.pick([[.sync], [.write], [.read], [.sync, .write], [.open, .read], [.sync, .write, .read, .open]])
+            ?? Shim.Calls.sync
+        let every = dice.pick([1, 1, 3, 20]) ?? 1
+        let before = shim.failedCalls
+        let fault = try disturb(
+            "I/O errors",
+            begin: {
+                shim.failDisk(calls, oneIn: every)
+                return true
+            }, end: { shim.repairDisk() })
+        return shim.failedCalls > before ? fault : begin("I/O errors that nobody met")
+    }
+
+    private mutating func disturb(_ kind: String, _ harm: Fault.Harm = [], begin: () -> Bool, end: () -> Void) throws
+        -> Fault
+    {
+        let diesMeanwhile = dice.happens(25)
+        let fault = self.begin(diesMeanwhile ? kind + ", kill -9 opsd" : kind, harm)
+        guard begin() else {
+            end()
+            return self.begin("nothing")
+        }
+        rest(dice.roll(100...2500))
+        if diesMeanwhile {
+            try victims.stop(SIGKILL)
+            // It may refuse to start on such a disk; it may not hang, and must start on the repaired one.
+            let isThere = try victims.startsOrRefuses()
+            end()
+            if !isThere, isDiskWritable { try victims.start() }
+        } else {
+            end()
+        }
+        return fault
+    }
+
+    /// The machine dies: first the disk's power, then every process, and all that was not synced is gone.
+    mutating func cutPower(_ kind: String = "power cut") throws -> Fault {
+        guard let image = victims.disk.image else { return begin("nothing") }
+        let fault = begin(kind, [.interruption, .lostOutput])
+        try Disk.cutPower(victims.state)
+        try victims.killAll()
+        try Disk.remount(image, at: victims.state, report: victims.work + "/e2fsck.log")
+        try victims.start()
+        return fault
+    }
+}

@@ -1,0 +1,48 @@
+/// What a run did and what was looked at, for the reader of its proof.
+struct Report {
+    let evidence: Evidence
+    let victims: Victims
+
+    init(_ evidence: Evidence, _ victims: Victims) {
+        self.evidence = evidence
+        self.victims = victims
+    }
+
+    func tell() {
+        var outcomes: [String: Int] = [:]
+        for row in evidence.rows.values { outcomes[row.outcome ?? row.state, default: 0] += 1 }
+        print("operations: \(evidence.rows.count): \(Self.list(outcomes))")
+        print("attempts: \(evidence.marks.starts.count) executed; events: \(evidence.events.count)")
+        print("calls: \(Self.list(evidence.ledger.calls))")
+        var faults: [String: Int] = [:]
+        for fault in evidence.faults { faults[fault.kind, default: 0] += 1 }
+        // What clients did to their connections.
+        for kind in ["connections cut", "vanished submissions"] { faults[kind] = evidence.ledger.calls[kind] }
+        print("faults: \(faults.values.reduce(0, +)): \(Self.list(faults)); starts of opsd: \(victims.starts)")
+        if let shim = victims.shim {
+            print(
+                "shim: \(shim.failedCalls) calls on the disk failed, \(shim.clockReadings) clock readings moved, "
+                    + "\(shim.timersMoved) timers set anew; the clock ended \(Int(shim.offset)) s ahead")
+        } else {
+            print("NOT TORTURED: clocks and I/O errors, for want of the preloaded library")
+        }
+        if victims.disk.image == nil { print("NOT TORTURED: power cuts and write-back errors (DISK=ext4, as root)") }
+        if !victims.disk.canBeFull { print("NOT TORTURED: a full disk (DISK=small or ext4, as root)") }
+    }
+
+    static func tell(_ checker: Checker, seed: UInt64) {
+        for (promise, checked) in checker.report { print("  checked \(checked): \(promise)") }
+        print("  checked \(Canaries.all.count): lies planted in this evidence are found")
+        var times: [String: Int] = [:]
+        for finding in checker.findings { times[finding, default: 0] += 1 }
+        var seen: Set<String> = []
+        for finding in checker.findings where seen.count < 60 && seen.insert(finding).inserted {
+            print("VIOLATION \(times[finding] ?? 1) times: \(finding)")
+        }
+        print("torture: \(checker.findings.count) violations, seed \(seed)")
+    }
+
+    private static func list(_ counts: [String: Int]) -> String {
+        counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+
+/// What is preloaded into opsd and its runner (Tests/TortureShim): their wall clock and the failures of their disk.
+final class Shim: Sendable {
+    /// The layout of `struct controls` in shim.c.
+    private struct Controls {
+        var clockOffset: Int64 = 0
+        var ioError: Int32 = 0
+        var ioCalls: Int32 = 0
+        var ioEvery: Int32 = 1
+        var unused: Int32 = 0
+        var clockReadings: Int64 = 0
+        var failedCalls: Int64 = 0
+        var timersMoved: Int64 = 0
+        var diskCalls: Int64 = 0
+    }
+
+    /// Kinds of calls on the database's files that can fail.
+    struct Calls: OptionSet, Sendable {
+        let rawValue: Int32
+        static let sync = Calls(rawValue: 1)
+        static let write = Calls(rawValue: 2)
+        static let read = Calls(rawValue: 4)
+        static let open = Calls(rawValue: 8)
+    }
+
+    private let library: String
+    private let path: String
+    // Shared with the programs, whose side of it is atomic; words of this size are written and read whole.
+    private nonisolated(unsafe) let controls: UnsafeMutablePointer<Controls>
+
+    init(library: String, work: String) throws {
+        self.library = library
+        path = work + "/controls"
+        let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0, ftruncate(file, 4096) == 0,
+            let page = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), page != MAP_FAILED
+        else { throw Trouble("cannot map \(path)") }
+        close(file)
+        controls = page.bindMemory(to: Controls.self, capacity: 1)
+        controls.initialize(to: Controls())
+    }
+
+    var environment: [String: String] { ["LD_PRELOAD": library, "TORTURE_SHIM": path] }
+
+    /// How far the programs' wall clock is ahead, in seconds.
+    var offset: Double { Double(controls.pointee.clockOffset) / 1e9 }
+
+    /// Sets their clock, as an administrator would: they are there, and armed timers follow.
+    func setClock(ahead seconds: Double, tell processes: [pid_t]) {
+        controls.pointee.clockOffset = Int64(seconds * 1e9)
+        for pid in processes { kill(pid, Glibc.__libc_current_sigrtmin() + 5) }
+    }
+
+    func failDisk(_ calls: Calls, oneIn every: Int) {
+        controls.pointee.ioCalls = calls.rawValue
+        controls.pointee.ioEvery = Int32(every)
+        controls.pointee.ioError = EIO
+    }
+
+    func repairDisk() { controls.pointee.ioError = 0 }
+
+    var failedCalls: Int { Int(controls.pointee.failedCalls) }
+    var clockReadings: Int { Int(controls.pointee.clockReadings) }
+    var timersMoved: Int { Int(controls.pointee.timersMoved) }
+}
