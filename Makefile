@@ -12,7 +12,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test build install boot deb format lint bench simulate torture clean
+.PHONY: help setup run test build install boot deb format lint bench simulate torture canaries clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s,
 	swift build $(RELEASE) --product torture-mark
 	swift build $(RELEASE) --product torture
 	scripts/torture $(MINUTES) $(SEED)
+
+canaries: build ## plant faults that the torture has to find
+	swift build $(RELEASE) --product torture-mark
+	swift build $(RELEASE) --product torture
+	scripts/canaries
 
 bench: setup ## measure, side by side in one run
 	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done

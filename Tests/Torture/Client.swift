@@ -9,6 +9,7 @@ struct Client {
     let ledger: Ledger
     let watcher: Watcher
     let name: String
+    private let losesEdges: Bool
     private var submissions = 0
     /// Unfinished operations above which nothing is added.
     static let backlog = 250
@@ -21,6 +22,7 @@ struct Client {
             dice: Dice(seed: seed &* 1000 &+ 500 &+ UInt64(number)), prefix: name,
             mark: [victims.programs + "/torture-mark", victims.marks, victims.locks],
             opsctl: victims.programs + "/opsctl")
+        losesEdges = arguments.sabotage == .edges
         self.victims = victims
         self.ledger = ledger
         self.watcher = watcher
@@ -91,8 +93,9 @@ struct Client {
     private mutating func prepare() -> (key: String, parameters: [String: Any], names: [String]) {
         submissions += 1
         let key = "\(name)/\(submissions)"
-        let (operations, planned) = planner.graph(dice.happens(90) ? dice.roll(1...12) : dice.roll(30...60))
+        var (operations, planned) = planner.graph(dice.happens(90) ? dice.roll(1...12) : dice.roll(30...60))
         ledger.write { $0.submissions[key] = .init(key: key, operations: planned) }
+        if losesEdges { for place in operations.indices { operations[place]["after"] = nil } }
         let capture: [String: Any] = [
             "environment": ["PATH": "/usr/bin:/bin", "TORTURE": victims.work + "/"], "directory": "/", "umask": 0o22,
         ]

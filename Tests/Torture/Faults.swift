@@ -51,7 +51,7 @@ struct Faults {
     }
 
     /// `only`: names of faults; empty for all that this run can have.
-    init(dice: Dice, victims: Victims, watcher: Watcher, only: [String]) {
+    init(dice: Dice, victims: Victims, watcher: Watcher, only: [String], sabotage: Sabotage?) {
         self.dice = dice
         self.victims = victims
         self.watcher = watcher
@@ -61,6 +61,11 @@ struct Faults {
             possible += [("starve", 10, { try $0.starveDisk() }), ("power", 10, { try $0.cutPower() })]
         }
         if victims.shim != nil { possible += Self.preloaded }
+        switch sabotage {
+        case .forgetting: possible.append(("forget", 60, { try $0.forget() }))
+        case .twins: possible.append(("twins", 200, { try $0.startTwice() }))
+        case .limits, .edges, nil: break
+        }
         choices = possible.filter { only.isEmpty || only.contains($0.name) }
             .flatMap { Array(repeating: $0.fault, count: $0.weight) }
         let path = victims.work + "/faults"

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR]
-///     [--small-disk | --image FILE] [--shim LIBRARY] [--only FAULT,FAULT...]
+///     [--small-disk | --image FILE] [--shim LIBRARY] [--only FAULT,FAULT...] [--sabotage KIND]
 ///
 /// Runs the real programs under random clients and random faults, lets everything settle, and then proves from what
 /// the operations wrote down themselves that every promise held. Ends with 0 when it did, with 1 when it did not.
@@ -29,6 +29,8 @@ struct Arguments: Sendable {
     var shim: String?
     /// Names of faults (Faults.swift), to look for what a violation needs; empty: all.
     var only: [String] = []
+    /// What the checker has to find.
+    var sabotage: Sabotage?
 
     init(_ words: ArraySlice<String>) throws {
         var words = words
@@ -47,6 +49,9 @@ struct Arguments: Sendable {
             case "--image": disk = .image(value)
             case "--shim": shim = value
             case "--only": only = value.split(separator: ",").map(String.init)
+            case "--sabotage":
+                sabotage = Sabotage(rawValue: value)
+                if sabotage == nil { throw Trouble("unknown sabotage \(value)") }
             default: throw Trouble("unknown option \(word)")
             }
         }

@@ -36,7 +36,8 @@ struct Torture {
             }
         }
         var faults = Faults(
-            dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, only: arguments.only)
+            dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, only: arguments.only,
+            sabotage: arguments.sabotage)
         // The last seconds are undisturbed: some output must be there that no fault can have lost.
         try faults.run(until: end.addingTimeInterval(-5))
         guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client did not come back") }
@@ -66,6 +67,9 @@ struct Torture {
             _ = try Wire.call(victims.socket, "SetQueue", ["name": queue, "limit": limit, "create": true])
         }
         _ = try Wire.call(victims.socket, "SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
+        if arguments.sabotage == .limits {
+            for queue in ["one", "two"] { _ = try Wire.call(victims.socket, "SetQueue", ["name": queue, "limit": 4]) }
+        }
     }
 
     /// Takes away everything that holds operations back, and waits until all are finished.

@@ -1,0 +1,57 @@
+import Foundation
+import Glibc
+
+/// Planted faults, each with the effect of a bug that opsd must never have: a torture that stays calm proves nothing.
+enum Sabotage: String {
+    /// What was acknowledged is forgotten: while opsd is down its database goes back by a moment.
+    case forgetting
+    /// An attempt is started twice.
+    case twins
+    /// Queues let more execute than they may.
+    case limits
+    /// Dependencies are lost on their way.
+    case edges
+}
+
+extension Faults {
+    /// As if commits had not been brought to the disk.
+    mutating func forget() throws -> Fault {
+        let fault = begin("sabotage: forgetting", [.interruption, .lostOutput])
+        let kept = victims.work + "/kept"
+        let names = ["opsd.db", "opsd.db-wal"]
+        try victims.stop(SIGKILL)
+        for name in names { try replace(kept + name, by: victims.state + "/" + name) }
+        try victims.start()
+        rest(1000)
+        try victims.stop(SIGKILL)
+        for name in names { try replace(victims.state + "/" + name, by: kept + name) }
+        try victims.start()
+        return fault
+    }
+
+    private func replace(_ path: String, by other: String) throws {
+        unlink(path)
+        guard let bytes = FileManager.default.contents(atPath: other) else { return }
+        guard FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600])
+        else { throw Trouble("cannot write \(path)") }
+    }
+
+    /// As if a launch that was in doubt had been repeated.
+    mutating func startTwice() throws -> Fault {
+        let fault = begin("sabotage: twins")
+        for process in victims.processes where process.words.contains("/torture-mark ") {
+            let fields = { (name: String) in
+                let bytes = FileManager.default.contents(atPath: "/proc/\(process.pid)/\(name)") ?? Data()
+                return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            }
+            let variables = fields("environ").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+            let words = fields("cmdline")
+            // It may have ended while we looked.
+            guard !words.isEmpty, !variables.isEmpty else { continue }
+            let environment = Dictionary(variables.map { ($0[0], $0.count > 1 ? $0[1] : "") }) { first, _ in first }
+            _ = try Program(words, environment: environment, output: "/dev/null").wait(seconds: 20)
+            return fault
+        }
+        return begin("nothing")
+    }
+}
