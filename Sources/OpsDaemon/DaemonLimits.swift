@@ -32,6 +32,8 @@ enum DaemonLimits {
     static let openingMicroseconds = 600_000_000
     static let observersAtOnce = 4
     static let observerSeconds: Int64 = 30
+    /// How far back the event that an observer is told is looked for.
+    static let eventsSearched: Int64 = 10_000
     /// Facts kept for later while the disk takes nothing.
     static let keptFacts = 10_000
 }

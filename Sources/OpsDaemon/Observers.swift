@@ -15,6 +15,18 @@ final class ObserverDesk {
     private struct Order {
         let operation: OperationID
         let occasion: Occasion
+
+        var kind: Report.Kind {
+            switch occasion {
+            case .start: .started
+            case .produce: .produced
+            case .finish: .finished
+            }
+        }
+
+        var product: OperationID? {
+            if case .produce(let product) = occasion { product } else { nil }
+        }
     }
 
     private unowned let daemon: Daemon
@@ -87,29 +99,30 @@ final class ObserverDesk {
     /// The event as `watch --json` prints it, with what the observed operation is.
     private func event(_ order: Order) throws -> String {
         guard let record = try daemon.history.record(of: order.operation) else { return "{}" }
-        var row = EventRow()
-        row.seq = daemon.core?.lastSequence ?? 0
-        row.at = InstantText.format(Moment.now().wall)
-        row.id = order.operation.rawValue
-        row.graph = "g\(record.graph.rawValue)"
+        var row =
+            try daemon.history.newestEvent(
+                order.kind, of: order.operation, product: order.product, amongLast: DaemonLimits.eventsSearched
+            ).map(EventTranslation().row) ?? bare(order, record)
         row.attempt = Int(record.attempt)
         row.queue = record.queue
-        switch order.occasion {
-        case .start:
-            row.type = .started
-            row.old = StateName.ready.rawValue
-            row.new = StateName.executing.rawValue
-        case .produce(let product):
-            row.type = .produced
-            row.product = product.rawValue
-        case .finish:
-            row.type = .finished
-            row.new = StateName.finished.rawValue
-            row.outcome = record.outcome.map { OutcomeName($0).rawValue }
-            row.detail = record.cause
-        }
+        if order.kind == .finished { row.detail = record.cause }
         var writer = JSONWriter()
         row.write(to: &writer)
         return writer.text
+    }
+
+    /// Of an event that lies too far back, or was pruned.
+    private func bare(_ order: Order, _ record: OperationRecord) -> EventRow {
+        .with { row in
+            row.seq = daemon.core?.lastSequence ?? 0
+            row.at = InstantText.format(record.finishedAt ?? Moment.now().wall)
+            row.id = order.operation.rawValue
+            row.graph = "g\(record.graph.rawValue)"
+            row.type = EventType(order.kind)
+            row.product = order.product?.rawValue
+            guard order.kind == .finished else { return }
+            row.new = StateName.finished.rawValue
+            row.outcome = record.outcome.map { OutcomeName($0).rawValue }
+        }
     }
 }

@@ -96,14 +96,16 @@ struct OperationStatements {
             """)
         deleteEnding = try make("DELETE FROM ending WHERE operation = ?1")
         nameAndOutcome = try make("SELECT name, outcome FROM operation WHERE id = ?1")
-        conditionOf = try make(
-            """
-            SELECT part.key, part.value FROM operation, text,
-                json_each(text.body, '$.conditions[' || ?2 || ']') AS part
-            WHERE operation.id = ?1 AND text.id = operation.details
-                AND part.key NOT IN ('otherwise', 'every', 'provide', 'silent', 'timeout')
-            """)
+        conditionOf = try make(Self.conditionText)
     }
+
+    /// What one of an operation's conditions asks.
+    static let conditionText = """
+        SELECT part.key || ' ' || part.value FROM operation, text,
+            json_each(text.body, '$.conditions[' || ?2 || ']') AS part
+        WHERE operation.id = ?1 AND text.id = operation.details
+            AND part.key NOT IN ('otherwise', 'every', 'provide', 'silent', 'timeout')
+        """
 }
 
 /// What becomes known of one attempt.

@@ -142,7 +142,7 @@ extension Store {
         statement.bind(2, index)
         guard try statement.step() else { return nil }
         defer { statement.reset() }
-        return "\(statement.text(0)) \(statement.text(1))"
+        return statement.text(0)
     }
 }
 

@@ -2,6 +2,16 @@ internal import Glibc
 
 @main struct Main {
     static func main() {
-        exit(Program.run(Array(CommandLine.arguments.dropFirst())).code)
+        let words = Array(CommandLine.arguments.dropFirst())
+        exit(Program.run(words, altered: altered(words)).code)
+    }
+
+    /// The first word that `CommandLine` had to alter, for it is not UTF-8.
+    private static func altered(_ words: [String]) -> String? {
+        for (place, word) in words.enumerated() where word.utf8.contains(0xef) {
+            guard let given = CommandLine.unsafeArgv[place + 1] else { break }
+            if !word.utf8.elementsEqual(UnsafeRawBufferPointer(start: given, count: strlen(given))) { return word }
+        }
+        return nil
     }
 }

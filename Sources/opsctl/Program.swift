@@ -3,13 +3,20 @@ internal import OpsKernel
 
 /// From the command line to the exit status.
 enum Program {
-    static func run(_ words: [String]) -> ExitStatus {
+    /// `altered`: a word that is not what was typed, and so must not be stored as if it were.
+    static func run(_ words: [String], altered: String? = nil) -> ExitStatus {
         openStandardDescriptors()
         // A reader that goes away ends us quietly, even where the parent ignores the signal.
         signal(SIGPIPE, SIG_DFL)
         var parser = Parser(words)
         do throws(Failure) {
-            return try perform(parser.parse())
+            let arguments = try parser.parse()
+            if let altered {
+                throw .usage(
+                    arguments.path, "\"\(altered)\" is not UTF-8, and JSON carries nothing else",
+                    "let a shell make it: --shell with printf, or a pattern such as *")
+            }
+            return try perform(arguments)
         } catch {
             error.lines.forEach(StandardError.line)
             // The statuses below belong to the operation.

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @Suite struct DependTests {
@@ -14,6 +15,24 @@ import Testing
         try machine.ok("depend", "\(b)", "--remove", "\(a)")
         #expect(try machine.stateOf(b) == "ready")
         #expect(try machine.ctl("depend", "\(b)", "--on", "99").status == 4)
+    }
+
+    @Test func whatIsExchangedInOneCommandDoesNotStartBetween() throws {
+        let machine = try Machine()
+        let old = try machine.submit("--hold", "--", "true")
+        let new = try machine.submit("--hold", "--", "true")
+        let waiting = try machine.submit("--after", "\(old)", "--", "true")
+        try machine.ok("depend", "\(waiting)", "--remove", "\(old)", "--on", "\(new)")
+        let edges = try #require(try machine.show(waiting)["dependencies"] as? [[String: Any]])
+        #expect(edges.map { $0["id"] as? Int } == [new])
+        let told = try machine.begin(["watch", "--json", "--since", "0"])
+        defer {
+            told.signal(SIGTERM)
+            _ = try? told.wait(seconds: 10)  // killed by us: its status says nothing
+        }
+        try machine.ok("cancel", "\(waiting)")
+        try told.until { $0.contains("\"outcome\":\"cancelled\"") }
+        #expect(!told.outSoFar.contains("\"id\":\(waiting),\"graph\":\"g3\",\"type\":\"ready\""))
     }
 
     @Test func everyWayOfWaiting() throws {

@@ -105,6 +105,24 @@ import Testing
     }
 
     /// As many words as the kernel passes on: `seq 1 100000` is a common list of files.
+    @Test func whatIsNotUTF8IsRefusedRatherThanAltered() throws {
+        let machine = try Machine()
+        let shell = { (text: String) throws in
+            try Command("/bin/sh", ["-c", text], environment: ["OPS_SOCKET": machine.socket], in: "/tmp").wait()
+        }
+        let opsctl = Machine.programs + "/opsctl"
+        for (status, words) in [(2, "submit"), (125, "run")] {
+            let refused = try shell("\(opsctl) \(words) -- touch \"$(printf '/tmp/\\377')\"")
+            #expect(refused.status == status, "\(refused.err)")
+            #expect(refused.err.hasPrefix("opsctl: \(words): \"/tmp/\u{FFFD}\" is not UTF-8"), "\(refused.err)")
+        }
+        let line = try shell("printf 'a\\n\\377\\n' | \(opsctl) submit --each - -- echo {}")
+        #expect(line.status == 2)
+        #expect(line.err.contains("line 2 is not UTF-8"), "\(line.err)")
+        #expect(try machine.ok("ls").out == "")
+        #expect(try machine.ctl("run", "--", "printf", "\u{FFFD}").out == "\u{FFFD}")
+    }
+
     @Test func aHundredThousandWordsAreACommand() throws {
         let machine = try Machine()
         let words = (1...100_000).map(String.init)

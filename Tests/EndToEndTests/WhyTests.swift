@@ -30,6 +30,15 @@ import Testing
         gate.open()
     }
 
+    @Test func aConditionIsNamedByWhatItAsks() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--condition", "wait:pathExists=/nowhere/x", "--", "true")
+        try machine.await("conditionFalse", of: id)
+        #expect(
+            try machine.ok("why", "\(id)").out.contains(
+                "condition 1 (pathExists /nowhere/x) is false; evaluated again at"))
+    }
+
     @Test func whatIfAnswersFromACopy() throws {
         let machine = try Machine()
         let held = try machine.submit("--hold", "--", "true")

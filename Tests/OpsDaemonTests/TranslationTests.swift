@@ -6,7 +6,9 @@ import Testing
 @testable import OpsDaemon
 
 @Suite struct TranslationTests {
-    private let text = ReasonText(label: { "\($0.rawValue) (n\($0.rawValue))" }, instantText: { "at \($0)" })
+    private let text = ReasonText(
+        label: { "\($0.rawValue) (n\($0.rawValue))" }, instantText: { "at \($0)" },
+        condition: { $0 == 1 ? "pathExists /x" : nil })
 
     @Test func reasonsAreSentences() {
         let ids = [OperationID(3), OperationID(4)]

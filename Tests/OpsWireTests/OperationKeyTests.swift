@@ -13,7 +13,6 @@ import Testing
 
     static let wrongArgv: [(String, String)] = [
         ("[]", ""), ("\"ls -l\"", ""), ("[1]", "[0]"), ("[\"\"]", "[0]"), (#"["a","\u0000"]"#, "[1]"), ("{}", ""),
-        ("null", ""),
     ]
 
     static let forms: [Forms] = [
@@ -21,7 +20,7 @@ import Testing
             key: "name",
             taken: ["\"a\"", "\"A.b_c:d/e-1\"", "\"\(String(repeating: "x", count: 200))\"", "\"1a\"", #""\u0061""#],
             refused: [
-                "\"\"", "\"12\"", "\"a b\"", "\"a@g1\"", "\"ä\"", "12", "null",
+                "\"\"", "\"12\"", "\"a b\"", "\"a@g1\"", "\"ä\"", "12",
                 "\"\(String(repeating: "x", count: 201))\"",
             ]
             .map { ($0, "name") }),
@@ -34,7 +33,7 @@ import Testing
             refused: ["\"\"", "[\"true\"]", "1", #""a\u0000b""#].map { ($0, "shell") }),
         Forms(
             key: "queue", taken: ["\"main\"", "\"12\""],
-            refused: ["\"\"", "\"a b\"", "1", "null", "[]"].map { ($0, "queue") }),
+            refused: ["\"\"", "\"a b\"", "1", "[]"].map { ($0, "queue") }),
         Forms(
             key: "priority", taken: ["-100", "100", "0", "\"veryLow\"", "\"high\""],
             refused: ["101", "-101", "1.5", "\"hihg\"", "true", "\"1\""].map { ($0, "priority") }),
@@ -66,7 +65,7 @@ import Testing
             ]),
         Forms(
             key: "barrier", taken: ["true", "false"],
-            refused: [("1", "barrier"), ("\"true\"", "barrier"), ("null", "barrier")]),
+            refused: [("1", "barrier"), ("\"true\"", "barrier")]),
         Forms(key: "held", taken: ["true", "false"], refused: [("0", "held"), ("\"yes\"", "held")]),
         Forms(
             key: "conditions",
@@ -119,7 +118,7 @@ import Testing
             refused: [("\"never\"", "completion"), ("true", "completion")]),
         Forms(
             key: "timeout", taken: ["\"90s\"", "1.5", "3600"],
-            refused: ["0", "-1", "\"\"", "\"5x\"", "\"0s\"", "true", "1e300", "null"].map { ($0, "timeout") }),
+            refused: ["0", "-1", "\"\"", "\"5x\"", "\"0s\"", "true", "1e300"].map { ($0, "timeout") }),
         Forms(key: "grace", taken: ["0", "\"1m\""], refused: [("-1", "grace"), ("\"x\"", "grace")]),
         Forms(
             key: "deadline", taken: ["\"2h\"", "5", "\"2030-01-01T00:00:00Z\"", "\"2030-01-01T00:00:00+02:00\""],
@@ -164,7 +163,7 @@ import Testing
         Forms(
             key: "umask", taken: ["\"022\"", "\"0077\"", "\"0\""],
             refused: ["22", "\"8\"", "\"1000\"", "\"\"", "\"+22\"", "\"00022\""].map { ($0, "umask") }),
-        Forms(key: "stdin", taken: ["\"/dev/zero\""], refused: [("\"\"", "stdin"), ("null", "stdin")]),
+        Forms(key: "stdin", taken: ["\"/dev/zero\""], refused: [("\"\"", "stdin")]),
         Forms(
             key: "output",
             taken: [
@@ -244,6 +243,22 @@ import Testing
                 "\(key): \(value): \(found)")
             #expect(found.allSatisfy { !$0.message.isEmpty })
         }
+    }
+
+    @Test(arguments: keys) func nullCountsAsLeftOut(key: String) throws {
+        let value = try #require(try form(of: key).taken.last)
+        let text = operation(key, "null, \"\(key)\": \(value)")
+        #expect(problems(text) == [])
+        #expect(problems("[{\"command\": [\"true\"]}]", defaults: "{\"\(key)\": null}") == [])
+    }
+
+    @Test func nullIsNoCommand() {
+        #expect(
+            problems(#"[{"command": null}]"#).map(\.message) == [
+                "has no \"command\", \"shell\" or \"operations\""
+            ])
+        #expect(problems(#"[{"command": ["a"], "shell": null}]"#) == [])
+        #expect(problems(#"[{"command": ["a"], "sehll": null}]"#).map(\.key) == ["sehll"])
     }
 
     @Test(arguments: keys) func aKeyTwiceIsRefused(key: String) throws {

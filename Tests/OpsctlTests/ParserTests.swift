@@ -49,6 +49,21 @@ import Testing
         #expect(arguments.text(.socket) == "/s")
     }
 
+    @Test func whatAnUnsetVariableLeavesIsNoSelection() {
+        #expect(
+            refusal("suspend", "") == "opsctl: suspend: OPERATION is an id or a name, not \"\", see opsctl help suspend"
+        )
+        for verb in ["resume", "cancel", "wait", "ls", "log", "show", "retry", "finish"] {
+            #expect(refusal(verb, "")?.contains("is an id or a name, not \"\"") == true, "\(verb)")
+        }
+        #expect(refusal("wait", "12", ",") != nil)
+        #expect(refusal("submit", "--after", "", "true") == "opsctl: submit: --after takes an id or a name, not \"\"")
+        #expect(refusal("ls", "--graph=") == "opsctl: ls: --graph takes a name, not \"\"")
+        #expect(refusal("submit", "--directory", "", "true") == "opsctl: submit: --directory takes a path, not \"\"")
+        #expect(refusal("note", "12", "") == nil)
+        #expect(refusal("note", "", "x") != nil)
+    }
+
     @Test func mistypedWordsSuggestTheNearest() {
         #expect(refusal("submt") == "opsctl: submt: unknown verb \"submt\", did you mean submit?")
         #expect(

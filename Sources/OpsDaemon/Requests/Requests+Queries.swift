@@ -43,7 +43,10 @@ extension Requests {
         try requireRoom(for: request.whatIf, of: "a question", atMost: WireLimits.textBytes)
         if let whatIf = request.whatIf { core = try WhatIf(daemon: daemon).answer(whatIf, from: core) }
         reply.state = StateName(core?.state(of: id) ?? .finished).rawValue
-        let text = ReasonText(label: daemon.label, instantText: InstantText.format)
+        let text = ReasonText(
+            label: daemon.label, instantText: InstantText.format,
+            // A courtesy: without the database its number must do.
+            condition: { [daemon] in try? daemon.history.condition($0, of: id) })
         reply.waitingFor = (core?.why(id, at: .now()) ?? []).map { reason in
             .with {
                 $0.kind = ReasonKind(reason.kind)

@@ -5,6 +5,8 @@ struct ReasonText {
     let label: (OperationID) -> String
     /// An instant as people read it, RFC 3339.
     let instantText: (Int64) -> String
+    /// What a condition asks: `pathExists /x`.
+    let condition: (Int) -> String?
 
     func text(_ reason: Reason) -> String {
         let who = names(reason.ids)
@@ -31,8 +33,9 @@ struct ReasonText {
             return reason.kind == .backoff
                 ? "waits until \(instantText(at)) before it is retried" : "not before \(instantText(at))"
         case .condition(let index, let again):
-            guard let again else { return "condition \(index + 1) is being evaluated" }
-            return "condition \(index + 1) is false; evaluated again at \(instantText(again))"
+            let asked = "condition \(index + 1)" + (condition(Int(index)).map { " (\($0))" } ?? "")
+            guard let again else { return "\(asked) is being evaluated" }
+            return "\(asked) is false; evaluated again at \(instantText(again))"
         case .barrier: return "comes after \(who), by a barrier of its queue"
         case .groupNotStarted: return "group \(who) has not started"
         case .groupLimit(let limit, let place):

@@ -92,6 +92,15 @@ extension History {
         return names
     }
 
+    /// What one of an operation's conditions asks: `pathExists /x`.
+    public func condition(_ index: Int, of id: OperationID) throws(StoreError) -> String? {
+        let row = try statement(OperationStatements.conditionText)
+        defer { row.reset() }
+        row.bind(1, id.rawValue)
+        row.bind(2, index)
+        return try row.step() ? row.text(0) : nil
+    }
+
     /// The submitter of each of those that exist: who may change it.
     public func owners(of ids: [OperationID]) throws(StoreError) -> [OperationID: UInt32] {
         let row = try statement(

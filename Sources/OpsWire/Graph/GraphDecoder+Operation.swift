@@ -75,6 +75,8 @@ extension GraphDecoder {
                 try scanner.skip()
                 continue
             }
+            // Left out, as absent parameters of the socket's calls are: programs write keys without values so.
+            if try scanner.skipNull() { continue }
             if draft.index < 0, key.isOfOneAlone {
                 report(draft, key: key.text, "belongs to one operation alone", at: text.start - 1)
                 try scanner.skip()

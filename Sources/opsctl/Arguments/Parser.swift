@@ -142,12 +142,18 @@ struct Parser {
                 throw .usage(arguments.path, "unexpected \"\(extra)\"", "it takes no arguments")
             }
         case .command: break
-        case .list(_, let name, let atLeast, let atMost):
+        case .list(let kind, let name, let atLeast, let atMost):
             if operands.count < atLeast {
                 throw .usage(arguments.path, "\(name) is missing", Self.seeHelp(arguments.path))
             }
             if operands.count > atMost {
                 throw .usage(arguments.path, "unexpected \"\(operands[atMost])\"", Self.seeHelp(arguments.path))
+            }
+            // Of a fixed number the first is of the kind: a note's text may be anything.
+            for operand in operands.prefix(atLeast == atMost ? 1 : atMost) {
+                guard let complaint = kind.complaint(about: operand) else { continue }
+                throw .usage(
+                    arguments.path, "\(name) is \(complaint), not \"\(operand)\"", Self.seeHelp(arguments.path))
             }
         }
     }

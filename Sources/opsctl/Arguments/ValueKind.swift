@@ -27,7 +27,11 @@ enum ValueKind: Sendable, Equatable {
     /// Why `value` is none of these, or nil where it is one.
     func complaint(about value: String) -> String? {
         switch self {
-        case .text, .file, .directory, .command, .operation, .graph, .queue, .category: nil
+        case .text, .command: nil
+        // What a script's unset variable leaves: `suspend "$ID"` must not be a bare `suspend`.
+        case .operation: value.split(separator: ",").isEmpty ? "an id or a name" : nil
+        case .graph, .queue, .category: value.isEmpty ? "a name" : nil
+        case .file, .directory: value.isEmpty ? "a path" : nil
         case .integer: Int(value).map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
         case .number: Double(value) == nil ? "a number" : nil
         case .duration: Span.parse(value) == nil ? "a duration such as 90s, 5m or 1h30m" : nil

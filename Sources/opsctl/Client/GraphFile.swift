@@ -66,6 +66,7 @@ struct GraphFile {
         operations = []
         for (key, offset, value) in members {
             let view = JSONView(bytes, value)
+            if view.isNull, key == "name" || key == "defaults" { continue }
             switch key {
             case "name":
                 guard let text = view.text else {

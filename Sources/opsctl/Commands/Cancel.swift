@@ -59,4 +59,9 @@ enum Steering {
         guard selection.isBroad else { return }
         try session.output.line("\(done) \(SubmitVerb.counted(reply["touched"]?.integer ?? 0))")
     }
+
+    /// The one thing that the command line names was touched: news for programs alone.
+    static func report(one session: Session) throws(Failure) {
+        if session.wantsJSON { try session.row { $0.member("touched", 1) } }
+    }
 }

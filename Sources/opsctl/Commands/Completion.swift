@@ -30,12 +30,11 @@ enum CompletionVerb {
         })
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
-        let shell = session.arguments.operands[0]
-        let scripts = ["bash": bash, "zsh": zsh, "fish": fish]
-        guard let script = scripts[shell] else {
-            throw session.refuse("there is no completion for \(shell)", "it is bash, zsh or fish")
+        switch session.arguments.operands[0] {
+        case "zsh": try session.output.write(zsh)
+        case "fish": try session.output.write(fish)
+        default: try session.output.write(bash)
         }
-        try session.output.write(script)
         return .done
     }
 

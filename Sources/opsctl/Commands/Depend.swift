@@ -26,12 +26,7 @@ enum DependVerb {
             throw session.refuse("there is nothing to change", "give --on OPERATION or --remove OPERATION")
         }
         let ref = arguments.operands[0]
-        for other in removed {
-            _ = try session.call("RemoveDependency") {
-                $0.member("ref", ref)
-                $0.member("on", other)
-            }
-        }
+        // What comes first: between the two it must not be free to start.
         for other in added {
             _ = try session.call("AddDependency") {
                 $0.member("ref", ref)
@@ -39,6 +34,13 @@ enum DependVerb {
                 $0.member("when", arguments.text(when))
             }
         }
+        for other in removed {
+            _ = try session.call("RemoveDependency") {
+                $0.member("ref", ref)
+                $0.member("on", other)
+            }
+        }
+        try Steering.report(one: session)
         return .done
     }
 }

@@ -10,9 +10,7 @@ struct FanOut {
     init?(_ session: Session) throws(Failure) {
         self.session = session
         if let path = session.arguments.text(.each) {
-            values = try InputFile.read(path, session.arguments.path).split(separator: 0x0a)
-                .map { String(decoding: $0.last == 0x0d ? $0.dropLast() : $0, as: UTF8.self) }
-                .filter { !$0.isEmpty }
+            values = try Self.lines(of: path, session)
             isIndexed = false
             if values.isEmpty {
                 throw session.refuse("--each \(path): there is no line in it", "nothing was submitted")
@@ -23,6 +21,21 @@ struct FanOut {
         } else {
             return nil
         }
+    }
+
+    /// Those that are not empty.
+    private static func lines(of path: String, _ session: Session) throws(Failure) -> [String] {
+        var lines: [String] = []
+        let bytes = try InputFile.read(path, session.arguments.path)
+        for (place, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
+            guard let text = String(validating: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self) else {
+                throw session.refuse(
+                    "--each \(path): line \(place + 1) is not UTF-8, and JSON carries nothing else",
+                    "nothing was submitted")
+            }
+            if !text.isEmpty { lines.append(text) }
+        }
+        return lines
     }
 
     /// `1-100`, `0-10:2`, `7`.

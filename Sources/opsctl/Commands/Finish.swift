@@ -22,6 +22,7 @@ enum FinishVerb {
             $0.member("failed", arguments.has(failed))
             $0.member("message", arguments.text(message))
         }
+        try Steering.report(one: session)
         return .done
     }
 }

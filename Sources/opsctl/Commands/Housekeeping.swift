@@ -70,20 +70,17 @@ enum WorkersVerb {
         forms: ["[N]"], operands: .perhaps(.integer, "N"),
         examples: [.init("Eight at once", "opsctl workers 8")],
         action: { (session) throws(Failure) in
-            guard let text = session.arguments.operands.first else {
-                let reply = try session.call("Status")
-                let workers = reply["workers"]?.integer ?? 0
-                if session.wantsJSON {
-                    try session.row { $0.member("workers", workers) }
-                } else {
-                    try session.output.line("\(workers)")
-                }
-                return .done
+            let wanted = session.arguments.operands.first.flatMap { Int($0) }
+            if let wanted {
+                _ = try session.call("SetWorkers") { $0.member("workers", wanted) }
+                if !session.wantsJSON { return .done }
             }
-            guard let workers = Int(text), workers >= 0 else {
-                throw session.refuse("N is a whole number, not \"\(text)\"", nil)
+            let workers = try session.call("Status")["workers"]?.integer ?? 0
+            if session.wantsJSON {
+                try session.row { $0.member("workers", workers) }
+            } else {
+                try session.output.line("\(workers)")
             }
-            _ = try session.call("SetWorkers") { $0.member("workers", workers) }
             return .done
         })
 }

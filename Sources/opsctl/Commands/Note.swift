@@ -21,6 +21,7 @@ enum NoteVerb {
             $0.member("ref", words[0])
             $0.member("text", words[1])
         }
+        try Steering.report(one: session)
         return .done
     }
 }

@@ -90,6 +90,7 @@ enum QueueVerb {
 
     private static func remove(_ session: Session) throws(Failure) -> ExitStatus {
         _ = try session.call("RemoveQueue") { $0.member("name", session.arguments.operands[0]) }
+        try Steering.report(one: session)
         return .done
     }
 }
