@@ -103,7 +103,7 @@ extension Scheduler {
         let target = table.place(of: on)
         if let fact = self.fact(about: on, target, fact.map { [on: $0] } ?? [:]) {
             tell(.edgeAdded(id, on: on, when))
-            if let cause = Self.impossibility(when, fact) {
+            if let cause = Self.impossibility(when, on, fact) {
                 decideTree(
                     from, Ended(outcome: .skipped, cause: cause),
                     below: Ended(outcome: .skipped, cause: .groupSkipped(id)), root: fact.root,

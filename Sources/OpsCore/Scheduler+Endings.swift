@@ -126,9 +126,8 @@ extension Scheduler {
     }
 
     private mutating func skip(_ place: Int32, after ending: Ending, when: When) {
-        let cause: Cause =
-            when == .started
-            ? .neverStarted(root: ending.root) : .dependency(root: ending.root, ending.rootOutcome)
+        let cause = Self.blame(
+            when, table[ending.place].operationID, root: ending.root, ending.rootOutcome)
         decideTree(
             place, Ended(outcome: .skipped, cause: cause),
             below: Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID)), root: ending.root,

@@ -87,7 +87,7 @@ extension Scheduler {
             guard let from = unfinished(edge.from), revived.brings(edge.from) else { continue }
             let on = table.place(of: edge.on)
             if let fact = fact(about: edge.on, on, revived.finished) {
-                if let cause = Self.impossibility(edge.when, fact) { impossible.append((from, cause, fact)) }
+                if let cause = Self.impossibility(edge.when, edge.on, fact) { impossible.append((from, cause, fact)) }
             } else if on >= 0 {
                 addEdge(from: from, on: on, when: edge.when)
             }

@@ -125,7 +125,7 @@ extension Scheduler {
             case .existing(let id):
                 on = table.place(of: id)
                 if let fact = fact(about: id, on, submission.finished) {
-                    if let cause = Self.impossibility(edge.when, fact) { impossible.append((from, cause, fact)) }
+                    if let cause = Self.impossibility(edge.when, id, fact) { impossible.append((from, cause, fact)) }
                     continue
                 }
             }
@@ -148,7 +148,11 @@ extension Scheduler {
 
     /// How an operation that edges name has ended: as the core still knows, else as the caller says.
     func fact(about id: OperationID, _ place: Int32, _ facts: [OperationID: FinishedFact]) -> FinishedFact? {
-        guard place >= 0 else { return facts[id] }
+        guard place >= 0 else {
+            guard let fact = facts[id], fact.root != id, unfinished(fact.root) != nil else { return facts[id] }
+            // What it was skipped for has come back since: how that ended says nothing any more.
+            return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
+        }
         guard table[place].state == .finished else { return nil }
         let ending = endings[Int(table[place].place)]
         return FinishedFact(
@@ -156,9 +160,15 @@ extension Scheduler {
     }
 
     /// Why an edge on something finished can never be met; nil when it is.
-    static func impossibility(_ when: When, _ fact: FinishedFact) -> Cause? {
+    static func impossibility(_ when: When, _ id: OperationID, _ fact: FinishedFact) -> Cause? {
         guard when.verdict(fact.outcome, hasStarted: fact.hasStarted) == .impossible else { return nil }
-        return when == .started ? .neverStarted(root: fact.root) : .dependency(root: fact.root, fact.rootOutcome)
+        return blame(when, id, root: fact.root, fact.rootOutcome)
+    }
+
+    /// What is to be said of an edge on something that has ended the wrong way: of what ended because of another, that
+    /// one is the cause, and it may well have started.
+    static func blame(_ when: When, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
+        when == .started && root == id ? .neverStarted(root: root) : .dependency(root: root, outcome)
     }
 
     private mutating func settleStates(_ places: [Int32]) -> [OperationState] {

@@ -257,6 +257,22 @@ import Testing
         #expect(world.after(world.exit(1)).last == "finished 1 failed reported 1")
     }
 
+    @Test func aRootThatHasComeBackIsBlamedNoMore() {
+        var world = World()
+        world.add(flags: .held)
+        var submission = Submission()
+        submission.operations = [Draft()]
+        let stale = FinishedFact(outcome: .skipped, root: 1, hasStarted: false, rootOutcome: .cancelled)
+        // 2 was skipped because of 1, which somebody has retried since.
+        world.add()
+        world.handle(.cancel([2], by: "root", reason: nil, force: false))
+        world.turn()
+        submission.edges = [DraftEdge(from: 0, on: .existing(2))]
+        submission.finished = [2: stale]
+        world.handle(.submit(submission))
+        #expect(world.turn().last == "finished 3 skipped root 2 skipped")
+    }
+
     @Test func aRetryThatClosesACircleIsRefused() {
         var world = World()
         world.add()

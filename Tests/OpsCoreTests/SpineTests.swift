@@ -41,6 +41,24 @@ import Testing
             ])
     }
 
+    @Test func whoWaitsForAStartThatNeverComesBlamesTheRootOfIt() {
+        var world = World()
+        world.add()
+        world.add(after: [1])
+        world.add(after: [2], when: .started)
+        world.add(flags: .held)
+        world.add(after: [4], when: .started)
+        world.turn()
+        #expect(
+            world.after(world.exit(1, 1)).suffix(2) == [
+                "finished 2 skipped root 1 failed", "finished 3 skipped root 1 failed",
+            ])
+        #expect(
+            world.after(.cancel([4], by: "root", reason: nil, force: false)) == [
+                "finished 4 cancelled by root", "finished 5 skipped never started 4",
+            ])
+    }
+
     @Test func thePoolBoundsAndPrioritiesOrder() {
         var world = World(workers: 1)
         world.add()

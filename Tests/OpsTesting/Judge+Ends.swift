@@ -18,7 +18,9 @@ extension Judge {
             }
         }
         if outcome == .skipped, case .dependency(let root, let how)? = cause {
-            let isRoot = rules.store.root(rules.store[root]) == root
+            // Of one whose own root has come back since there is no more to say.
+            let deeper = rules.store.root(rules.store[root])
+            let isRoot = deeper == root || !rules.store[deeper].isFinished
             try require(
                 rules.store[root].outcome == how && isRoot, .oneOutcome,
                 "\(id) skipped because of \(root), said to be \(how)")
