@@ -19,7 +19,8 @@ extension Scheduler {
             if force, table[place].state == .executing, !table[place].isGroup {
                 abandon(place, by: by)
                 touched += 1
-            } else if cancelOne(place, end, by: by, reason: reason) {
+            } else if cancelOne(place, end, by: by, reason: reason) || table[place].traits.contains(.ending) {
+                // Decided now, or with its group just before.
                 touched += 1
             }
         }

@@ -26,6 +26,14 @@ import Testing
             ])
     }
 
+    @Test func allOfASelectionIsCountedWithWhatIsInItsGroups() {
+        var world = World()
+        var submission = Submission()
+        submission.operations = [Draft(flags: [.group, .held]), Draft(group: 0), Draft()]
+        world.handle(.submit(submission))
+        #expect(world.handle(cancel(1, 2, 3)) == .success(.done(3)))
+    }
+
     @Test func whatExecutesKeepsItsCategoryUntilItsTreeIsGone() {
         var world = World()
         world.add(categories: ["db"])
