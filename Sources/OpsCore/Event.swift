@@ -10,7 +10,8 @@ public enum Event: Sendable {
     /// `--downstream`) has left the core, as the store remembers it.
     case retry([OperationID], revived: Revival, by: String)
     case finish(OperationID, failed: Bool, message: String?, by: String)
-    case edit([OperationID], Edit)
+    /// All of it or nothing: each operation is named once.
+    case edit([EditedTogether])
     /// A note beside an operation that exists, finished ones too; nil takes it away.
     case note(OperationID, GraphID, String?)
     case depend(OperationID, on: OperationID, when: When, finished: FinishedFact?)
@@ -48,6 +49,23 @@ public enum Level: Hashable, Sendable {
     case queue(String)
     case graph(GraphID)
     case operations([OperationID])
+}
+
+/// Operations that one edit is for.
+public struct EditedTogether: Hashable, Sendable {
+    public var operations: [OperationID]
+    public var edit: Edit
+    public init(_ operations: [OperationID], _ edit: Edit) {
+        self.operations = operations
+        self.edit = edit
+    }
+}
+
+extension Event {
+    /// The same for all of them.
+    public static func edit(_ operations: [OperationID], _ edit: Edit) -> Event {
+        .edit([EditedTogether(operations, edit)])
+    }
 }
 
 public struct Edit: Hashable, Sendable {

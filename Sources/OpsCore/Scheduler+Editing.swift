@@ -1,13 +1,34 @@
 extension Scheduler {
-    /// Changes what waits; all of the ids or none.
-    mutating func edit(_ ids: [OperationID], _ edit: Edit) throws(Rejection) -> Acceptance {
-        var places: [Int32] = []
-        for id in ids { places.append(try editable(id, edit)) }
-        var queue: Int32?
-        if let name = edit.queue {
-            guard let found = queues.find(name) else { throw .unknownQueue(name) }
-            queue = found
+    /// Changes what waits; all of them or none.
+    mutating func edit(_ groups: [EditedTogether]) throws(Rejection) -> Acceptance {
+        var changed: [(place: Int32, group: Int)] = []
+        var moves: [(place: Int32, queue: Int32)] = []
+        for (group, together) in groups.enumerated() {
+            let places = try checkEdit(together)
+            if let name = together.edit.queue {
+                guard let queue = queues.find(name) else { throw .unknownQueue(name) }
+                moves += places.map { ($0, queue) }
+            }
+            changed += places.map { ($0, group) }
         }
+        try checkMoves(moves)
+        let mayWaitMore = !moves.isEmpty || groups.contains { $0.edit.categories?.isEmpty == false }
+        let hasFamilies = hasSpans || changed.contains { table[$0.place].family >= 0 }
+        _ = try unlessLockedUp(mayWaitMore && hasFamilies) { core throws(Rejection) in
+            for (place, group) in changed {
+                let edit = groups[group].edit
+                core.apply(edit, to: place, edit.queue.flatMap { core.queues.find($0) })
+            }
+            return changed.map(\.place)
+        }
+        return .done(changed.count)
+    }
+
+    /// What can be said of an edit before any is made: the places that it is for.
+    private func checkEdit(_ together: EditedTogether) throws(Rejection) -> [Int32] {
+        let edit = together.edit
+        var places: [Int32] = []
+        for id in together.operations { places.append(try editable(id, edit)) }
         if let uses = edit.categories {
             if uses.count > Limits.categoriesPerOperation {
                 throw .tooMany(what: "categories", limit: Limits.categoriesPerOperation)
@@ -19,14 +40,7 @@ extension Scheduler {
         if let policy = edit.policy, policy.conditions.count > Limits.conditionsPerOperation {
             throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
         }
-        if let queue { try checkMoves(places, to: queue) }
-        let mayWaitMore = edit.categories?.isEmpty == false || queue != nil
-        _ = try unlessLockedUp(mayWaitMore && (hasSpans || places.contains { table[$0].family >= 0 })) {
-            core throws(Rejection) in
-            for place in places { core.apply(edit, to: place, queue) }
-            return places
-        }
-        return .done(places.count)
+        return places
     }
 
     /// Decides nothing, so it needs no row here; it has its place in the turn and in the event stream.
@@ -120,16 +134,17 @@ extension Scheduler {
     }
 
     /// Barriers are dependencies: a move must not close a circle. Tried on a copy, when there are any.
-    private func checkMoves(_ places: [Int32], to queue: Int32) throws(Rejection) {
-        let hasBarriers =
-            !queues[queue].barriers.list.isEmpty || places.contains { table[$0].traits.contains(.barrier) }
+    private func checkMoves(_ moves: [(place: Int32, queue: Int32)]) throws(Rejection) {
+        let hasBarriers = moves.contains {
+            !queues[$0.queue].barriers.list.isEmpty || table[$0.place].traits.contains(.barrier)
+        }
         guard hasBarriers else { return }
         var trial = self
-        for place in places where trial.table[place].queue != queue {
+        for (place, queue) in moves where trial.table[place].queue != queue {
             trial.leaveLane(place)
             trial.move(place, to: queue)
         }
-        for place in places {
+        for (place, _) in moves {
             for node in [WaitNode.start(place), .end(place)] {
                 for next in trial.waits(of: node) {
                     if let path = trial.path(from: next, to: node) {

@@ -97,7 +97,7 @@ public struct Scheduler {
         case .retry(let ids, let revived, _): return try retry(ids, revived)
         case .finish(let id, let failed, let message, let by):
             return try finish(id, failed: failed, message: message, by: by)
-        case .edit(let ids, let edit): return try self.edit(ids, edit)
+        case .edit(let groups): return try edit(groups)
         case .note(let id, let graph, let text): return note(id, graph, text)
         case .depend(let id, let on, let when, let fact): return try depend(id, on: on, when: when, fact: fact)
         case .undepend(let id, let on, let isMet): return try undepend(id, on: on, isMet: isMet)

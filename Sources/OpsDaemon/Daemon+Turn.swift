@@ -149,7 +149,8 @@ extension Event {
     var size: Int {
         switch self {
         case .submit(let submission): submission.operations.count
-        case .cancel(let ids, _, _, _), .edit(let ids, _): ids.count
+        case .cancel(let ids, _, _, _): ids.count
+        case .edit(let groups): groups.reduce(0) { $0 + $1.operations.count }
         case .suspend(.operations(let ids), _), .resume(.operations(let ids)): ids.count
         case .retry(_, let revived, _): revived.operations.count
         default: 1

@@ -14,6 +14,21 @@ import Testing
         #expect(order == ["3", "1", "2"])
     }
 
+    @Test func severalAreEditedAllOrNone() throws {
+        let machine = try Machine()
+        let first = try machine.submit("--hold", "--timeout", "5m", "--", "true")
+        let second = try machine.submit("--hold", "--deadline", "2h", "--", "true")
+        let busy = try machine.submit("--", "sleep", "600")
+        try machine.await("started", of: busy)
+        let refusal = try machine.ctl("set", "\(first)", "\(second)", "\(busy)", "--timeout", "1h")
+        #expect(refusal.status == 5)
+        #expect(refusal.err.contains("\(busy)"), "the one that cannot be edited is named")
+        #expect(try machine.ok("show", "\(first)").out.contains("5m"), "nothing of it was done")
+        try machine.ok("set", "\(first)", "\(second)", "--timeout", "1h")
+        for id in [first, second] { #expect(try machine.ok("show", "\(id)").out.contains("1h")) }
+        #expect(try machine.ok("show", "\(second)").out.contains("deadline"), "what was not named stays")
+    }
+
     @Test func whatIsOutOfRangeIsRefused() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")

@@ -145,6 +145,22 @@ import Testing
         #expect(world.drain() == [1, 3, 2, 4])
     }
 
+    @Test func editsOfOneRequestAreMadeTogetherOrNotAtAll() {
+        var world = World(workers: 1)
+        for _ in 0..<3 { world.add() }
+        world.turn()
+        func timed(_ id: OperationID, _ seconds: Int64) -> EditedTogether {
+            var policy = Policy()
+            policy.timeout = seconds * World.second
+            return EditedTogether([id], Edit(policy: policy))
+        }
+        func edits(_ last: OperationID) -> Event { .edit([timed(2, 1), timed(last, 2)]) }
+        #expect(world.handle(edits(1)) == .failure(.alreadyStarted(1)))
+        #expect(world.turn() == [])
+        #expect(world.after(edits(3)) == ["edited 2", "edited 3"])
+        #expect(world.scheduler.policy(of: 3)?.timeout == 2 * World.second)
+    }
+
     @Test func whoWaitsForTheStartOfAGroupHurriesNotItsChildren() {
         var world = World(workers: 0)
         world.add()

@@ -112,35 +112,31 @@ extension Requests {
         let selected = try selections.operations(request.selection, unfinished: true)
         let ids = try changeable(selected, by: exchange.caller)
         guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(Touched()) } }
-        // Each policy that occurs is edited once, and its operations together: all of it in this turn.
-        var groups: [(policy: Policy?, ids: [OperationID])] = []
-        if edit.changesPolicy {
-            var places: [Policy: Int] = [:]
-            for id in ids {
-                let stored = try daemon.history.policy(of: id) ?? Policy()
-                let place = places[stored] ?? groups.count
-                if place == groups.count {
-                    places[stored] = place
-                    groups.append((Policy(edit.applied(to: PolicyInput(stored)), submittedAt: Moment.now().wall), []))
-                }
-                groups[place].ids.append(id)
-            }
-        } else {
-            groups = [(nil, ids)]
+        let groups = try together(ids, edit)
+        daemon.request(.edit(groups), of: exchange) { acceptance in
+            exchange.reply(Touched.with { $0.touched = acceptance.touched })
         }
-        ask(groups, edit, touched: 0, exchange)
     }
 
-    private func ask(
-        _ groups: [(policy: Policy?, ids: [OperationID])], _ edit: OperationEdit, touched: Int, _ exchange: Exchange
-    ) {
-        guard let first = groups.first else { return exchange.reply(Touched.with { $0.touched = touched }) }
-        let change = Edit(
-            priority: edit.priority, queue: edit.queue, policy: first.policy,
-            categories: edit.categories.map { $0.map(CategoryUse.init) })
-        daemon.request(.edit(first.ids, change), of: exchange) { [unowned self] acceptance in
-            self.ask(Array(groups.dropFirst()), edit, touched: touched + acceptance.touched, exchange)
+    /// Each policy that occurs is edited once, for all operations that have it.
+    private func together(_ ids: [OperationID], _ edit: OperationEdit) throws -> [EditedTogether] {
+        var change = Edit(
+            priority: edit.priority, queue: edit.queue, categories: edit.categories.map(CategoryUse.strictest))
+        guard edit.changesPolicy else { return [EditedTogether(ids, change)] }
+        var groups: [EditedTogether] = []
+        var places: [Policy: Int] = [:]
+        let now = Moment.now().wall
+        for id in ids {
+            let stored = try daemon.history.policy(of: id) ?? Policy()
+            if let place = places[stored] {
+                groups[place].operations.append(id)
+                continue
+            }
+            places[stored] = groups.count
+            change.policy = Policy(edit.applied(to: PolicyInput(stored)), submittedAt: now)
+            groups.append(EditedTogether([id], change))
         }
+        return groups
     }
 
     func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
