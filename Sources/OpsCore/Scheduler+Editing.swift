@@ -33,7 +33,7 @@ extension Scheduler {
             if uses.count > Limits.categoriesPerOperation {
                 throw .tooMany(what: "categories", limit: Limits.categoriesPerOperation)
             }
-            let uses = CategoryTable.normalised(uses)
+            let uses = CategoryUse.strictest(uses)
             try checkCapacity(uses)
             for place in places { try checkFamily(place, uses) }
         }

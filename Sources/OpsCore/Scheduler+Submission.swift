@@ -263,7 +263,7 @@ extension Scheduler {
 
     /// No set asks for more than there is, and no child for more than the group above it holds.
     private func checkCategories(_ submission: Submission, under parent: Int32?) throws(Rejection) {
-        for set in submission.categorySets { try checkCapacity(CategoryTable.normalised(set)) }
+        for set in submission.categorySets { try checkCapacity(CategoryUse.strictest(set)) }
         var depth: [Int32] = []
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) }
         guard hasGroups || parent != nil else { return }
@@ -274,13 +274,13 @@ extension Scheduler {
                 throw .tooMany(what: "groups in one another", limit: Limits.groupDepth)
             }
             guard draft.categories >= 0 else { continue }
-            for use in CategoryTable.normalised(submission.categorySets[Int(draft.categories)]) {
+            for use in CategoryUse.strictest(submission.categorySets[Int(draft.categories)]) {
                 var above = draft.group
                 var share: CategoryUse?
                 while above >= 0, share == nil {
                     let group = submission.operations[Int(above)]
                     if group.categories >= 0 {
-                        let set = CategoryTable.normalised(submission.categorySets[Int(group.categories)])
+                        let set = CategoryUse.strictest(submission.categorySets[Int(group.categories)])
                         share = set.first { $0.name == use.name }
                     }
                     above = group.group

@@ -47,6 +47,22 @@ import Testing
         #expect(try machine.ok("why", "\(wide)").out.contains("3 units of category gpu, whose capacity is 2"))
     }
 
+    @Test func ofOneNamedTwiceTheStricterUseCountsOnce() throws {
+        let machine = try Machine()
+        func uses(_ one: String, _ other: String) throws -> [String] {
+            let id = try machine.submit("--category", one, "--category", other, "--hold", "--", "true")
+            let rows = try #require(machine.show(id)["categories"] as? [[String: Any]])
+            return rows.map { "\($0["name"] ?? "") \($0["mode"] ?? "") \($0["units"] ?? "")" }
+        }
+        try machine.ok("category", "set", "wide", "--capacity", "3")
+        #expect(try uses("db:shared", "db") == ["db units 1"])
+        #expect(try uses("db:exclusive", "db:shared") == ["db exclusive 1"])
+        #expect(try uses("wide:2", "wide") == ["wide units 2"])
+        let edited = try machine.submit("--hold", "--", "true")
+        try machine.ok("set", "\(edited)", "--category", "db", "--category", "db:shared")
+        #expect((try machine.show(edited)["categories"] as? [[String: Any]])?.count == 1)
+    }
+
     @Test func readersShareAndAWriterWaits() throws {
         let machine = try Machine(workers: 4)
         let readers = try (0..<2).map { _ in try machine.submit("--category", "disk:shared", "--", "sleep", "600") }

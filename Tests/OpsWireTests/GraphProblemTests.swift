@@ -107,23 +107,6 @@ import Testing
         #expect(problems(nested(100_000)).count == 1)
     }
 
-    @Test func theStricterCategoryCountsOnce() throws {
-        var decoder = GraphDecoder()
-        decoder.add(
-            Array(
-                #"""
-                [{"command": ["x"], "categories": ["a", {"name": "a", "units": 3}, {"name": "b", "mode": "shared"},
-                  {"name": "b", "mode": "exclusive"}, {"name": "c", "units": 5}, {"name": "c", "mode": "shared"}]}]
-                """#.utf8))
-        #expect(
-            try decoder.finish().categorySets == [
-                [
-                    CategoryInput(name: "a", units: 3), CategoryInput(name: "b", mode: .exclusive),
-                    CategoryInput(name: "c", mode: .shared),
-                ]
-            ])
-    }
-
     @Test func environmentOfDefaultsIsApart() throws {
         var decoder = GraphDecoder(defaults: Array(#"{"environment": {"A": "1"}, "directory": "/d"}"#.utf8))
         decoder.add(Array(#"[{"command": ["x"], "environment": {"B": "2"}}, {"command": ["y"]}]"#.utf8))

@@ -1,17 +1,3 @@
-/// What a category asks of an operation, or an operation of a category.
-public struct CategoryUse: Hashable, Sendable {
-    public enum Mode: UInt8, Sendable { case units, exclusive, shared }
-    public var name: String
-    public var mode: Mode
-    /// Counts for `units` alone.
-    public var units: Int32
-    public init(name: String, mode: Mode = .units, units: Int32 = 1) {
-        self.name = name
-        self.mode = mode
-        self.units = units
-    }
-}
-
 /// What a dependency must do before its dependent may start.
 public enum When: UInt8, Sendable, CaseIterable {
     case succeeded, finished, failed, started

@@ -86,27 +86,10 @@ struct CategoryTable {
     func uses(of set: Int32) -> [CategoryUse] { set < 0 ? [] : sets[set] }
     func needs(of set: Int32) -> [Need] { set < 0 ? [] : needs[Int(set)] }
 
-    /// In the order of their names, each once, the strictest use of it.
-    static func normalised(_ uses: [CategoryUse]) -> [CategoryUse] {
-        func strictness(_ use: CategoryUse) -> Int32 {
-            switch use.mode {
-            case .shared: 0
-            case .units: use.units
-            case .exclusive: .max
-            }
-        }
-        var result: [CategoryUse] = []
-        for use in uses.sorted(by: { ($0.name, strictness($1)) < ($1.name, strictness($0)) })
-        where result.last?.name != use.name {
-            result.append(CategoryUse(name: use.name, mode: use.mode, units: use.mode == .units ? use.units : 1))
-        }
-        return result
-    }
-
     /// The set of these uses, with one user more; -1 for none.
     mutating func retain(_ uses: [CategoryUse]) -> Int32 {
         guard !uses.isEmpty else { return -1 }
-        let uses = Self.normalised(uses)
+        let uses = CategoryUse.strictest(uses)
         let (set, isNew) = sets.retain(uses)
         guard isNew else { return set }
         let list = uses.map { Need(category: named($0.name), mode: $0.mode, units: $0.units) }

@@ -4,7 +4,7 @@ extension DraftCycle {
         guard submission.operations.contains(where: { $0.flags.contains(.group) && $0.categories >= 0 }) else {
             return nil
         }
-        let sets = submission.categorySets.map { CategoryTable.normalised($0) }
+        let sets = submission.categorySets.map { CategoryUse.strictest($0) }
         var names: [String] = []
         var index: [String: Int32] = [:]
         for use in sets.joined() where index[use.name] == nil {

@@ -35,7 +35,7 @@ struct SubmissionBuilder: Sendable {
     }
 
     mutating func build() throws -> SubmissionTexts {
-        submission.categorySets = input.categorySets.map { $0.map(CategoryUse.init) }
+        submission.categorySets = input.categorySets.map(CategoryUse.strictest)
         submission.policies = input.policies.map { Policy($0, submittedAt: now.wall) }
         submission.operations = input.operations.map(draft)
         takeEdges()

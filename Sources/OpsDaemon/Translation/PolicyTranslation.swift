@@ -70,6 +70,8 @@ extension CategoryUse {
             }
         self.init(name: input.name, mode: mode, units: input.units)
     }
+
+    static func strictest(_ inputs: [CategoryInput]) -> [CategoryUse] { strictest(inputs.map(CategoryUse.init)) }
 }
 
 extension When {

@@ -170,12 +170,7 @@ extension GraphDecoder {
     mutating func categorySet(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
         var uses: [CategoryInput] = []
         try scanner.elements(atMost: WireLimits.categoriesPerOperation) { (scanner) throws(JSONError) in
-            let use = try CategoryInput(from: &scanner)
-            if let same = uses.firstIndex(where: { $0.name == use.name }) {
-                uses[same] = uses[same].stricter(than: use)
-            } else {
-                uses.append(use)
-            }
+            uses.append(try CategoryInput(from: &scanner))
         }
         if uses.isEmpty { return -1 }
         if let index = cache.categories[uses] { return index }
@@ -256,15 +251,6 @@ extension CategoryInput {
             throw scanner.error(.refused("\"units\" and \"mode\" \(mode.rawValue) exclude each other"), at: start)
         }
         self.init(name: name, mode: mode ?? .units, units: units ?? 1)
-    }
-
-    /// Of two uses of one category in one operation.
-    fileprivate func stricter(than other: CategoryInput) -> CategoryInput {
-        let order: [CategoryMode] = [.exclusive, .shared, .units]
-        for mode in order where self.mode == mode || other.mode == mode {
-            if self.mode != other.mode { return self.mode == mode ? self : other }
-        }
-        return units >= other.units ? self : other
     }
 }
 

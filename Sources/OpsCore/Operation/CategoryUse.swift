@@ -1,0 +1,33 @@
+/// What a category asks of an operation, or an operation of a category.
+public struct CategoryUse: Hashable, Sendable {
+    public enum Mode: UInt8, Sendable { case units, exclusive, shared }
+    public var name: String
+    public var mode: Mode
+    /// Counts for `units` alone.
+    public var units: Int32
+    public init(name: String, mode: Mode = .units, units: Int32 = 1) {
+        self.name = name
+        self.mode = mode
+        self.units = units
+    }
+}
+
+extension CategoryUse {
+    /// In the order of their names, each once, the strictest use of it: who only shares lets others in beside it, who
+    /// takes units keeps those out.
+    public static func strictest(_ uses: [CategoryUse]) -> [CategoryUse] {
+        func strictness(_ use: CategoryUse) -> Int32 {
+            switch use.mode {
+            case .shared: 0
+            case .units: use.units
+            case .exclusive: .max
+            }
+        }
+        var result: [CategoryUse] = []
+        for use in uses.sorted(by: { ($0.name, strictness($1)) < ($1.name, strictness($0)) })
+        where result.last?.name != use.name {
+            result.append(CategoryUse(name: use.name, mode: use.mode, units: use.mode == .units ? use.units : 1))
+        }
+        return result
+    }
+}
