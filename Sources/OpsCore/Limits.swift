@@ -10,7 +10,6 @@ public enum Limits {
     public static let overtakes: UInt8 = 16
     public static let agingSteps: Int16 = 16
     public static let evaluationsAtOnce = 8
-    public static let resultBytes = 4096
     /// A hundred years in nanoseconds: what is added to an instant never leaves 64 bits.
     public static let duration: Int64 = 3_155_760_000_000_000_000
 }

@@ -10,6 +10,16 @@ import Testing
         label: { "\($0.rawValue) (n\($0.rawValue))" }, instantText: { "at \($0)" },
         condition: { $0 == 1 ? "pathExists /x" : nil })
 
+    /// What the wire takes, the rules take: a refusal names the place in the file only when the wire refuses.
+    @Test func theBoundsOfTheWireAreThoseOfTheRules() {
+        #expect(WireLimits.operations == Limits.operationsPerSubmission)
+        #expect(WireLimits.edges == Limits.edgesPerSubmission)
+        #expect(WireLimits.groupDepth == Limits.groupDepth)
+        #expect(WireLimits.categoriesPerOperation == Limits.categoriesPerOperation)
+        #expect(WireLimits.conditionsPerOperation == Limits.conditionsPerOperation)
+        #expect(WireLimits.duration == Limits.duration)
+    }
+
     @Test func reasonsAreSentences() {
         let ids = [OperationID(3), OperationID(4)]
         let use = CategoryUse(name: "db", mode: .exclusive)
