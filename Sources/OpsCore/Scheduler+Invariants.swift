@@ -136,7 +136,7 @@ extension Scheduler {
             if !lanes[lane].key.isGroup, slots.used >= workers { continue }
             if lanes[lane].status == .parked(.evaluations), evaluating >= Limits.evaluationsAtOnce { continue }
             guard let first = lanes[lane].members.first else { continue }
-            if obstacle(to: first.place, in: lane) == nil {
+            if obstacle(to: first.place, in: lane) == nil, lockUp(starting: first.place, lanes[lane].needs) == nil {
                 broken.append("6: \(table[first.place].id) could start, its lane is \(lanes[lane].status)")
             }
         }

@@ -43,8 +43,8 @@ extension Scheduler {
                 parking.heap.add(entry)
                 categories[category].parked.append(parking)
             }
-        case .reservations:
-            keptBack.append(lane)
+        case .reservations, .others:
+            keptBack.append(entry)
             // It keeps no place itself meanwhile.
             if reservations > 0 { reservationsInDoubt = true }
         case .evaluations: unasked.add(entry)
@@ -58,8 +58,8 @@ extension Scheduler {
         case .queue(let queue): queues[queue].parkedCount -= 1
         case .group(let family): families[family].parkedCount -= 1
         case .category(let category): categories[category].parkedCount -= 1
-        case .reservations: keptBack.removeAll { $0 == lane }
-        case .evaluations: break
+        // Their entries count no more.
+        case .reservations, .others, .evaluations: break
         }
     }
 
@@ -81,13 +81,10 @@ extension Scheduler {
                 lanes[group].wokenBy = resource
             }
             lane = takeBestFitting(category, groups: false)
-        case .reservations:
+        case .reservations, .others:
             let woken = keptBack
             keptBack = []
-            for lane in woken {
-                lanes[lane].status = .idle
-                makeCandidate(lane)
-            }
+            for entry in woken where isKeptBack(entry) { makeCandidate(entry.lane) }
             return
         case .evaluations:
             guard evaluating < Limits.evaluationsAtOnce else { return }

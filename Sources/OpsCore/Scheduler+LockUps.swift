@@ -8,6 +8,8 @@ extension Scheduler {
         var category: String?
         /// Nodes that never come to pass.
         var stuck: Set<WaitNode>
+        /// The nodes of the circle, where it is a plain one.
+        var way: [WaitNode] = []
     }
 
     /// What is to be supposed beside what there is.
@@ -31,15 +33,15 @@ extension Scheduler {
     /// others go first.
     func lockUp(starting place: Int32, _ needs: [Need]) -> LockUp? {
         guard !needs.isEmpty, isSpan(place) else { return nil }
-        let nodes = reach([.end(place)], Supposition())
-        let wanted = Set(needs.map(\.category))
-        let isEntangled = nodes.contains { node in
-            guard !node.isEnd, node.place != place, table[node.place].state != .executing,
-                table[node.place].categories >= 0, !isAncestor(place, of: node.place)
-            else { return false }
-            return resolvedNeeds(of: node.place).contains { wanted.contains($0.category) }
+        if let way = roundabout(from: place, needs), let last = way.last {
+            let tie = needs.first { keepsOut($0, last.place) }
+            var found = LockUp(
+                circle: [], category: tie.map { categories[$0.category].name }, stuck: Set(way), way: way)
+            for node in way + [.end(place)] where found.circle.last != node.place { found.circle.append(node.place) }
+            return found
         }
-        guard isEntangled else { return nil }
+        let nodes = reach([.end(place)], Supposition())
+        guard needs.contains(where: { mayTie($0, of: place, among: nodes) }) else { return nil }
         let found = lockUp(among: nodes, Supposition(started: place))
         return found?.stuck.contains(.end(place)) == true ? found : nil
     }

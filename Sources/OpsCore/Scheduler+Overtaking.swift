@@ -50,7 +50,7 @@ extension Scheduler {
     private func mayTurn(_ lane: Int32) -> Bool {
         let key = lanes[lane].key
         let status = lanes[lane].status
-        if status == .evaluating || status == .parked(.reservations)
+        if status == .evaluating || status == .parked(.reservations) || status == .parked(.others)
             || !queues[key.queue].hasRoom(forGroup: key.isGroup)
         {
             return false
@@ -133,16 +133,32 @@ extension Scheduler {
     }
 
     /// True when what kept a lane back for want of a better place to wait does so no longer.
-    mutating func reviewKeptBack() -> Bool {
+    mutating func reviewKeptBack(forOthersAlone: Bool = false) -> Bool {
+        guard !keptBack.isEmpty else { return false }
+        let all = keptBack
+        keptBack = []
         var isAny = false
-        for lane in keptBack {
-            guard let first = lanes[lane].members.first, obstacle(to: first.place, in: lane) != .reservations else {
-                continue
+        for entry in all where isKeptBack(entry) {
+            let isLeft = forOthersAlone && lanes[entry.lane].status != .parked(.others)
+            if isLeft || mustStayBack(entry.lane) {
+                keptBack.append(entry)
+            } else {
+                makeCandidate(entry.lane)
+                isAny = true
             }
-            makeCandidate(lane)
-            isAny = true
         }
         return isAny && hasCandidate()
+    }
+
+    func isKeptBack(_ entry: LaneHeap.Entry) -> Bool {
+        guard Self.counts(entry, lanes) else { return false }
+        return lanes[entry.lane].status == .parked(.reservations) || lanes[entry.lane].status == .parked(.others)
+    }
+
+    private mutating func mustStayBack(_ lane: Int32) -> Bool {
+        guard let first = lanes[lane].members.first else { return true }
+        if let obstacle = obstacle(to: first.place, in: lane) { return obstacle == .reservations }
+        return letsOthersGoFirst(first.place, lanes[lane].needs)
     }
 
     /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.

@@ -56,6 +56,7 @@ extension Scheduler {
         table[place].overtaken = 0
         clearReservation(of: place, in: lane)
         stopAsking(place)
+        if !roundabouts.isEmpty { roundabouts[place] = nil }
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {
             // The lane may be kept: a stale entry left in front would be taken for its next first member.

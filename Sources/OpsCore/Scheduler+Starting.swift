@@ -5,9 +5,12 @@ extension Scheduler {
         _ = reviewKeptBack()
         repeat {
             while let entry = nextCandidate() {
+                let before = sequence
                 consider(entry)
                 settleEnds()
                 settleDoubts()
+                // What has started or ended may be what others let go first.
+                if sequence != before { _ = reviewKeptBack(forOthersAlone: true) }
             }
         } while reviewReservations() || reviewKeptBack()
     }
@@ -47,6 +50,8 @@ extension Scheduler {
         } else if let first = lanes[lane].members.first {
             if let obstacle = obstacle(to: first.place, in: lane) {
                 park(lane, at: obstacle)
+            } else if letsOthersGoFirst(first.place, lanes[lane].needs) {
+                park(lane, at: .others)
             } else if isAsked(first.place, in: lane) {
                 start(first.place, from: lane)
             }
@@ -54,7 +59,7 @@ extension Scheduler {
         if let token { wake(token) }
     }
 
-    /// What keeps the first of a lane from starting, the pool apart.
+    /// What keeps the first of a lane from starting, the pool and whom it lets go first apart.
     func obstacle(to place: Int32, in lane: Int32) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
@@ -63,8 +68,7 @@ extension Scheduler {
         for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
             return .category(need.category)
         }
-        if let keeper = keptBack(place, lanes[lane].needs) { return keeper }
-        return lockUp(starting: place, lanes[lane].needs) != nil ? .reservations : nil
+        return keptBack(place, lanes[lane].needs)
     }
 
     /// Takes slot and categories in one step, and tells the intent before the deed.

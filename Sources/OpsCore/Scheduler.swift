@@ -23,8 +23,10 @@ public struct Scheduler {
     var candidates = LaneHeap()
     /// Lanes of groups, which need no slot.
     var groupCandidates = LaneHeap()
-    /// Lanes kept back for a reason that has no better place to wait: looked at again every turn.
-    var keptBack: [Int32] = []
+    /// Lanes kept back for a reason that has no better place to wait: looked at again whenever something has moved.
+    var keptBack: [LaneHeap.Entry] = []
+    /// Of groups that let others go first, by place: how what they wait for comes round to whom they would keep out.
+    var roundabouts: [Int32: [WaitNode]] = [:]
     /// Lanes that wait for an evaluation to be free.
     var unasked = LaneHeap()
     var evaluating = 0

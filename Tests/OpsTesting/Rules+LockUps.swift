@@ -6,16 +6,20 @@ extension Rules {
     func locksUp(_ span: Record) -> Bool {
         guard isSpan(span) else { return false }
         let first = allBeforeWhole([Milestone(id: span.id, isEnd: true)])
-        let isNamed = first.contains { milestone in
-            let other = store[milestone.id]
-            return !milestone.isEnd && other.isWaiting && other.id != span.id && !isInside(other, span)
-                && !Set(other.categories.map(\.name)).isDisjoint(with: span.categories.map(\.name))
-        }
-        return isNamed && Forcing(self, first, started: span.id).neverEnds(span.id)
+        let others = first.filter { !$0.isEnd && $0.id != span.id }.map { store[$0.id] }.filter(\.isWaiting)
+        let mayTie = Set(span.categories.map(\.name)).contains { self.mayTie($0, span, others) }
+        return mayTie && Forcing(self, first, started: span.id).neverEnds(span.id)
     }
 
-    func isInside(_ record: Record, _ span: Record) -> Bool {
-        store.ancestors(of: record).contains { $0.id == span.id }
+    /// Whether a span, those who wait and those who hold now want more of a category together than there is.
+    private func mayTie(_ name: String, _ span: Record, _ others: [Record]) -> Bool {
+        let users = others.filter { use($0, name) != nil && pot($0, name) == pot(span, name) }
+        if users.isEmpty { return false }
+        let uses = (users + [span]).compactMap { use($0, name) }
+        if uses.allSatisfy({ $0.mode == .shared }) { return false }
+        if uses.contains(where: { $0.mode != .units }) { return true }
+        let held = holders(for: span, name).compactMap { use($0, name) }.filter { $0.mode == .units }
+        return (uses + held).reduce(Int64(0)) { $0 + Int64($1.units) } > room(in: pot(span, name), name)
     }
 
     /// All that must come to pass before these, spans being entered as a whole.

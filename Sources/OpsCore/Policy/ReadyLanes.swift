@@ -42,6 +42,8 @@ enum Resource: Hashable {
     case group(Int32)
     case category(Int32)
     case reservations
+    /// Those whom a group lets go first.
+    case others
     case evaluations
 }
 
