@@ -28,13 +28,15 @@ struct Simulate {
     }
 
     private static func exploreWorlds() {
-        var worlds = SmallWorlds(operations: 4, withFailures: false)
-        do {
-            try worlds.explore(Scheduler.self)
-        } catch {
-            print(error)
-            exit(1)
+        for withGroups in [false, true] {
+            var worlds = SmallWorlds(operations: 4, withFailures: false, withGroups: withGroups)
+            do {
+                try worlds.explore(Scheduler.self)
+            } catch {
+                print(error)
+                exit(1)
+            }
+            print("\(worlds.worlds) worlds, \(worlds.steps) ends, \(worlds.unforeseen) circles that nobody saw coming")
         }
-        print("\(worlds.worlds) worlds, \(worlds.steps) ends: every promise kept")
     }
 }

@@ -7,66 +7,73 @@ public struct SmallWorldFailure: Error {
     public var what: String
 }
 
-/// Every world of a few operations in two categories on one slot or two, and in each every order of ends.
+/// Every world of a few operations in two categories on one slot or two, and in each every order of ends. With
+/// groups, each way to put some into others too: what has others in it is a group.
 public struct SmallWorlds {
     /// What two operations have to do with each other, the earlier one named first.
     enum Tie: Int, CaseIterable { case none, laterAfterEarlier, earlierAfterLater }
 
-    struct World {
-        var categories: [Int]
-        var edges: [(from: Int, on: Int)]
-        var slots: Int32
-
-        var submission: Submission {
-            var submission = Submission()
-            for mask in categories {
-                let names = (mask & 1 > 0 ? ["a"] : []) + (mask & 2 > 0 ? ["b"] : [])
-                submission.add(categories: names.map { CategoryUse(name: $0) })
-            }
-            for edge in edges {
-                submission.edges.append(DraftEdge(from: Int32(edge.from), on: .local(Int32(edge.on))))
-            }
-            return submission
-        }
-    }
-
     public private(set) var worlds = 0
     public private(set) var steps = 0
+    /// Worlds that cannot come to their end whatever starts first, and were taken all the same.
+    public private(set) var unforeseen = 0
     private let count: Int
     private let withFailures: Bool
+    private let withGroups: Bool
 
-    public init(operations count: Int, withFailures: Bool) {
+    public init(operations count: Int, withFailures: Bool, withGroups: Bool = false) {
         self.count = count
         self.withFailures = withFailures
+        self.withGroups = withGroups
     }
 
     /// Explores every `stride`th world from `first` on.
     public mutating func explore<Tested: TestedScheduler>(
         _: Tested.Type, every stride: Int = 1, from first: Int = 0
     ) throws {
-        let pairs = count * (count - 1) / 2
-        let ties = power(Tie.allCases.count, pairs)
-        let total = power(4, count) * ties * 2
+        let ties = power(Tie.allCases.count, count * (count - 1) / 2)
+        // The first has no one to be in, the second may be in the first, the third in either.
+        let shapes = withGroups ? (1...count).reduce(1, *) : 1
+        let total = power(4, count) * ties * 2 * shapes
         for number in Swift.stride(from: first, to: total, by: stride) {
-            guard let world = world(number, pairs: pairs, ties: ties) else { continue }
-            worlds += 1
+            let world = world(number, shapes: shapes)
             do {
-                var stage = try Stage<Tested>(workers: world.slots)
-                try stage.submit(world.submission)
-                try follow(stage)
+                try live(in: world, Stage<Tested>(workers: world.slots))
             } catch {
                 throw SmallWorldFailure(number: number, operations: count, what: "\(world): \(error)")
             }
         }
     }
 
+    /// What is refused can end in no order, and what is taken ends in every one.
+    private mutating func live(in world: SmallWorld, _ stage: Stage<some TestedScheduler>) throws {
+        var stage = stage
+        let canEnd = world.canEnd
+        do {
+            try stage.submit(world.submission)
+        } catch is Rejection {
+            return try require(!canEnd, .rejection, "refused, and could end")
+        }
+        worlds += 1
+        if canEnd { return try follow(stage) }
+        // Of two orders that are both open the rules try none: only the search over all of them sees such a circle.
+        try require(world.hasGroups, .rejection, "taken, and can never end")
+        unforeseen += 1
+    }
+
     private func power(_ base: Int, _ exponent: Int) -> Int {
         (0..<exponent).reduce(1) { product, _ in product * base }
     }
 
-    /// Nil for a number that stands for a cycle.
-    private func world(_ number: Int, pairs: Int, ties: Int) -> World? {
+    private func world(_ number: Int, shapes: Int) -> SmallWorld {
         var rest = number / 2
+        var parents = Array(repeating: -1, count: count)
+        if shapes > 1 {
+            for place in 1..<count {
+                parents[place] = rest % (place + 1) - 1
+                rest /= place + 1
+            }
+        }
         var edges: [(from: Int, on: Int)] = []
         for later in 1..<max(count, 2) where count > 1 {
             for earlier in 0..<later {
@@ -78,19 +85,9 @@ public struct SmallWorlds {
                 rest /= Tie.allCases.count
             }
         }
-        let world = World(
-            categories: (0..<count).map { (rest >> (2 * $0)) & 3 }, edges: edges, slots: Int32(1 + number % 2))
-        return hasCycle(edges) ? nil : world
-    }
-
-    private func hasCycle(_ edges: [(from: Int, on: Int)]) -> Bool {
-        var left = Set(0..<count)
-        while let free = left.sorted().first(where: { node in
-            !edges.contains { $0.from == node && left.contains($0.on) }
-        }) {
-            left.remove(free)
-        }
-        return !left.isEmpty
+        return SmallWorld(
+            categories: (0..<count).map { (rest >> (2 * $0)) & 3 }, edges: edges, parents: parents,
+            slots: Int32(1 + number % 2))
     }
 
     /// Lets each executing operation be the next to end, and each time follows all that may come of it.

@@ -18,6 +18,21 @@ struct SmallWorldTests {
         #expect(worlds.worlds == 64 * 25 * 2)
     }
 
+    @Test
+    func ofThreeOperationsInGroups() throws {
+        var worlds = SmallWorlds(operations: 3, withFailures: false, withGroups: true)
+        try worlds.explore(Scheduler.self)
+        #expect(worlds.worlds > 64 * 25 * 2)
+        #expect(worlds.unforeseen == 0)
+    }
+
+    @Test
+    func someOfFourOperationsInGroups() throws {
+        var worlds = SmallWorlds(operations: 4, withFailures: false, withGroups: true)
+        try worlds.explore(Scheduler.self, every: 4001)
+        #expect(worlds.worlds > 100)
+    }
+
     /// Four are for `simulate`; here each hundredth or so, by a stride that shares no factor with their number.
     @Test
     func someOfFourOperations() throws {
