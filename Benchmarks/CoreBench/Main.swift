@@ -10,6 +10,13 @@ struct CoreBench {
         for size in sizes { layers(size) }
         growth("one category", [1_000, 10_000, 100_000], inOneCategory)
         growth("pairs of 100 categories", [1_000, 10_000, 100_000]) { inPairs($0, of: 100) }
+        growth("groups of ten, one category", [1_000, 10_000, 100_000]) { inGroups($0, categories: 1) }
+        growth("groups of ten, 100 categories", [1_000, 10_000, 100_000]) { inGroups($0, categories: 100) }
+        growth("groups in each other's way", [300, 1_000, 3_000], inEachOthersWay)
+        growth("groups that share what is theirs", [300, 1_000, 3_000], sharingUnits)
+        growth("two workers, layered", [10_000, 100_000, 1_000_000].filter { $0 <= largest }, workers: 2) {
+            layered($0)
+        }
         if let size = sizes.last { cancelAll(size) }
         if let size = sizes.last { refuseCycle(size) }
     }
@@ -47,18 +54,20 @@ struct CoreBench {
     }
 
     /// The same at growing sizes: what one start costs must not grow with how many wait.
-    static func growth(_ name: String, _ counts: [Int], _ shape: (Int) -> Submission) {
+    static func growth(_ name: String, _ counts: [Int], workers: Int32 = 64, _ shape: (Int) -> Submission) {
         var first: Measurement?
         for count in counts {
             let submission = shape(count)
-            var driven = Driven(workers: 64)
+            let processes = submission.operations.count { !$0.flags.contains(.group) }
+            var driven = Driven(workers: workers)
+            driven.handle(.setCategory("wide", capacity: 100_000))
             let submitted = measure("submit, \(name)", count) {
                 precondition(driven.handle(.submit(submission)), "nothing is wrong with it")
             }
             show(submitted)
             let drained = measure("drain, \(name)", count) {
                 driven.endTurn()
-                precondition(driven.drain() == count, "every operation starts and ends once")
+                precondition(driven.drain() == processes, "every process starts and ends once")
             }
             show(drained, note: first.map { "\(tenths(drained.each / $0.each)) times the smallest" } ?? "")
             if first == nil { first = drained }

@@ -53,6 +53,40 @@ func inPairs(_ count: Int, of categories: Int) -> Submission {
     return submission
 }
 
+/// Groups of nine children, each group holding one of so many categories until they have ended.
+func inGroups(_ count: Int, categories: Int) -> Submission {
+    var submission = Submission()
+    submission.categorySets = (0..<categories).map { [CategoryUse(name: "c\($0)")] }
+    for place in 0..<count {
+        let group = place / 10 * 10
+        submission.operations.append(
+            place == group
+                ? Draft(categories: Int32(place / 10 % categories), flags: .group) : Draft(group: Int32(group)))
+    }
+    return submission
+}
+
+/// The child of each group comes after the next group, and all hold the same: only the last one can start.
+func inEachOthersWay(_ count: Int) -> Submission {
+    inARow(count, holding: CategoryUse(name: "only"))
+}
+
+/// As before, but all have room beside one another.
+func sharingUnits(_ count: Int) -> Submission {
+    inARow(count, holding: CategoryUse(name: "wide", units: 2))
+}
+
+private func inARow(_ count: Int, holding use: CategoryUse) -> Submission {
+    var submission = Submission()
+    submission.categorySets = [[use]]
+    for group in stride(from: 0, to: count - 1, by: 2) {
+        submission.operations += [Draft(categories: 0, flags: .group), Draft(group: Int32(group))]
+        guard group + 3 < count else { continue }
+        submission.edges.append(DraftEdge(from: Int32(group + 1), on: .local(Int32(group + 2))))
+    }
+    return submission
+}
+
 /// What a drain costs at the least: counters and lists in arrays of structs, a ring of ready places.
 struct BareGraph {
     private struct Node {
