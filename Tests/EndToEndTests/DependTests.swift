@@ -35,6 +35,21 @@ import Testing
         #expect(!told.outSoFar.contains("\"id\":\(waiting),\"graph\":\"g3\",\"type\":\"ready\""))
     }
 
+    @Test func anEdgeThatWasMetCanBeRemovedOnce() throws {
+        let machine = try Machine()
+        let met = try machine.submit("--", "true")
+        let open = try machine.submit("--hold", "--", "true")
+        let last = try machine.submit("--after", "\(met),\(open)", "--", "true")
+        #expect(try machine.ctl("wait", "\(met)", "--timeout", "20s").status == 0)
+        try machine.ok("depend", "\(last)", "--remove", "\(met)")
+        let left = try #require(try machine.show(last)["dependencies"] as? [[String: Any]])
+        #expect(left.compactMap { $0["id"] as? Int } == [open])
+        #expect(try machine.stateOf(last) == "pending")
+        let again = try machine.ctl("depend", "\(last)", "--remove", "\(met)")
+        #expect(again.status == 4 || again.status == 5)
+        #expect(again.err.contains("\(met)"), "what is not there is named")
+    }
+
     @Test func everyWayOfWaiting() throws {
         let machine = try Machine()
         let bad = try machine.submit("--name", "bad", "--", "false")
