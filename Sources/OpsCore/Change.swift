@@ -32,6 +32,8 @@ public enum Change: Sendable {
     case categorySet(String, capacity: Int32)
     case graphSuspended(GraphID, Bool)
     case daemonSuspended(Bool)
+    /// Chosen by a user, and what was configured then; `insteadOf` nil: no choice stands any more.
+    case workersSet(Int32, insteadOf: Int32?)
     /// A `finish` observer is owed for this run, until `observed`.
     case observerOwed(OperationID, run: Int32)
     case observed(OperationID, run: Int32)

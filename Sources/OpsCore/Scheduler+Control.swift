@@ -216,8 +216,9 @@ extension Scheduler {
         return .done(1)
     }
 
-    mutating func setWorkers(_ count: Int32) throws(Rejection) -> Acceptance {
+    mutating func setWorkers(_ count: Int32, insteadOf configured: Int32?) -> Acceptance {
         workers = min(max(0, count), Limits.workers)
+        tell(.workersSet(workers, insteadOf: configured))
         return .done(1)
     }
 }

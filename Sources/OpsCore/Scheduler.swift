@@ -106,7 +106,7 @@ public struct Scheduler {
         case .setQueue(let name, let edit): return try setQueue(name, edit)
         case .removeQueue(let name): return try removeQueue(name)
         case .setCategory(let name, let capacity): return try setCategory(name, capacity: capacity)
-        case .setWorkers(let count): return try setWorkers(count)
+        case .setWorkers(let count, let configured): return setWorkers(count, insteadOf: configured)
         case .setDraining(let draining): isDraining = draining
         case .launched(let attempt, let process): launched(attempt, process)
         case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)

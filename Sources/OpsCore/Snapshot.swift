@@ -117,6 +117,8 @@ public struct Snapshot: Sendable {
     /// The sequence number of the last stored report.
     public var lastSequence: Int64 = 0
     public var isSuspended = false
+    /// Of the pool, as a user chose it, and what was configured then.
+    public var workers: (count: Int32, insteadOf: Int32)?
     public var suspendedGraphs: [GraphID] = []
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Those with a capacity other than 1, and any that was ever set.

@@ -128,20 +128,26 @@ extension Daemon {
     func stop(_ mode: Configuration.OnStop) {
         notify("STOPPING=1\nSTATUS=Stopping")
         // A second signal does not wait.
-        guard !isStopping, mode != .keep, outage == nil else { return leave() }
-        isStopping = true
+        guard stopping == nil, mode != .keep else { return leave() }
+        stopping = mode
         isDraining = true
+        endWhatExecutes()
+        let condition = outage == nil ? "" : " and the disk takes writes again; a second signal does not wait"
+        diary.notice("stopping when \(core?.counts.executing ?? 0) operations have ended\(condition)")
+    }
+
+    /// Does to executing operations what stopping means: at once, and again after an outage that has lost it.
+    func endWhatExecutes() {
+        guard let stopping, outage == nil else { return }
         record(.setDraining(true))
-        if mode == .cancel {
-            let executing = (core?.executing ?? []).map(\.id)
-            record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
-        }
-        diary.notice("stopping when \(core?.counts.executing ?? 0) operations have ended")
+        guard stopping == .cancel else { return }
+        let executing = (core?.executing ?? []).map(\.id)
+        record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
     }
 
     /// At the end of each turn: the last operation of a draining daemon may have ended.
     func stopIfDrained() {
-        if isStopping && core?.counts.executing == 0 && outage == nil { leave() }
+        if stopping != nil && core?.counts.executing == 0 && outage == nil { leave() }
     }
 
     private func leave() {
@@ -165,10 +171,9 @@ extension Daemon {
             performer.setLogCap(fresh.logLimit)
             retention.schedule()
             server?.setLimits(connectionLimits)
-            if let workers = fresh.workers, workers != configuration.workers {
-                configuration.workers = workers
-                record(.setWorkers(workers))
-            }
+            let before = configuredWorkers
+            configuration.workers = fresh.workers
+            if configuredWorkers != before { record(.setWorkers(configuredWorkers)) }
             if fresh.state != configuration.state || fresh.socket != configuration.socket {
                 diary.warning("state and socket change with the next start only")
             }

@@ -47,10 +47,19 @@ extension Daemon {
 
     /// The scheduler as the disk knows it; reads answer from that.
     private func restore() throws(StoreError) {
-        let workers = core?.workers ?? configuration.workers ?? Machine.processors
+        // Gone before the next one is made: there is room for one.
         core = nil
-        core = Scheduler(try store.load(), workers: workers, at: .now())
+        core = try storedCore()
         if isDraining { _ = core?.handle(.setDraining(true), at: .now()) }
+    }
+
+    /// A scheduler that knows what is stored.
+    func storedCore() throws(StoreError) -> Scheduler {
+        let snapshot = try store.load()
+        let configured = configuredWorkers
+        // A user's choice stands until something else is configured.
+        let chosen = snapshot.workers.flatMap { $0.insteadOf == configured ? $0.count : nil }
+        return Scheduler(snapshot, workers: chosen ?? configured, at: .now())
     }
 
     private func scheduleProbe() {
@@ -77,6 +86,7 @@ extension Daemon {
         diary.write(
             .notice, "storage available again", [(name: "MESSAGE_ID", value: JournalWriter.Message.storageAvailable)])
         for fact in past.facts { record(fact) }
+        endWhatExecutes()
         runner.connect()
         notifyStatus()
         wakeUp()

@@ -169,7 +169,7 @@ extension Event {
     /// The runner repeats exits and inventories until they are acknowledged; these come once.
     var isToldOnce: Bool {
         switch self {
-        case .told, .observed: true
+        case .told, .observed, .setWorkers: true
         default: false
         }
     }

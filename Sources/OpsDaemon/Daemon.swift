@@ -37,10 +37,13 @@ public final class Daemon {
     /// Set while a large request is decided beside the loop.
     var longTurn: LongTurn?
     var isDraining = false
+    /// What is done to executing operations before the end; nil: the end is not wanted.
+    var stopping: Configuration.OnStop?
     var finished = FinishedCount()
-    var isStopping = false
     /// The service manager handed the socket over, and keeps it when this process ends.
     var isActivated = false
+
+    var configuredWorkers: Int32 { configuration.workers ?? Machine.processors }
 
     private(set) lazy var runner = RunnerLink(daemon: self)
     private(set) lazy var performer = EffectPerformer(daemon: self)
@@ -79,9 +82,8 @@ public final class Daemon {
         authorization = Authorization(daemonUser: Identity.uid)
         logs = Logs(state: configuration.state)
         fileWatch = try FileWatch(loop)
-        let now = Moment.now()
-        startedAt = now.wall
-        core = Scheduler(try store.load(), workers: configuration.workers ?? Machine.processors, at: now)
+        startedAt = Clock.read().wall
+        core = try storedCore()
         monotonicTimer = try loop.timer(.monotonic) { [unowned self] in self.record(.tick) }
         wallTimer = try loop.timer(.wall) { [unowned self] in self.record(.tick) }
         probeTimer = try loop.timer(.monotonic) { [unowned self] in self.probe() }

@@ -152,8 +152,8 @@ struct AttemptStatements {
 
 /// What is not about one operation, and the event stream.
 struct SettingStatements {
-    let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, oweObserver, observed: Statement
-    let insertEvent: Statement
+    let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, setWorkers, oweObserver: Statement
+    let observed, insertEvent: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
@@ -169,6 +169,7 @@ struct SettingStatements {
         suspendGraph = try make("INSERT OR IGNORE INTO suspendedGraph (graph) VALUES (?1)")
         resumeGraph = try make("DELETE FROM suspendedGraph WHERE graph = ?1")
         suspendDaemon = try make("UPDATE meta SET suspended = ?1")
+        setWorkers = try make("UPDATE meta SET workers = ?1, workersInsteadOf = ?2")
         oweObserver = try make("INSERT OR IGNORE INTO owedObserver (operation, run) VALUES (?1, ?2)")
         observed = try make("DELETE FROM owedObserver WHERE operation = ?1 AND run = ?2")
         insertEvent = try make(

@@ -80,7 +80,7 @@ extension Store {
             try update(statements.setting.oweObserver, id, Int64(run))
         case .observed(let id, let run):
             try update(statements.setting.observed, id, Int64(run))
-        case .queueSet, .queueRemoved, .categorySet, .graphSuspended, .daemonSuspended:
+        case .queueSet, .queueRemoved, .categorySet, .graphSuspended, .daemonSuspended, .workersSet:
             try applySetting(change)
         }
     }
@@ -109,6 +109,11 @@ extension Store {
         case .daemonSuspended(let isOn):
             statements.setting.suspendDaemon.bind(1, isOn)
             try statements.setting.suspendDaemon.run()
+        case .workersSet(let count, let configured):
+            let statement = statements.setting.setWorkers
+            statement.bind(1, configured.map { _ in Int64(count) })
+            statement.bind(2, configured.map(Int64.init))
+            try statement.run()
         case .submitted, .becameReady, .becamePending, .started, .launched, .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .told,
             .timeoutMoved, .observerOwed, .observed:

@@ -33,6 +33,8 @@ extension Store {
         snapshot.lastSequence = try database.integer(
             "SELECT max(lastSequence, ifnull((SELECT max(seq) FROM event), 0)) FROM meta")
         snapshot.isSuspended = try database.integer("SELECT suspended FROM meta") != 0
+        let workers = try database.prepare("SELECT workers, workersInsteadOf FROM meta WHERE workers IS NOT NULL")
+        while try workers.step() { snapshot.workers = (count: workers.int32(0), insteadOf: workers.int32(1)) }
         let graphs = try database.prepare("SELECT graph FROM suspendedGraph")
         while try graphs.step() { snapshot.suspendedGraphs.append(GraphID(graphs.int(0))) }
         let categories = try database.prepare("SELECT name, capacity FROM category")

@@ -136,6 +136,7 @@ func brief(_ change: Change) -> String {
     case .categorySet(let name, let capacity): "category \(name) \(capacity)"
     case .graphSuspended(let graph, let on): "graph \(graph.rawValue) suspended \(on)"
     case .daemonSuspended(let on): "suspended \(on)"
+    case .workersSet(let count, _): "workers \(count)"
     case .observerOwed(let id, _): "observer owed \(id.rawValue)"
     case .observed(let id, _): "observed \(id.rawValue)"
     }

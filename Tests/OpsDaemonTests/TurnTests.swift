@@ -88,6 +88,47 @@ import Testing
         #expect(try daemon.history.record(of: OperationID(1))?.statusText == "half way")
     }
 
+    /// Nobody repeats what a signal asked for.
+    @Test(arguments: [true, false]) func whatASignalAskedForOutlivesAnOutage(comesFirst: Bool) throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"]}]"#)
+        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        if !comesFirst {
+            guard case .control(.storageUnavailable) = try client.refusal(Client.submission(#"[{"command":["true"]}]"#))
+            else {
+                Issue.record("acknowledged without a disk")
+                return
+            }
+        }
+        daemon.stop(.cancel)
+        daemon.record(.setWorkers(7))
+        try fixture.turn { daemon.outage != nil }
+
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.core?.isCancelling(OperationID(1)) == true }
+        #expect(daemon.core?.workers == 7)
+        #expect(daemon.core?.mayStart == false)
+    }
+
+    @Test func aChosenNumberOfWorkersStandsUntilAnotherIsConfigured() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        _ = try fixture.connect().call(.with { $0.workers = 5 } as SetWorkersRequest)
+        #expect(daemon.core?.workers == 5)
+        #expect(try daemon.storedCore().workers == 5)
+        daemon.configuration.workers = 3
+        #expect(try daemon.storedCore().workers == 3)
+        daemon.record(.setWorkers(3))
+        daemon.settle()
+        daemon.configuration.workers = 2
+        #expect(try daemon.storedCore().workers == 2)
+    }
+
     @Test func aKeyIsAnsweredWithTheEarlierSubmission() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

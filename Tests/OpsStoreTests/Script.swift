@@ -76,7 +76,7 @@ struct Script {
     private func settings() {
         builder.change(
             .queueSet("wide", limit: 9, aging: nil, suspended: true), .categorySet("gpu", capacity: 3),
-            .graphSuspended(GraphID(1), true), .daemonSuspended(true),
+            .graphSuspended(GraphID(1), true), .daemonSuspended(true), .workersSet(7, insteadOf: 4),
             .observerOwed(OperationID(1), run: 1),
             .noted(OperationID(3), "ask Ann"), .noted(OperationID(1), "again"), .noted(OperationID(1), nil),
             .edited(OperationID(3), Edit(priority: 5, queue: "wide", categories: [CategoryUse(name: "x")])))

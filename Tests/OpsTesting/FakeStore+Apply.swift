@@ -80,6 +80,8 @@ extension FakeStore {
         case .graphSuspended(let graph, let isOn):
             if isOn { suspendedGraphs.insert(graph) } else { suspendedGraphs.remove(graph) }
         case .daemonSuspended(let isOn): isSuspended = isOn
+        // A new scheduler is told, beside what is stored.
+        case .workersSet: break
         case .categorySet(let name, let capacity): capacities[name] = capacity
         case .queueSet(let name, let limit, let aging, let suspended):
             let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended)

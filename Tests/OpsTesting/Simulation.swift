@@ -116,7 +116,7 @@ public struct Simulation<Tested: TestedScheduler> {
             guard case .submitted(_, _, let count) = acceptance, count == submission.operations.count else {
                 throw Violation(.rejection, "a submission answered with \(acceptance)")
             }
-        case (.setWorkers(let count), .success): workers = count
+        case (.setWorkers(let count, _), .success): workers = count
         case (.setDraining(let isOn), .success): isDraining = isOn
         case (.runnerConnected(let inventory), _): knownRunner = inventory.runner
         case (.runnerLost, _): knownRunner = nil

@@ -32,7 +32,7 @@ public struct Stage<Tested: TestedScheduler> {
             answers.append(try core.handle(event, at: now).get())
             switch event {
             case .submit(let submission): taken.append(submission)
-            case .setWorkers(let count): workers = count
+            case .setWorkers(let count, _): workers = count
             case .setDraining(let isOn): isDraining = isOn
             default: break
             }

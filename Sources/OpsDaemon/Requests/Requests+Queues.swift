@@ -73,7 +73,8 @@ extension Requests {
         guard request.workers >= 0, request.workers <= Int(Limits.workers) else {
             throw invalid("workers", "workers are a number from 0 to \(Limits.workers); not \(request.workers)")
         }
-        daemon.request(.setWorkers(Int32(request.workers)), of: exchange) { _ in exchange.reply(Nothing()) }
+        let event = Event.setWorkers(Int32(request.workers), insteadOf: daemon.configuredWorkers)
+        daemon.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
     }
 
     /// Names of queues and categories are what names of operations are.

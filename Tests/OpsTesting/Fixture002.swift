@@ -1,0 +1,8 @@
+/// A database as the second schema left it: what that migration did to the first, to the letter. Never edited.
+public let fixture002 =
+    fixture001 + #"""
+        ALTER TABLE operation ADD COLUMN note TEXT;
+        CREATE VIEW notes AS SELECT id, note FROM operation WHERE note IS NOT NULL;
+        UPDATE operation SET note = 'ask Ann' WHERE id = 1;
+        PRAGMA user_version = 2;
+        """#
