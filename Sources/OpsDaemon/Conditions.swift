@@ -113,7 +113,7 @@ final class ConditionDesk {
             let available = try MachineState.availableMemory()
             return .known(available >= least, "\(available >> 20)M are available")
         case .window(let from, let to):
-            let minute = MachineState.minuteOfDay()
+            let minute = Clock.minuteOfDay()
             let isInside = from < to ? (from..<to).contains(minute) : minute >= from || minute < to
             return .known(isInside, "it is outside of the window")
         case .dependenciesSucceeded:

@@ -96,8 +96,12 @@ extension Daemon {
         try refuseIfServed(path)
         let group = Identity.uid == 0 ? try Account.group(named: configuration.group) : nil
         let descriptor = try UnixSocket.listen(at: path, mode: group == nil ? 0o600 : 0o660)
-        if let group, chown(path, 0, group) != 0 {
-            diary.warning("cannot give \(path) to group \(configuration.group)")
+        if let group {
+            do throws(SystemError) {
+                try Files.give(path, toGroup: group)
+            } catch {
+                diary.warning("cannot give \(path) to group \(configuration.group): \(error)")
+            }
         }
         return [ListeningSocket(descriptor)]
     }

@@ -30,14 +30,14 @@ final class RunnerStarter {
 
     private func find() throws(SystemError) -> String {
         if !configured.isEmpty { return configured }
-        let own = Executable.path
+        let own = try Program.path()
         if let slash = own.lastIndex(of: "/") {
             let beside = "\(own[..<slash])/opsd-runner"
-            if access(beside, X_OK) == 0 { return beside }
+            if Files.isExecutable(beside) { return beside }
         }
         for directory in (Environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":") {
             let candidate = "\(directory)/opsd-runner"
-            if access(candidate, X_OK) == 0 { return candidate }
+            if Files.isExecutable(candidate) { return candidate }
         }
         throw SystemError("find opsd-runner beside opsd or in PATH", errno: ENOENT)
     }
@@ -64,21 +64,4 @@ final class RunnerStarter {
             throw SystemError("start \(path)", errno: error.errno)
         }
     }
-}
-
-/// The program file this process runs.
-enum Executable {
-    static var path: String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
-            let count = buffer.baseAddress.map { readlink("/proc/self/exe", $0, buffer.count) } ?? 0
-            guard count > 0 else { return "" }
-            return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
-    }
-}
-
-/// The machine opsd runs on.
-enum Machine {
-    /// The CPUs that are there for this process's system.
-    static var processors: Int32 { max(1, Int32(truncatingIfNeeded: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

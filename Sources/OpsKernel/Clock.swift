@@ -18,6 +18,14 @@ public enum Clock {
         ClockReading(monotonic: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME))
     }
 
+    /// Minutes since local midnight.
+    public static func minuteOfDay() -> Int {
+        var now = time_t(read(CLOCK_REALTIME) / 1_000_000_000)
+        var local = unsafe tm()
+        unsafe localtime_r(&now, &local)
+        return unsafe Int(local.tm_hour) * 60 + Int(local.tm_min)
+    }
+
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
         let result = unsafe clock_gettime(clock, &time)

@@ -52,6 +52,13 @@ public enum Files {
         try retrying("sync \(parent)") { fsync(directory.rawValue) }
     }
 
+    public static func isExecutable(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
+
+    /// Makes a file root's and a group's.
+    public static func give(_ path: String, toGroup group: UInt32) throws(SystemError) {
+        try retrying("chown \(path)") { unsafe chown(path, 0, group) }
+    }
+
     /// `false`: there was nothing.
     @discardableResult
     public static func remove(_ path: String) throws(SystemError) -> Bool {
