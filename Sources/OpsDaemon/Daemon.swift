@@ -53,7 +53,8 @@ public final class Daemon {
     private(set) lazy var errands = Errands(daemon: self)
     private(set) lazy var conditions = ConditionDesk(daemon: self)
     private(set) lazy var retention = Retention(daemon: self)
-    /// What reads large messages and stores large requests; what reads all of the database.
+    /// What takes large messages apart; what decides and stores large requests; what reads much of the database.
+    private(set) lazy var parsing = SideWork(loop: loop, diary: diary)
     private(set) lazy var writing = SideWork(loop: loop, diary: diary)
     private(set) lazy var reading = SideWork(loop: loop, diary: diary)
     private(set) lazy var upkeep = Upkeep(daemon: self)

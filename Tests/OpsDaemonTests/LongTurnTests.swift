@@ -99,6 +99,18 @@ import Testing
         #expect(try client.submit(chain(large)).first == 1)
     }
 
+    /// It is read and put in bytes beside the loop; what was asked behind it is answered behind it.
+    @Test func aLargeGraphIsAnsweredInItsOrder() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(chain(large))
+        try client.send(Call.frame(GraphRequest.with { $0.graph = "g1" }) + Call.frame(StatusRequest()))
+        let graph = try #require(try client.receive()).result(GraphReply.self)
+        #expect(graph.nodes.count == large)
+        #expect(graph.edges.count == large - 1)
+        #expect(try client.receive()?.result(StatusReply.self).counts.pending == large - 1)
+    }
+
     @Test func aLargeCancelIsOne() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -23,22 +23,14 @@ extension Requests {
     func backup(_ request: BackupRequest, _ exchange: Exchange) throws {
         try daemon.authorization.requirePrivilege(exchange.caller, to: "copy the database")
         guard request.path.hasPrefix("/") else { throw invalid("path", "must be absolute, not \"\(request.path)\"") }
-        let source = daemon.store.path
         let path = request.path
-        daemon.reading.run(
-            { Result { try Self.backUp(source, to: path) } },
-            then: { [unowned self] result in
-                if exchange.isAbandoned { return }
-                switch result {
-                case .success(let bytes): exchange.reply(.with { $0.bytes = bytes } as BackupReply)
-                case .failure(let error): self.fail(exchange, error)
-                }
-            })
+        readBeside(
+            exchange, { try Self.backUp($0, to: path) },
+            then: { bytes in exchange.reply(.with { $0.bytes = bytes } as BackupReply) })
     }
 
     /// The size of the copy.
-    private static func backUp(_ source: String, to path: String) throws -> Int64 {
-        let history = try History.open(path: source)
+    private static func backUp(_ history: History, to path: String) throws -> Int64 {
         let backup: RunningBackup
         do {
             backup = try history.backUp(to: path)
@@ -54,44 +46,8 @@ extension Requests {
     /// Reads all of the database, beside the loop.
     func check(_ exchange: Exchange) throws {
         try daemon.authorization.requirePrivilege(exchange.caller, to: "check the database")
-        let path = daemon.store.path
-        daemon.reading.run(
-            { Result { try History.open(path: path).check() } },
-            then: { [unowned self] result in
-                if exchange.isAbandoned { return }
-                switch result {
-                case .success(let problems): exchange.reply(.with { $0.problems = problems } as CheckReply)
-                case .failure(let error): self.fail(exchange, error)
-                }
-            })
+        readBeside(
+            exchange, { try $0.check() },
+            then: { problems in exchange.reply(.with { $0.problems = problems } as CheckReply) })
     }
-}
-
-/// Work that is done a little in each turn, so that others are served meanwhile.
-final class SteppedWork: ReplyStream {
-    private let exchange: Exchange
-    private unowned let daemon: Daemon
-    private let usesStore: Bool
-    /// Does a little; true when it has answered.
-    private let step: () throws -> Bool
-    let wantsRoom = false
-
-    init(_ exchange: Exchange, _ daemon: Daemon, usesStore: Bool = false, step: @escaping () throws -> Bool) {
-        self.exchange = exchange
-        self.daemon = daemon
-        self.usesStore = usesStore
-        self.step = step
-    }
-
-    func resume() {
-        guard !exchange.isAbandoned else { return }
-        if usesStore, daemon.putOff({ [self] in self.resume() }) { return }
-        do {
-            if try !step() { daemon.server?.resumeLater(self) }
-        } catch {
-            daemon.requests.fail(exchange, error)
-        }
-    }
-
-    func readerLeft() {}
 }

@@ -81,25 +81,33 @@ extension Requests {
         guard record.count <= Self.drawable else {
             throw ControlError.tooLarge(what: "operations in a picture", limit: Self.drawable)
         }
+        guard record.count > DaemonLimits.operationsInTheLoop else {
+            return exchange.reply(try Self.picture(record, daemon.history))
+        }
+        // Put in bytes there too: that takes as long as reading it.
+        readBeside(exchange, { Reply.frame(try Self.picture(record, $0)) }, then: { exchange.reply(frame: $0) })
+    }
+
+    /// Nodes of a graph that anybody can look at.
+    private static let drawable = 100_000
+
+    private static func picture(_ graph: GraphRecord, _ history: History) throws(StoreError) -> GraphReply {
         var reply = GraphReply()
-        reply.graph = "g\(id.rawValue)"
-        reply.name = record.name
-        reply.suspended = record.isSuspended
-        reply.nodes = try daemon.history.nodes(of: id, limit: Self.drawable).map(node)
-        reply.edges = try daemon.history.edges(of: id).map { edge in
+        reply.graph = "g\(graph.id.rawValue)"
+        reply.name = graph.name
+        reply.suspended = graph.isSuspended
+        reply.nodes = try history.nodes(of: graph.id, limit: drawable).map(node)
+        reply.edges = try history.edges(of: graph.id).map { edge in
             .with {
                 $0.from = edge.from.rawValue
                 $0.on = edge.on.rawValue
                 $0.when = EdgeCondition(edge.when).rawValue
             }
         }
-        exchange.reply(reply)
+        return reply
     }
 
-    /// Nodes of a graph that anybody can look at.
-    private static let drawable = 100_000
-
-    private func node(_ node: GraphNode) -> NodeRow {
+    private static func node(_ node: GraphNode) -> NodeRow {
         .with {
             $0.id = node.id.rawValue
             $0.name = node.name

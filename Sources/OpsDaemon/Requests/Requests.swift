@@ -33,7 +33,7 @@ final class Requests {
             return answer(Result { try Incoming(frame) }, to: connection)
         }
         connection.hold(for: connection)
-        daemon.writing.run(
+        daemon.parsing.run(
             { Result { try Incoming(frame) } },
             then: { [unowned self] incoming in
                 guard !connection.isClosed else { return }
@@ -89,6 +89,23 @@ final class Requests {
     private func readOn(_ exchange: Exchange, _ body: @escaping () throws -> Void) {
         exchange.holdNext()
         read(exchange, body)
+    }
+
+    /// Reads much of the database beside the loop, with a connection of its own.
+    func readBeside<Value: Sendable>(
+        _ exchange: Exchange, _ body: @escaping @Sendable (History) throws -> Value,
+        then answer: @escaping (Value) -> Void
+    ) {
+        let path = daemon.store.path
+        daemon.reading.run(
+            { Result { try body(History.open(path: path)) } },
+            then: { [unowned self] result in
+                if exchange.isAbandoned { return }
+                switch result {
+                case .success(let value): answer(value)
+                case .failure(let error): self.fail(exchange, error)
+                }
+            })
     }
 
     /// Runs a change that first asks the store, which must then know all that the scheduler does.

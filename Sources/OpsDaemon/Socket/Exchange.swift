@@ -24,8 +24,11 @@ final class Exchange {
     func holdNext() { connection.hold(for: self) }
 
     /// The last reply.
-    func reply(_ result: some WireRecord) {
-        if !call.oneway { connection.send(Reply.frame(result)) }
+    func reply(_ result: some WireRecord) { reply(frame: Reply.frame(result)) }
+
+    /// The same, as bytes already.
+    func reply(frame: [UInt8]) {
+        if !call.oneway { connection.send(frame) }
         end()
     }
 
