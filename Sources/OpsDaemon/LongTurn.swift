@@ -55,9 +55,12 @@ extension Daemon {
             return requests.fail(exchange, error)
         }
         longTurn = LongTurn()
-        let lent = Lent(core, store)
+        let lent = Moved((core: core, store: store))
         writing.run(
-            { lent.decide(prepare) },
+            {
+                let (core, store) = lent.take()
+                return decide(core, store, prepare)
+            },
             then: { [unowned self] verdict in
                 self.history.letGo()
                 let put = self.longTurn ?? LongTurn()
@@ -69,8 +72,8 @@ extension Daemon {
                 case .failed(let error):
                     self.fall(error)
                     exchange.fail(self.unavailable)
-                case .committed(let acceptance, let transition):
-                    self.core = lent.takeCore()
+                case .committed(let core, let acceptance, let transition):
+                    self.core = core.take()
                     self.tell(transition) {
                         answer(acceptance)
                         self.server?.flush()
@@ -87,49 +90,31 @@ extension Daemon {
     }
 }
 
-/// Scheduler and store on their way to the side thread and back.
-///
-/// Unchecked: between `run` and the telling of its result the loop touches neither the store nor this copy; every use of
-/// the store outside of `settle` is put off meanwhile.
-private final class Lent: @unchecked Sendable {
-    enum Verdict: Sendable {
-        case refused(any Error)
-        case rejected(Rejection)
-        case tried(Acceptance)
-        case failed(StoreError)
-        case committed(Acceptance, Transition)
-    }
+/// What a large request came to beside the loop.
+private enum Verdict: Sendable {
+    case refused(any Error)
+    case rejected(Rejection)
+    case tried(Acceptance)
+    case failed(StoreError)
+    case committed(Moved<Scheduler>, Acceptance, Transition)
+}
 
-    private var core: Scheduler?
-    private let store: Store
-
-    init(_ core: Scheduler, _ store: Store) {
-        self.core = core
-        self.store = store
-    }
-
-    /// Moved, not copied: a second owner would cost a copy of everything at the next change.
-    func takeCore() -> Scheduler? {
-        defer { core = nil }
-        return core
-    }
-
-    func decide(_ prepare: () throws -> LargeRequest) -> Verdict {
-        let request: LargeRequest
-        do { request = try prepare() } catch { return .refused(error) }
-        let now = Moment.now()
-        switch core?.handle(request.event, at: now) {
-        case .failure(let rejection): return .rejected(rejection)
-        case .success(let acceptance):
-            if request.isTrial { return .tried(acceptance) }
-            let transition = core?.endTurn(at: now) ?? Transition()
-            do throws(StoreError) {
-                try store.commit(transition, submissions: request.texts.map { [$0] } ?? [])
-            } catch {
-                return .failed(error)
-            }
-            return .committed(acceptance, transition)
-        case nil: preconditionFailure("a lent scheduler is decided with once")
+/// Beside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
+/// outside of `settle` is put off.
+private func decide(_ core: consuming Scheduler, _ store: Store, _ prepare: () throws -> LargeRequest) -> Verdict {
+    let request: LargeRequest
+    do { request = try prepare() } catch { return .refused(error) }
+    let now = Moment.now()
+    switch core.handle(request.event, at: now) {
+    case .failure(let rejection): return .rejected(rejection)
+    case .success(let acceptance):
+        if request.isTrial { return .tried(acceptance) }
+        let transition = core.endTurn(at: now)
+        do throws(StoreError) {
+            try store.commit(transition, submissions: request.texts.map { [$0] } ?? [])
+        } catch {
+            return .failed(error)
         }
+        return .committed(Moved(core), acceptance, transition)
     }
 }

@@ -67,10 +67,14 @@ extension Requests {
             exchange.reply(self.reply(graph, first, count, order, names: { names[$0] }))
         }
         guard input.operations.count <= DaemonLimits.operationsInTheLoop else {
-            let place = SubmissionDesk(builder)
+            let moved = Moved(builder)
             return daemon.requestBeside(
                 exchange, names: { names[Int($0)] },
-                prepare: { try place.build(isTrial: order.isDryRun) }, then: accept)
+                prepare: {
+                    var builder = moved.take()
+                    let texts = try builder.build()
+                    return LargeRequest(event: .submit(texts.submission), texts: texts, isTrial: order.isDryRun)
+                }, then: accept)
         }
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
@@ -152,19 +156,4 @@ struct SubmissionNames {
     }
 
     subscript(place: Int) -> String? { places[place] < 0 ? nil : names[places[place]] }
-}
-
-/// A builder on its way to the side thread. Unchecked: whoever made it has let go of it.
-private final class SubmissionDesk: @unchecked Sendable {
-    private var builder: SubmissionBuilder?
-
-    init(_ builder: SubmissionBuilder) { self.builder = builder }
-
-    /// Once: what was read is let go of as soon as it is no longer needed.
-    func build(isTrial: Bool) throws -> LargeRequest {
-        guard var builder else { preconditionFailure("a submission is built once") }
-        self.builder = nil
-        let texts = try builder.build()
-        return LargeRequest(event: .submit(texts.submission), texts: texts, isTrial: isTrial)
-    }
 }

@@ -36,10 +36,13 @@ final class SubmissionDecoding: ReplyStream {
         }
         guard decoder.count > DaemonLimits.operationsInTheLoop else { return take(Self.finish(&decoder)) }
         isFinishing = true
-        let desk = Desk(decoder)
-        // Its only owner from here on, or finishing would copy all of it.
+        let moved = Moved(decoder)
         decoder = GraphDecoder()
-        requests.daemon.writing.run({ desk.finish() }, then: { [self] input in self.take(input) })
+        requests.daemon.parsing.run(
+            {
+                var decoder = moved.take()
+                return Self.finish(&decoder)
+            }, then: { [self] input in self.take(input) })
         if !isStreaming {
             isStreaming = true
             exchange.goOn(with: self)
@@ -57,13 +60,6 @@ final class SubmissionDecoding: ReplyStream {
 
     private static func finish(_ decoder: inout GraphDecoder) -> Result<GraphInput, ControlError> {
         do throws(GraphRefusal) { return .success(try decoder.finish()) } catch { return .failure(error.error) }
-    }
-
-    /// A decoder on its way to the side thread. Unchecked: whoever made it has let go of it.
-    private final class Desk: @unchecked Sendable {
-        private var decoder: GraphDecoder
-        init(_ decoder: GraphDecoder) { self.decoder = decoder }
-        func finish() -> Result<GraphInput, ControlError> { SubmissionDecoding.finish(&decoder) }
     }
 
     func resume() {

@@ -1,0 +1,15 @@
+/// A value on its way to a side thread or back. It is moved, not copied: a second owner would cost a copy of all of it
+/// at its next change.
+///
+/// Unchecked: whoever puts it in lets go of it, and it is taken once, after the thread's mailbox has passed it on.
+final class Moved<Value>: @unchecked Sendable {
+    private var value: Value?
+
+    init(_ value: consuming Value) { self.value = value }
+
+    func take() -> Value {
+        guard let taken = value else { preconditionFailure("what is moved is taken once") }
+        value = nil
+        return taken
+    }
+}
