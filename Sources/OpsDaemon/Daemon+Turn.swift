@@ -14,10 +14,8 @@ extension Daemon {
         guard outage == nil, core != nil else { return call.fail(unavailable) }
         precondition(longTurn == nil, "what changes something is put off during a long turn")
         if event.size > DaemonLimits.operationsInTheLoop {
-            return whenTold { [unowned self] in
-                self.requestBeside(
-                    call, names: names, prepare: { LargeRequest(event: event, texts: texts) }, then: answer)
-            }
+            return requestBeside(
+                call, names: names, prepare: { LargeRequest(event: event, texts: texts) }, then: answer)
         }
         turn.hasEvents = true
         switch core?.handle(event, at: .now()) {
@@ -100,21 +98,11 @@ extension Daemon {
 
     /// What a commit brought, once it is durable.
     func tell(_ transition: Transition, answering: () -> Void) {
-        isTelling = true
         let newcomer = publisher.nextNumber
         finished.take(transition.reports)
         answering()
         performer.perform(transition.effects)
         publisher.publish(transition.reports, before: newcomer)
-        isTelling = false
-        let due = whenAllIsTold
-        whenAllIsTold = []
-        for work in due where !putOff(work) { work() }
-    }
-
-    /// Does what lends the store not before all orders of the present turn have been given, for they read from it.
-    private func whenTold(_ work: @escaping () -> Void) {
-        if isTelling { whenAllIsTold.append(work) } else { work() }
     }
 
     /// One commit for many: the number of commits costs, not their size.

@@ -31,9 +31,6 @@ public final class Daemon {
     var turn = Turn()
     /// Set while the disk takes nothing.
     var outage: Outage?
-    /// The answers and orders of a commit are being given; what waits for the last of them.
-    var isTelling = false
-    var whenAllIsTold: [() -> Void] = []
     /// Set while a large request is decided beside the loop.
     var longTurn: LongTurn?
     var isDraining = false
