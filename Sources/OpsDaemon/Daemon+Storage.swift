@@ -1,5 +1,4 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
 internal import OpsWire
 
@@ -63,12 +62,7 @@ extension Daemon {
     }
 
     private func scheduleProbe() {
-        guard let delay = outage?.delay else { return }
-        do throws(SystemError) {
-            try probeTimer?.arm(at: Clock.read().monotonic + delay)
-        } catch {
-            diary.error("cannot set a timer: \(error)")
-        }
+        if let delay = outage?.delay { probeAlarm.set(after: delay) }
     }
 
     /// Tries whether the disk takes a write again.

@@ -69,7 +69,7 @@ extension Daemon {
         // What needs no commit: errands that are over or have had their time.
         runner.flush()
         server?.flush()
-        armTimers()
+        setAlarms()
         stopIfDrained()
         upkeep.turnEnded()
         idleExit.turnEnded()
@@ -107,23 +107,13 @@ extension Daemon {
 
     /// One commit for many: the number of commits costs, not their size.
     private func settleSoon() {
-        guard let patience, patience.deadline == nil else { return }
-        do throws(SystemError) {
-            try patience.arm(at: Clock.read().monotonic + DaemonLimits.patience)
-        } catch {
-            diary.error("cannot set a timer: \(error)")
-            settle()
-        }
+        if patience.instant == nil, !patience.set(after: DaemonLimits.patience) { settle() }
     }
 
-    func armTimers() {
+    func setAlarms() {
         let next = outage == nil && longTurn == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
-        do throws(SystemError) {
-            try monotonicTimer?.arm(at: next.monotonic)
-            try wallTimer?.arm(at: next.wall)
-        } catch {
-            diary.error("cannot set a timer: \(error)")
-        }
+        monotonicAlarm.set(at: next.monotonic)
+        wallAlarm.set(at: next.wall)
     }
 
     /// Makes the loop turn once more although nothing is ready.

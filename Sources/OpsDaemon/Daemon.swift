@@ -59,10 +59,11 @@ public final class Daemon {
     private(set) lazy var observers = ObserverDesk(daemon: self)
     var server: Server?
 
-    var monotonicTimer: TimerSource?
-    var wallTimer: TimerSource?
-    var probeTimer: TimerSource?
-    var patience: TimerSource?
+    private(set) lazy var monotonicAlarm = Alarm(self, .monotonic) { [unowned self] in self.record(.tick) }
+    private(set) lazy var wallAlarm = Alarm(self, .wall) { [unowned self] in self.record(.tick) }
+    private(set) lazy var probeAlarm = Alarm(self) { [unowned self] in self.probe() }
+    private(set) lazy var patience = Alarm(self) { [unowned self] in self.settle() }
+
     /// Brings the loop back when a turn left events for the next.
     var again: DeferredSource?
     var signals: [SignalSource] = []
@@ -82,10 +83,6 @@ public final class Daemon {
         fileWatch = try FileWatch(loop)
         startedAt = Clock.read().wall
         core = try storedCore()
-        monotonicTimer = try loop.timer(.monotonic) { [unowned self] in self.record(.tick) }
-        wallTimer = try loop.timer(.wall) { [unowned self] in self.record(.tick) }
-        probeTimer = try loop.timer(.monotonic) { [unowned self] in self.probe() }
-        patience = try loop.timer(.monotonic) { [unowned self] in self.settle() }
         again = try loop.deferred {}
         loop.endTurn = { [unowned self] in self.endTurn() }
     }

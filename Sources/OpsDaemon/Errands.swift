@@ -26,7 +26,7 @@ final class Errands {
     private var running: [Attempt: Errand] = [:]
     private var lastNumber: Int32 = 0
     /// For the first deadline: there are a dozen errands at most.
-    private var timer: TimerSource?
+    private lazy var alarm = Alarm(daemon) { [unowned self] in self.endOverdue() }
 
     init(daemon: Daemon) { self.daemon = daemon }
 
@@ -41,7 +41,7 @@ final class Errands {
         let attempt = request.attempt
         running[attempt] = Errand(deadline: Clock.read().monotonic + timeout, end: end)
         daemon.runner.send(.launch(request))
-        setTimer()
+        setAlarm()
         return attempt
     }
 
@@ -64,17 +64,10 @@ final class Errands {
         for (attempt, errand) in running {
             if let deadline = errand.deadline, deadline <= now { terminate(attempt) }
         }
-        setTimer()
+        setAlarm()
     }
 
-    private func setTimer() {
-        do throws(SystemError) {
-            if timer == nil { timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.endOverdue() } }
-            try timer?.arm(at: running.values.compactMap(\.deadline).min())
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-        }
-    }
+    private func setAlarm() { alarm.set(at: running.values.compactMap(\.deadline).min()) }
 
     /// Whether it has been told to end.
     func isEnding(_ attempt: Attempt) -> Bool { running[attempt].map { $0.deadline == nil } ?? false }

@@ -1,11 +1,10 @@
 internal import OpsCore
-internal import OpsLinux
 
 /// Ends the daemon when nobody has needed it for a while, where the configuration says so and the service manager keeps
 /// the socket: the next call starts it again.
 final class IdleExit {
     private unowned let daemon: Daemon
-    private var timer: TimerSource?
+    private lazy var alarm = Alarm(daemon) { [unowned self] in self.hasPassed = true }
     private var hasPassed = false
 
     init(daemon: Daemon) { self.daemon = daemon }
@@ -13,21 +12,14 @@ final class IdleExit {
     /// Decides where a turn ends: nobody is let in after it, so whoever calls from now on waits in the socket.
     func turnEnded() {
         guard daemon.isActivated, let limit = daemon.configuration.exitWhenIdle else { return }
-        do throws(SystemError) {
-            if !daemon.isIdle {
-                hasPassed = false
-                try timer?.arm(at: nil)
-            } else if hasPassed {
-                daemon.diary.notice("nobody has needed opsd for a while: ending until somebody calls")
-                daemon.stop(.keep)
-            } else if timer?.deadline == nil {
-                if timer == nil {
-                    timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.hasPassed = true }
-                }
-                try timer?.arm(at: Clock.read().monotonic + limit)
-            }
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
+        if !daemon.isIdle {
+            hasPassed = false
+            alarm.set(at: nil)
+        } else if hasPassed {
+            daemon.diary.notice("nobody has needed opsd for a while: ending until somebody calls")
+            daemon.stop(.keep)
+        } else if alarm.instant == nil {
+            alarm.set(after: limit)
         }
     }
 }

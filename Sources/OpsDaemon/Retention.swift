@@ -5,7 +5,7 @@ internal import OpsStore
 /// Takes old finished operations away by itself, where the configuration says so, and the logs of whatever is pruned.
 final class Retention {
     private unowned let daemon: Daemon
-    private var timer: TimerSource?
+    private lazy var alarm = Alarm(daemon, accuracy: 60_000_000) { [unowned self] in self.begin() }
     private var pruning: Pruning?
     private var work: DeferredSource?
 
@@ -19,15 +19,11 @@ final class Retention {
 
     /// Looks once an hour, and soon after the start; never where everything is kept.
     func schedule() {
-        do throws(SystemError) {
-            if timer == nil {
-                timer = try daemon.loop.timer(.monotonic, accuracy: 60_000_000) { [unowned self] in self.begin() }
-            }
-            if work == nil { work = try daemon.loop.deferred { [unowned self] in self.goOn() } }
-            try timer?.arm(at: isWanted ? Clock.read().monotonic + Self.hour / 60 : nil)
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-        }
+        look(after: Self.hour / 60)
+    }
+
+    private func look(after pause: Int64) {
+        if isWanted { alarm.set(after: pause) } else { alarm.set(at: nil) }
     }
 
     private func begin() {
@@ -41,17 +37,14 @@ final class Retention {
         guard let pruning, !daemon.putOff({ [unowned self] in self.goOn() }) else { return }
         do {
             try step(pruning)
+            if work == nil { work = try daemon.loop.deferred { [unowned self] in self.goOn() } }
             guard pruning.isComplete else { return try work?.schedule() ?? () }
             if pruning.removed > 0 { daemon.diary.info("removed \(pruning.removed) old operations") }
         } catch {
             daemon.diary.warning("old operations not removed: \(error)")
         }
         self.pruning = nil
-        do throws(SystemError) {
-            try timer?.arm(at: isWanted ? Clock.read().monotonic + Self.hour : nil)
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-        }
+        look(after: Self.hour)
     }
 
     /// One step of any pruning, with the logs of what it took away.

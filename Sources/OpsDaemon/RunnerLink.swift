@@ -8,7 +8,7 @@ final class RunnerLink {
     private let starter: RunnerStarter
     private var descriptor: Descriptor?
     private var source: ReadinessSource?
-    private var retry: TimerSource?
+    private lazy var retry = Alarm(daemon) { [unowned self] in self.connectIfWanted() }
     private var reader = FrameReader<RunnerReport>()
     private var output = OutputBuffer()
     private var delay = RunnerLink.firstDelay
@@ -64,12 +64,7 @@ final class RunnerLink {
     }
 
     private func connectLater() {
-        do throws(SystemError) {
-            if retry == nil { retry = try daemon.loop.timer(.monotonic) { [unowned self] in self.connectIfWanted() } }
-            try retry?.arm(at: Clock.read().monotonic + delay)
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-        }
+        retry.set(after: delay)
         delay = min(delay * 2, Self.longestDelay)
     }
 

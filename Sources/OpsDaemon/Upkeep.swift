@@ -1,12 +1,11 @@
-internal import OpsLinux
 internal import OpsStore
 
 /// Gives back what a busy time has left on the disk: a little at a time, when nobody has needed the disk for a while.
-/// Its timer is set only while there is something left to do, so an idle daemon sleeps.
+/// Its alarm is set only while there is something left to do, so an idle daemon sleeps.
 final class Upkeep {
     private unowned let daemon: Daemon
-    private var timer: TimerSource?
-    /// How many commits there were when the timer was set.
+    private lazy var alarm = Alarm(daemon) { [unowned self] in self.tidy() }
+    /// How many commits there were when the alarm was set.
     private var commits = 0
 
     /// Nanoseconds without a commit.
@@ -16,7 +15,7 @@ final class Upkeep {
 
     /// At the end of each turn.
     func turnEnded() {
-        guard daemon.longTurn == nil, daemon.store.wantsTidying, timer?.deadline == nil, daemon.outage == nil else {
+        guard daemon.longTurn == nil, daemon.store.wantsTidying, alarm.instant == nil, daemon.outage == nil else {
             return
         }
         goOn(after: Self.quiet)
@@ -24,12 +23,7 @@ final class Upkeep {
 
     private func goOn(after pause: Int64) {
         commits = daemon.store.commits
-        do throws(SystemError) {
-            if timer == nil { timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.tidy() } }
-            try timer?.arm(at: Clock.read().monotonic + pause)
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-        }
+        alarm.set(after: pause)
     }
 
     private func tidy() {

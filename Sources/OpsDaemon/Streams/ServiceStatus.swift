@@ -4,7 +4,7 @@ internal import OpsLinux
 /// Tells the service manager how things stand, after changes and at most once a second: `systemctl status opsd`.
 final class ServiceStatus: Follower {
     private unowned let daemon: Daemon
-    private var timer: TimerSource?
+    private lazy var alarm = Alarm(daemon, accuracy: 100_000) { [unowned self] in self.tell() }
     private var told = ""
     private var nextAt: Int64 = 0
 
@@ -21,20 +21,12 @@ final class ServiceStatus: Follower {
         let text = daemon.statusText
         guard text != told else { return }
         let now = Clock.read().monotonic
-        guard now >= nextAt else { return tellLater() }
+        guard now >= nextAt else {
+            alarm.set(at: nextAt)
+            return
+        }
         nextAt = now + Self.interval
         told = text
         daemon.notifyStatus()
-    }
-
-    private func tellLater() {
-        do throws(SystemError) {
-            if timer == nil {
-                timer = try daemon.loop.timer(.monotonic, accuracy: 100_000) { [unowned self] in self.tell() }
-            }
-            try timer?.arm(at: nextAt)
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-        }
     }
 }

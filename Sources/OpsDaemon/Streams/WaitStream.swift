@@ -11,7 +11,7 @@ final class WaitStream: ReplyStream, Follower {
     private let waitsForAny: Bool
     private var timer: TimerSource?
     /// Of ends that are told together.
-    private var pace: TimerSource?
+    private lazy var pace = Alarm(daemon) { [unowned self] in self.resume() }
     /// Ends not told yet, in the order in which they came; each operation once, though it be brought back.
     private var ended: Backlog<OperationID>
     private var untold: Set<OperationID>
@@ -62,14 +62,7 @@ final class WaitStream: ReplyStream, Follower {
 
     /// Ends that are not the last are told together: each alone would cost more than the operation did.
     private func resumeSoon() {
-        do throws(SystemError) {
-            if pace == nil { pace = try daemon.loop.timer(.monotonic) { [unowned self] in self.resume() } }
-            guard let pace, pace.deadline == nil else { return }
-            try pace.arm(at: Clock.read().monotonic + DaemonLimits.patience)
-        } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
-            resume()
-        }
+        if pace.instant == nil, !pace.set(after: DaemonLimits.patience) { resume() }
     }
 
     var wantsRoom: Bool { !ended.isEmpty && exchange.call.more }
@@ -123,8 +116,7 @@ final class WaitStream: ReplyStream, Follower {
         isOver = true
         timer?.cancel()
         timer = nil
-        pace?.cancel()
-        pace = nil
+        pace.set(at: nil)
         daemon.publisher.remove(self)
     }
 
