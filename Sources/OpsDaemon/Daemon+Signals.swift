@@ -1,0 +1,88 @@
+internal import Glibc
+internal import OpsCore
+internal import OpsLinux
+
+/// What the service manager, or a terminal, says to opsd and hears from it.
+extension Daemon {
+    func watchSignals() throws(SystemError) {
+        signals = [
+            try loop.watchSignal(SIGTERM) { [unowned self] in self.stop(self.configuration.onStop) },
+            try loop.watchSignal(SIGINT) { [unowned self] in self.stop(.cancel) },
+            try loop.watchSignal(SIGHUP) { [unowned self] in self.reload() },
+        ]
+    }
+
+    /// Begins to end: at once, when nothing executes any more, or after everything was told to end.
+    func stop(_ mode: Configuration.OnStop) {
+        notify("STOPPING=1\nSTATUS=Stopping")
+        // A second signal does not wait.
+        guard stopping == nil, mode != .keep else { return leave() }
+        stopping = mode
+        isDraining = true
+        endWhatExecutes()
+        let condition = outage == nil ? "" : " and the disk takes writes again; a second signal does not wait"
+        diary.notice("stopping when \(core?.counts.executing ?? 0) operations have ended\(condition)")
+    }
+
+    /// Does to executing operations what stopping means: at once, and again after an outage that has lost it.
+    func endWhatExecutes() {
+        guard let stopping, outage == nil else { return }
+        record(.setDraining(true))
+        guard stopping == .cancel else { return }
+        let executing = (core?.executing ?? []).map(\.id)
+        record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
+    }
+
+    /// At the end of each turn: the last operation of a draining daemon may have ended.
+    func stopIfDrained() {
+        if stopping != nil && core?.counts.executing == 0 && outage == nil { leave() }
+    }
+
+    private func leave() {
+        if core?.counts.executing == 0 { runner.stopOwn() }
+        loop.stop()
+    }
+
+    private func reload() {
+        do {
+            try Service.notifyReloading()
+            let fresh = try Configuration.load(options)
+            configuration.onStop = fresh.onStop
+            configuration.logLevel = fresh.logLevel
+            configuration.keepFor = fresh.keepFor
+            configuration.keepAtMost = fresh.keepAtMost
+            configuration.logLimit = fresh.logLimit
+            configuration.exitWhenIdle = fresh.exitWhenIdle
+            configuration.connections = fresh.connections
+            configuration.connectionsPerUser = fresh.connectionsPerUser
+            diary.level = fresh.logLevel
+            performer.setLogCap(fresh.logLimit)
+            retention.schedule()
+            server?.setLimits(connectionLimits)
+            let before = configuredWorkers
+            configuration.workers = fresh.workers
+            if configuredWorkers != before { record(.setWorkers(configuredWorkers)) }
+            if fresh.state != configuration.state || fresh.socket != configuration.socket {
+                diary.warning("state and socket change with the next start only")
+            }
+            diary.notice("configuration read again")
+        } catch {
+            diary.error("configuration not changed: \(error)")
+        }
+        notify("READY=1\nSTATUS=\(statusText)")
+    }
+
+    // MARK: The service manager
+
+    var statusText: String {
+        if let outage { return "Storage unavailable: \(outage.error)" }
+        guard let counts = core?.counts else { return "The database cannot be read" }
+        return "\(counts.executing) executing, \(counts.ready) ready, \(counts.pending) pending"
+    }
+
+    func notifyStatus() { notify("STATUS=\(statusText)") }
+
+    func notify(_ state: String) {
+        do throws(SystemError) { try Service.notify(state) } catch { diary.debug("\(error)") }
+    }
+}
