@@ -20,7 +20,7 @@ extension Daemon {
         stopping = mode
         isDraining = true
         endWhatExecutes()
-        let condition = outage == nil ? "" : " and the disk takes writes again; a second signal does not wait"
+        let condition = outage == nil ? "" : " after the disk takes writes again; a second signal does not wait"
         diary.notice("stopping when \(core?.counts.executing ?? 0) operations have ended\(condition)")
     }
 
@@ -33,9 +33,10 @@ extension Daemon {
         record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
     }
 
-    /// At the end of each turn: the last operation of a draining daemon may have ended.
+    /// At the end of each turn: the last operation of a draining daemon may have ended. During an outage too nothing is
+    /// left to wait for where the disk knows of nothing that executes.
     func stopIfDrained() {
-        if stopping != nil && core?.counts.executing == 0 && outage == nil { leave() }
+        if stopping != nil && core?.counts.executing == 0 { leave() }
     }
 
     private func leave() {

@@ -6,13 +6,13 @@ internal import OpsWire
 /// Runs observers: after the change is durable, outside the pool, a few at once, each for a bounded time.
 /// They never change an outcome. A `finish` observer is owed until it has run, across a crash too.
 final class ObserverDesk {
-    enum Occasion: Equatable {
+    enum Occasion: Hashable {
         case start
         case produce(OperationID)
         case finish(run: Int32)
     }
 
-    private struct Order {
+    private struct Order: Hashable {
         let operation: OperationID
         let occasion: Occasion
 
@@ -31,6 +31,8 @@ final class ObserverDesk {
 
     private unowned let daemon: Daemon
     private var waiting = Backlog<Order>()
+    /// Orders that wait or run and are given again after an outage.
+    private var owed: Set<Order> = []
     private var running = 0
 
     init(daemon: Daemon) { self.daemon = daemon }
@@ -38,7 +40,9 @@ final class ObserverDesk {
     var isIdle: Bool { running == 0 && waiting.isEmpty }
 
     func observe(_ occasion: Occasion, of operation: OperationID) {
-        waiting.append(Order(operation: operation, occasion: occasion))
+        let order = Order(operation: operation, occasion: occasion)
+        if order.kind == .finished, !owed.insert(order).inserted { return }
+        waiting.append(order)
         startNext()
     }
 
@@ -93,6 +97,7 @@ final class ObserverDesk {
     }
 
     private func settle(_ order: Order) {
+        owed.remove(order)
         if case .finish(let run) = order.occasion { daemon.record(.observed(order.operation, run: run)) }
     }
 

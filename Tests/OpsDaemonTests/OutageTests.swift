@@ -56,6 +56,36 @@ import Testing
         #expect(runner.launches.map(\.attempt.operation) == [2])
     }
 
+    /// It is owed, so the rules order it anew after an outage; it goes on meanwhile.
+    @Test func anObserverThatRunsThroughAnOutageRunsOnce() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"],"observers":{"finish":["true"]}}]"#)
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+        try runner.listen()
+        let exit = ProcessExit(
+            status: .code(0), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
+        try runner.tell(.exited(try #require(runner.launches.first).attempt, exit, treeIsGone: true))
+        try fixture.turn { daemon.core?.contains(OperationID(1)) == false }
+        try runner.listen()
+        let observer = try #require(runner.launches.last).attempt
+        try #require(observer.isErrand)
+
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        #expect(try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) != nil)
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.outage == nil }
+        let running = LaunchedProcess(pid: 5, startTicks: 1, at: Clock.read())
+        try runner.greet(knowing: [RunnerGreeting.Entry(observer, .running(running))])
+        try runner.listen()
+        #expect(runner.launches.isEmpty)
+        try runner.tell(.exited(observer, exit, treeIsGone: true))
+        try fixture.turn { try daemon.store.load().owedObservers.isEmpty }
+    }
+
     /// Its time is over while nobody can be told: it is ended when somebody can.
     @Test func whatOutstaysItsTimeInAnOutageIsEndedAfterwards() throws {
         let fixture = try Fixture()
