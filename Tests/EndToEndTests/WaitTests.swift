@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @Suite struct WaitTests {
@@ -26,5 +27,23 @@ import Testing
         #expect(late["graph"] as? String == graph)
         #expect(late["producedBy"] as? Int == 1)
         #expect(late["group"] as? Int == 1)
+    }
+
+    @Test func whatIsRetriedMeanwhileIsWaitedForAgain() throws {
+        let machine = try Machine()
+        let (first, second) = (Gate(machine, "first"), Gate(machine, "second"))
+        let mended = machine.state + "/mended"
+        let broken = try machine.submit("--shell", "[ -e \(mended) ] || exit 3; read x < \(first.path)")
+        let other = try machine.submit("--shell", "read x < \(second.path)")
+        let wait = try machine.begin(["wait", "\(broken)", "\(other)", "--json"])
+        try wait.until { $0.contains("failed") }
+        #expect(close(creat(mended, 0o600)) == 0)
+        try machine.ok("retry", "\(broken)")
+        second.open()
+        try wait.until { $0.contains("\"id\":\(other),") }
+        first.open()
+        let output = try wait.wait(seconds: 30)
+        #expect(try output.objects.compactMap { $0["outcome"] as? String } == ["failed", "succeeded", "succeeded"])
+        #expect(output.status == 0)
     }
 }

@@ -24,11 +24,22 @@ import Testing
     }
 
     @Test func chosenOperationsAreCountedDown() {
-        var scope = WaitScope(.operations, unfinished: [OperationID(1), OperationID(2)])
+        let selected: Set = [OperationID(1), OperationID(2)]
+        var scope = WaitScope(.operations(selected), unfinished: selected)
         expect(false, &scope, report(.started, 1, new: .executing))
         expect(false, &scope, report(.finished, 9, new: .finished))
         expect(true, &scope, report(.finished, 1, new: .finished))
         #expect(scope.remaining == 1)
+        expect(true, &scope, report(.finished, 2, new: .finished))
+        #expect(scope.remaining == 0)
+    }
+
+    @Test func aChosenOperationThatIsRetriedIsWaitedForAgain() {
+        var scope = WaitScope(.operations([OperationID(1), OperationID(2)]), unfinished: [OperationID(1)])
+        expect(false, &scope, report(.ready, 2, old: .finished, new: .ready))
+        #expect(scope.remaining == 2)
+        expect(false, &scope, report(.started, 2, old: .ready, new: .executing))
+        expect(true, &scope, report(.finished, 1, new: .finished))
         expect(true, &scope, report(.finished, 2, new: .finished))
         #expect(scope.remaining == 0)
     }

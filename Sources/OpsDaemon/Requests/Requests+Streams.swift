@@ -13,16 +13,17 @@ extension Requests {
             }
             timeout = parsed
         }
-        let extent: WaitScope.Extent =
-            switch try selections.level(request.selection) {
-            case .graph(let graph): .graph(graph)
-            case .queue(let name): .queue(name)
-            case .daemon, .operations, nil: .operations
-            }
+        let level = try selections.level(request.selection)
         // How a graph has ended does not depend on when one asks; what a queue finished long ago is over.
         var isQueue = false
-        if case .queue = extent { isQueue = true }
+        if case .queue = level { isQueue = true }
         let selected = try selections.operations(request.selection, unfinished: isQueue)
+        let extent: WaitScope.Extent =
+            switch level {
+            case .graph(let graph): .graph(graph)
+            case .queue(let name): .queue(name)
+            case .daemon, .operations, nil: .operations(Set(selected.ids))
+            }
         var known: [OperationID: Outcome] = [:]
         for node in try daemon.history.nodes(of: selected.ids) { known[node.id] = node.outcome }
         let unfinished = selected.ids.filter { known[$0] == nil }

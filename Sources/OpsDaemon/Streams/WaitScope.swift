@@ -5,7 +5,7 @@ internal import OpsStore
 struct WaitScope {
     enum Extent: Equatable {
         /// Those that were selected when the call came.
-        case operations
+        case operations(Set<OperationID>)
         /// Until nothing in it is unfinished, what is added meanwhile too.
         case graph(GraphID)
         case queue(String)
@@ -30,7 +30,9 @@ struct WaitScope {
         guard let operation = report.operation else { return false }
         if report.new == .finished { return unfinished.remove(operation) != nil }
         switch extent {
-        case .operations: break
+        // A retry opens it again.
+        case .operations(let selected):
+            if report.new != nil, selected.contains(operation) { unfinished.insert(operation) }
         case .graph(let graph): if report.new != nil, report.graph == graph { unfinished.insert(operation) }
         case .queue(let name):
             let isMoved = report.kind == .edited && report.detail == "queue"

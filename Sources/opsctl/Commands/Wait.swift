@@ -18,6 +18,7 @@ enum WaitVerb {
         about: [
             "A queue or a graph is waited for until nothing in it is unfinished, what is added meanwhile too. "
                 + "Where nothing is selected there is nothing to wait for.",
+            "What is retried meanwhile is waited for again, and its last end counts.",
             "Exit status 0: all succeeded; 1: one did not; 7: the time was over.",
         ],
         operands: .any(.operation, "OPERATION"),
@@ -95,19 +96,25 @@ enum WaitVerb {
     /// How those that ended did.
     struct Tally {
         private(set) var first: JSONView?
-        private var firstUnsuccessful: JSONView?
-
+        /// By id, with the place in the order of ends.
+        private var unsuccessful: [Int: (place: Int, end: JSONView)] = [:]
         private var known: Set<Int> = []
+        private var count = 0
 
-        /// False where that end is known already.
+        /// False where that end is known already. One that was retried meanwhile ends again, and that counts.
         mutating func add(_ ended: JSONView) -> Bool {
-            guard known.insert(ended["id"]?.integer ?? 0).inserted else { return false }
-            if first == nil { first = ended }
-            if firstUnsuccessful == nil, ended["outcome"]?.text != "succeeded" { firstUnsuccessful = ended }
+            let id = ended["id"]?.integer ?? 0
+            let hasSucceeded = ended["outcome"]?.text == "succeeded"
+            let isNew = known.insert(id).inserted
+            guard isNew || hasSucceeded == (unsuccessful[id] != nil) else { return false }
+            count += 1
+            unsuccessful[id] = hasSucceeded ? nil : (count, ended)
+            if first == nil || first?["id"]?.integer == id { first = ended }
             return true
         }
 
         func status(any: Bool, exitCode: Bool) -> ExitStatus {
+            let firstUnsuccessful = unsuccessful.values.min { $0.place < $1.place }?.end
             let decisive = any ? first : firstUnsuccessful ?? first
             guard let decisive else { return .done }
             if exitCode { return WaitVerb.ownStatus(decisive) }
@@ -129,7 +136,8 @@ enum WaitVerb {
         case "succeeded"?: return .done
         // It exited 0 on the signal, which is no success.
         case "cancelled"? where ended["exitCode"] != nil: return ExitStatus(code: 143)
-        case "failed"? where ended["exitCode"] == nil: return .own
+        // It exited 0, which was no success by its `successCodes`, by a word of somebody's, or by its children.
+        case "failed"? where ended["exitCode"] != nil: return .unsuccessful
         default: return .own
         }
     }
