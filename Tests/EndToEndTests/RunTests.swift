@@ -51,6 +51,44 @@ import Testing
         #expect(try machine.outcome(1) == "cancelled")
     }
 
+    @Test func oneThatFailsThoughItExited0GivesNoSuccess() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("run", "--success-codes", "3", "--", "true").status == 1)
+        let run = try machine.begin(["run", "--completion", "notify", "--shell", "echo out"])
+        try machine.await("started", of: 2)
+        try run.until { $0 == "out\n" }
+        try machine.ok("finish", "2", "--failed")
+        #expect(try run.wait(seconds: 30).status == 1)
+    }
+
+    @Test func whoIgnoresHangUpsKeepsItsOperation() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let run = try Command(
+            "/usr/bin/nohup", [Machine.programs + "/opsctl", "run", "--shell", "echo begun; read x < \(gate.path)"],
+            environment: Machine.environment.merging(["OPS_SOCKET": machine.socket]) { $1 }, in: "/tmp")
+        try run.until { $0 == "begun\n" }
+        run.signal(SIGHUP)
+        gate.open()
+        #expect(try run.wait(seconds: 30).status == 0)
+        #expect(try machine.outcome(1) == "succeeded")
+    }
+
+    @Test func aSecondInterruptEndsOneWhoseDaemonDoesNotAnswer() throws {
+        let machine = try Machine()
+        let run = try machine.begin(["run", "--shell", "echo begun; exec sleep 600"])
+        try run.until { $0 == "begun\n" }
+        machine.daemon?.signal(SIGSTOP)
+        defer { machine.daemon?.signal(SIGCONT) }
+        let end = Date().addingTimeInterval(30)
+        // The first is on its way to the daemon; how many more it takes depends on when each arrives.
+        while kill(run.pid, 0) == 0, Date() < end {
+            run.signal(SIGINT)
+            usleep(10_000)
+        }
+        #expect(try run.wait(seconds: 10).status == 128 + SIGINT)
+    }
+
     @Test func itGoesOnWhenTheDaemonIsRestarted() throws {
         let machine = try Machine()
         let gate = Gate(machine)

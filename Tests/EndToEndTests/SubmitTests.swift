@@ -143,4 +143,18 @@ import Testing
         let waits = try machine.ok("why", "\(id)", "--json").object["waitingFor"] as? [[String: Any]]
         #expect(Set(waits?.compactMap { $0["kind"] as? String } ?? []) == ["held", "notBefore"])
     }
+
+    @Test func inputThatComesInPiecesIsReadToItsEndThoughItDoesNotBlock() throws {
+        let machine = try Machine()
+        // `dd` leaves the pipe non-blocking for whoever shares it; the pause makes a reader that gives up be seen.
+        let script = """
+            { printf '{"shell":'; sleep 0.3; echo '"true"}'; } |
+            { dd iflag=nonblock count=0 status=none; exec "$0/opsctl" submit -f -; }
+            """
+        let submit = try Command(
+            "/bin/sh", ["-c", script, Machine.programs],
+            environment: Machine.environment.merging(["OPS_SOCKET": machine.socket]) { $1 }, in: "/tmp")
+        let output = try submit.wait(seconds: 30)
+        #expect(output.status == 0, "\(output.err)")
+    }
 }

@@ -13,7 +13,12 @@ enum InputFile {
         var bytes: [UInt8] = []
         do throws(SystemError) {
             while bytes.count < limit {
-                guard case .moved = try file.read(atMost: 1 << 20, onto: &bytes) else { return bytes }
+                switch try file.read(atMost: 1 << 20, onto: &bytes) {
+                case .moved: continue
+                // Somebody we share standard input with has made it non-blocking.
+                case .wouldBlock: try file.waitUntil(.readable)
+                case .ended: return bytes
+                }
             }
         } catch {
             throw failed(path, what, error.errno)

@@ -3,12 +3,15 @@ internal import Synchronization
 
 /// Where the handler writes the number of the signal; -1 until somebody watches.
 private let handlerEnd = Atomic<Int32>(-1)
+/// Requests to end that nobody has taken yet.
+private let untaken = Atomic<Int32>(0)
 
 /// Signals that are met between two steps of ours instead of ending us: each arrives as a byte in a pipe.
 struct Interruption {
     private let readEnd: Int32
 
-    /// From now on these signals end nothing; they are there for `take`. One watcher at a time.
+    /// From now on these signals end nothing; they are there for `take`. One watcher at a time. Whoever asks again
+    /// before the first was taken (the daemon does not answer) ends the program as if nobody watched.
     init(_ signals: [Int32]) throws(Failure) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Failure(.unsuccessful, "pipe", "no descriptor is left", nil) }
@@ -18,11 +21,16 @@ struct Interruption {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         handlerEnd.store(ends[1], ordering: .sequentiallyConsistent)
-        for number in signals {
+        for number in signals where !Self.isIgnored(number) {
             var action = sigaction()
             action.sa_flags = SA_RESTART
             action.__sigaction_handler.sa_handler = { number in
                 let kept = errno
+                if number != SIGWINCH, untaken.add(1, ordering: .sequentiallyConsistent).oldValue > 0 {
+                    // Taken by its default action as soon as this handler returns.
+                    signal(number, SIG_DFL)
+                    raise(number)
+                }
                 var byte = UInt8(truncatingIfNeeded: number)
                 // A full pipe means that as many signals are waiting already.
                 _ = write(handlerEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
@@ -32,9 +40,18 @@ struct Interruption {
         }
     }
 
+    /// Who started us wants it so: `nohup`, or a shell that runs us in the background.
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var current = sigaction()
+        guard sigaction(number, nil, &current) == 0 else { return false }
+        return unsafeBitCast(current.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
     /// The next signal that came.
     func take() -> Int32? {
         var byte: UInt8 = 0
+        untaken.store(0, ordering: .sequentiallyConsistent)
         return read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
     }
 

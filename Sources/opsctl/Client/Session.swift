@@ -60,6 +60,18 @@ final class Session {
         }
     }
 
+    /// Asks again while the daemon is restarted: for what may be asked twice.
+    func callUntilAnswered(_ method: StaticString, _ fill: (inout JSONWriter) -> Void) throws(Failure) {
+        while true {
+            do throws(Failure) {
+                _ = try call(method, fill)
+                return
+            } catch {
+                try awaitReturn(after: error)
+            }
+        }
+    }
+
     func stream(
         _ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in },
         each: (JSONView) throws(Failure) -> Bool

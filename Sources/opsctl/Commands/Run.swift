@@ -21,25 +21,31 @@ enum RunVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
         if let path = arguments.text(.file) { return try runGraph(path, session) }
+        let submission = try Submission(SubmitVerb.single(session, output: "split"))
+        // What comes while it is on its way cancels it as soon as it is known.
+        let interruption = try Interruption(ends)
         let accepted: Submission.Accepted
         do throws(Failure) {
-            accepted = try Submission(SubmitVerb.single(session, output: "split")).send(session, list: false)
+            accepted = try submission.send(session, list: false)
         } catch {
             throw error.ofOne
         }
-        return try Foreground(session, accepted.first).run()
+        return try Foreground(session, accepted.first, interruption).run()
     }
 
     private static func runGraph(_ path: String, _ session: Session) throws(Failure) -> ExitStatus {
         let (submission, file) = try SubmitVerb.graph(path, session)
+        let interruption = try Interruption(ends)
         let accepted: Submission.Accepted
         do throws(Failure) {
             accepted = try submission.send(session, list: false)
         } catch {
             throw file.located(error)
         }
-        return try ProgressDisplay.run(session, graph: accepted.graph)
+        return try ProgressDisplay.run(session, graph: accepted.graph, interruption)
     }
+
+    private static let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 }
 
 /// One operation in the foreground of a terminal.
@@ -53,10 +59,10 @@ private final class Foreground {
     private var ended: JSONView?
     private var isOver = false
 
-    init(_ session: Session, _ id: Int) throws(Failure) {
+    init(_ session: Session, _ id: Int, _ interruption: Interruption) throws(Failure) {
         self.session = session
         self.id = id
-        interruption = try Interruption([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+        self.interruption = interruption
         output = try LogFeed(session, id: id, errors: false)
         errors = try LogFeed(session, id: id, errors: true)
         ending = try session.connect()
@@ -114,7 +120,7 @@ private final class Foreground {
     /// What a shell's child would feel: the operation is told to end, and we see how it does.
     private func cancel(_ signal: Int32) throws(Failure) {
         do throws(Failure) {
-            _ = try session.call("Cancel") { text in
+            try session.callUntilAnswered("Cancel") { text in
                 text.key("selection")
                 text.object { $0.member("refs", ["\(id)"]) }
                 text.member(

@@ -6,6 +6,7 @@ internal import OpsWire
 final class ProgressDisplay {
     private let session: Session
     private let selection: Selection
+    /// Cancels what is shown (`run -f`); without signals (`wait`) they end the showing.
     private let interruption: Interruption
     /// Wait, and Watch: the one says when it is over, the other what happens meanwhile.
     private var ends: Connection
@@ -19,14 +20,12 @@ final class ProgressDisplay {
     private let begun = Instant.now
     private var isOver = false
     private let isLive: Bool
-    /// An interrupt cancels what is shown (`run -f`), or ends the showing (`wait`).
-    private let cancels: Bool
 
     private static let ticks: Int32 = 250
 
     /// Shows a graph until all of it has finished; an interrupt cancels it.
-    static func run(_ session: Session, graph: String) throws(Failure) -> ExitStatus {
-        let display = try ProgressDisplay(session, Selection(graph: graph), cancels: true, timeout: nil, any: false)
+    static func run(_ session: Session, graph: String, _ interruption: Interruption) throws(Failure) -> ExitStatus {
+        let display = try ProgressDisplay(session, Selection(graph: graph), interruption, timeout: nil, any: false)
         try display.show()
         return display.tally.status(any: false, exitCode: false)
     }
@@ -34,19 +33,18 @@ final class ProgressDisplay {
     static func wait(_ session: Session, _ selection: Selection, timeout: String?, any: Bool) throws(Failure)
         -> WaitVerb.Tally
     {
-        let display = try ProgressDisplay(session, selection, cancels: false, timeout: timeout, any: any)
+        let display = try ProgressDisplay(session, selection, Interruption([]), timeout: timeout, any: any)
         try display.show()
         return display.tally
     }
 
     private init(
-        _ session: Session, _ selection: Selection, cancels: Bool, timeout: String?, any: Bool
+        _ session: Session, _ selection: Selection, _ interruption: Interruption, timeout: String?, any: Bool
     ) throws(Failure) {
         self.session = session
         self.selection = selection
-        self.cancels = cancels
+        self.interruption = interruption
         isLive = session.screen.isCapable && !session.wantsJSON
-        interruption = try Interruption(cancels ? [SIGINT, SIGTERM] : [])
         self.any = any
         deadline = timeout.flatMap { Span.parse($0) }.map { Instant.now + $0 }
         events = try session.connect()
@@ -175,8 +173,7 @@ final class ProgressDisplay {
     }
 
     private func cancel(_ signal: Int32) throws(Failure) {
-        guard cancels else { return }
-        _ = try session.call("Cancel") {
+        try session.callUntilAnswered("Cancel") {
             selection.member(of: &$0)
             $0.member("reason", "signal \(signal) to opsctl run")
         }

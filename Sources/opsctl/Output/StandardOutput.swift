@@ -42,8 +42,7 @@ final class StandardOutput: LineSink {
             if written >= 0 {
                 start += written
             } else if errno == EAGAIN {
-                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&entry, 1, -1)
+                awaitRoom(descriptor)
             } else if errno != EINTR {
                 buffer.removeAll()
                 throw Failure(.unsuccessful, "standard output", SystemError.text(errno), nil)
@@ -63,8 +62,16 @@ enum StandardError {
             let written = bytes.withUnsafeBytes {
                 Glibc.write(STDERR_FILENO, $0.baseAddress?.advanced(by: start), $0.count - start)
             }
-            if written < 0 && errno != EINTR { return }
+            if written < 0 {
+                if errno == EAGAIN { awaitRoom(STDERR_FILENO) } else if errno != EINTR { return }
+            }
             start += max(0, written)
         }
     }
+}
+
+/// Somebody we share the descriptor with has made it non-blocking.
+private func awaitRoom(_ descriptor: Int32) {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    poll(&entry, 1, -1)
 }
