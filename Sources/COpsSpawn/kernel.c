@@ -67,7 +67,7 @@ static int64_t microseconds(struct timeval t) {
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-int ops_reap_child(pid_t pid, int wait, struct ops_exit *out) {
+int ops_wait_child(pid_t pid, int wait, struct ops_exit *out) {
     /* The raw call: glibc's waitid hides the kernel's fifth argument, the usage of this one child. */
     siginfo_t how;
     struct rusage usage;
@@ -91,6 +91,14 @@ int ops_reap_child(pid_t pid, int wait, struct ops_exit *out) {
 
 int ops_become_subreaper(void) {
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+int ops_pidfd(pid_t pid) {
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+int ops_pidfd_signal(int pidfd, int number) {
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);
 }
 
 int ops_lock_file(int fd) {

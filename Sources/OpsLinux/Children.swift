@@ -16,29 +16,29 @@ public struct EndedChild: Hashable, Sendable {
 /// The processes this one is the parent of.
 public enum Children {
     /// The next child that has ended, if any has; call until `nil` after each SIGCHLD.
-    public static func reap() throws(SystemError) -> EndedChild? { try reap(0, wait: 0) }
+    public static func takeEnded() throws(SystemError) -> EndedChild? { try take(0, wait: 0) }
 
     /// Sleeps until this child has ended; `nil`: it is no child of ours.
-    public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try reap(pid, wait: 1) }
+    public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try take(pid, wait: 1) }
 
     /// Orphans among the descendants become children of this process from now on.
     public static func adoptOrphans() throws(SystemError) {
         try retrying("become subreaper") { ops_become_subreaper() }
     }
 
-    /// Every child of this (single-threaded) process, dead ones included until they are reaped.
+    /// Every child of this (single-threaded) process, dead ones included until they are waited for.
     public static func all() throws(SystemError) -> [Int32] {
         let own = Identity.pid
-        // The kernel appends to this list and only our own reaping shortens it: nothing is missed while we read.
+        // The kernel appends to this list and only our own waiting shortens it: nothing is missed while we read.
         guard let bytes = try Files.readIfPresent("/proc/self/task/\(own)/children", limit: 64 << 20) else {
             return try ProcessRecord.all().filter { $0.parent == own }.map(\.pid)
         }
         return bytes.split(separator: UInt8(ascii: " ")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
     }
 
-    private static func reap(_ pid: Int32, wait: Int32) throws(SystemError) -> EndedChild? {
+    private static func take(_ pid: Int32, wait: Int32) throws(SystemError) -> EndedChild? {
         var exit = ops_exit()
-        let found = try retrying("waitid") { unsafe ops_reap_child(pid, wait, &exit) }
+        let found = try retrying("waitid") { unsafe ops_wait_child(pid, wait, &exit) }
         guard found > 0 else { return nil }
         return EndedChild(
             pid: exit.pid, status: exit.by_signal == 0 ? .code(exit.status) : .signal(exit.status),

@@ -64,14 +64,19 @@ public struct ControlGroup: Hashable, Sendable {
 
     /// Sends to every process, those included that are born meanwhile (as far as a few passes see them). Appends whom
     /// it told, also when it fails later.
-    public func signal(_ number: Int32, telling told: inout [Int32]) throws(SystemError) {
+    public func signal(_ number: Int32, telling told: inout [ProcessRecord]) throws(SystemError) {
         var known: Set<Int32> = []
         for _ in 0..<8 {
-            let fresh = try processes().filter { known.insert($0).inserted }
+            var fresh: [ProcessRecord] = []
+            for pid in try processes() where known.insert(pid).inserted {
+                if let process = try ProcessRecord.read(pid) { fresh.append(process) }
+            }
             if fresh.isEmpty { return }
-            for pid in fresh {
-                told.append(pid)
-                try Signals.send(number, to: pid)
+            // Who was read and is still in the group is no stranger with the number of one that has ended.
+            let members = Set(try processes())
+            for process in fresh where members.contains(process.pid) {
+                told.append(process)
+                try Signals.send(number, to: process)
             }
         }
     }
@@ -83,7 +88,7 @@ public struct ControlGroup: Hashable, Sendable {
         } catch {
             // Before Linux 5.14 there is no such file.
             guard error.errno == ENOENT else { throw error }
-            var told: [Int32] = []
+            var told: [ProcessRecord] = []
             try signal(SIGKILL, telling: &told)
         }
     }

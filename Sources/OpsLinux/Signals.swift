@@ -38,4 +38,34 @@ public enum Signals {
             throw error
         }
     }
+
+    /// Sends to this very process: not to another that has been given its number since it was looked at.
+    @discardableResult
+    public static func send(_ signal: Int32, to process: ProcessRecord) throws(SystemError) -> Bool {
+        let number: Int32
+        do throws(SystemError) {
+            number = try retrying("pidfd_open \(process.pid)") { ops_pidfd(process.pid) }
+        } catch {
+            if error.errno == ESRCH { return false }
+            // Before Linux 5.3, or without a descriptor to spare: as sure as one look can make it.
+            guard try process.isThere() else { return false }
+            return try send(signal, to: process.pid)
+        }
+        let handle = Descriptor(owning: number)
+        guard try process.isThere() else { return false }
+        do throws(SystemError) {
+            try retrying("signal \(process.pid)") { ops_pidfd_signal(handle.rawValue, signal) }
+            return true
+        } catch {
+            if error.errno == ESRCH || error.errno == EPERM { return false }
+            throw error
+        }
+    }
+}
+
+extension ProcessRecord {
+    /// Whether its number is still its own.
+    fileprivate func isThere() throws(SystemError) -> Bool {
+        try ProcessRecord.read(pid)?.startTicks == startTicks
+    }
 }

@@ -28,7 +28,7 @@ struct Descent {
 
     var isEmpty: Bool { sessions.isEmpty }
 
-    mutating func reaped(_ pid: Int32) { orphans[pid] = nil }
+    mutating func collected(_ pid: Int32) { orphans[pid] = nil }
 
     /// Takes note of the children that are no main process.
     mutating func adopt(mains: [Int32: Attempt]) throws(SystemError) {
@@ -76,7 +76,7 @@ struct Descent {
     }
 
     /// The living processes of attempts (each with its main process), in one look at the machine for all of them.
-    func members(of attempts: [(attempt: Attempt, main: Int32)]) throws(SystemError) -> [Int32] {
+    func members(of attempts: [(attempt: Attempt, main: Int32)]) throws(SystemError) -> [ProcessRecord] {
         var childrenOf: [Int32: [ProcessRecord]] = [:]
         for record in try ProcessRecord.all() { childrenOf[record.parent, default: []].append(record) }
         // Only below ourselves: the pid of a main process that has ended may be anybody's.
@@ -86,7 +86,7 @@ struct Descent {
             inSession[record.session, default: []].append(record)
             if let owner = orphans[record.pid] ?? nil { adopted[owner, default: []].append(record) }
         }
-        var members: [Int32] = []
+        var members: [ProcessRecord] = []
         for (attempt, main) in attempts {
             var tops = adopted[attempt] ?? []
             if sessions[main]?.attempt == attempt {
@@ -94,7 +94,7 @@ struct Descent {
                 // The main process first, so that it does not see its children killed and end as if nothing were wrong.
                 tops += own.filter { $0.pid != main } + own.filter { $0.pid == main }
             }
-            members += Descent.below(tops, childrenOf).filter { !$0.hasEnded }.map(\.pid)
+            members += Descent.below(tops, childrenOf).filter { !$0.hasEnded }
         }
         return members
     }

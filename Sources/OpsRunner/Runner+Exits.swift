@@ -3,11 +3,11 @@ internal import OpsLinux
 /// How processes end.
 extension Runner {
     /// Waits for every child that has ended: main processes and adopted orphans.
-    func reapChildren() {
+    func collectChildren() {
         var ended: [(AttemptRecord, EndedChild)] = []
         noting { () throws(SystemError) in
-            while let child = try Children.reap() {
-                descent.reaped(child.pid)
+            while let child = try Children.takeEnded() {
+                descent.collected(child.pid)
                 guard let attempt = mains.removeValue(forKey: child.pid), let record = table[attempt] else { continue }
                 ended.append((record, child))
             }
@@ -44,7 +44,7 @@ extension Runner {
 
     /// What could not be found out before.
     func lookAgain(now: Int64) {
-        if let adoptAt, adoptAt <= now { reapChildren() }
+        if let adoptAt, adoptAt <= now { collectChildren() }
         if let watchAt, watchAt <= now {
             self.watchAt = nil
             for record in table.values where record.groupWatch == nil && !record.hasRunningMain {

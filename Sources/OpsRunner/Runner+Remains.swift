@@ -39,9 +39,9 @@ extension Runner {
         noting { () throws(SystemError) in
             let survivors = try Survivors(of: due.mapValues(\.socket), ours: Identity.pid)
             for (attempt, remains) in due {
-                for pid in survivors.pids[attempt] ?? [] { try Signals.send(Signals.kill, to: pid) }
+                for process in survivors[attempt] { try Signals.send(Signals.kill, to: process) }
                 let isGroupGone = try killGroup(of: attempt)
-                if isGroupGone && survivors.pids[attempt] == nil {
+                if isGroupGone && survivors[attempt].isEmpty {
                     reaping[attempt] = nil
                     report(.gone(attempt))
                 } else {
@@ -67,7 +67,9 @@ extension Runner {
 
 /// Processes on this machine that belong to attempts of an earlier runner.
 struct Survivors {
-    private(set) var pids: [Attempt: [Int32]] = [:]
+    private var processes: [Attempt: [ProcessRecord]] = [:]
+
+    subscript(attempt: Attempt) -> [ProcessRecord] { processes[attempt] ?? [] }
 
     /// A process counts when its environment names attempt and socket, when it shares the session of one that does,
     /// or descends from one that counts.
@@ -92,6 +94,6 @@ struct Survivors {
                 hasChanged = true
             }
         }
-        for (pid, attempt) in owners { pids[attempt, default: []].append(pid) }
+        for record in all { if let owner = owners[record.pid] { processes[owner, default: []].append(record) } }
     }
 }

@@ -31,7 +31,7 @@ extension Runner {
         // behind itself was not there yet and gets no SIGTERM.
         let members = signal(records, Signals.stop)
         for number in [Signals.terminate, Signals.resume] {
-            for pid in members { noting { () throws(SystemError) in try Signals.send(number, to: pid) } }
+            for process in members { noting { () throws(SystemError) in try Signals.send(number, to: process) } }
         }
         for record in records where record.isFrozen {
             if case .group(let group) = record.tree {
@@ -57,8 +57,8 @@ extension Runner {
 
     /// Sends to every process, those included that are born meanwhile; returns whom it told.
     @discardableResult
-    private func signal(_ records: [AttemptRecord], _ number: Int32) -> [Int32] {
-        var told: [Int32] = []
+    private func signal(_ records: [AttemptRecord], _ number: Int32) -> [ProcessRecord] {
+        var told: [ProcessRecord] = []
         var descents: [(attempt: Attempt, main: Int32)] = []
         for record in records {
             switch record.tree {
@@ -73,11 +73,11 @@ extension Runner {
             // A storm of forks runs ahead of one look; each pass finds the children of those not reached before.
             for _ in 0..<32 {
                 try descent.adopt(mains: mains)
-                let fresh = try descent.members(of: descents).filter { known.insert($0).inserted }
+                let fresh = try descent.members(of: descents).filter { known.insert($0.pid).inserted }
                 if fresh.isEmpty { return }
-                for pid in fresh {
-                    told.append(pid)
-                    try Signals.send(number, to: pid)
+                for process in fresh {
+                    told.append(process)
+                    try Signals.send(number, to: process)
                 }
             }
         }

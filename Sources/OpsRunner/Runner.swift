@@ -126,7 +126,7 @@ public final class Runner {
         timer = try loop.timer(.monotonic) {}
         listenerSource = try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() }
         notifySource = try loop.watch(notify.descriptor.rawValue, for: .readable) { [unowned self] _ in listen() }
-        sources.append(try loop.watchSignal(Signals.child) { [unowned self] in reapChildren() })
+        sources.append(try loop.watchSignal(Signals.child) { [unowned self] in collectChildren() })
         for number in [Signals.terminate, Signals.interrupt] {
             sources.append(try loop.watchSignal(number) { [unowned self] in endEverything(grace: nil) })
         }
@@ -134,7 +134,7 @@ public final class Runner {
         sources.append(try loop.watchSignal(Signals.hangUp) { [unowned self] in wantsReexecution = true })
         noting { () throws(SystemError) in try watchLock() }
         // Children that ended before the signal was watched.
-        reapChildren()
+        collectChildren()
     }
 
     /// Without its state directory nobody finds this runner any more, and another may take the place.

@@ -30,11 +30,15 @@ struct ops_exit {
     int64_t max_resident_bytes;
 };
 /*
- * Reaps an ended child: this one, or with 0 any. 1: `out` is filled; 0: none has ended, or there is none; -1: error.
+ * Takes an ended child: this one, or with 0 any. 1: `out` is filled; 0: none has ended, or there is none; -1: error.
  * `wait`: sleeps until there is one.
  */
-int ops_reap_child(pid_t pid, int wait, struct ops_exit *out);
+int ops_wait_child(pid_t pid, int wait, struct ops_exit *out);
 int ops_become_subreaper(void);
+
+/* A hold on the process that has this number now, close-on-exec. */
+int ops_pidfd(pid_t pid);
+int ops_pidfd_signal(int pidfd, int number);
 
 /* A lock on the open file description: it ends with its last descriptor, whoever dies how. */
 int ops_lock_file(int fd);
