@@ -33,8 +33,8 @@ static int unix_address(const char *path, struct sockaddr_un *address, socklen_t
     return 0;
 }
 
-int ops_unix_socket(int type, int nonblocking) {
-    return socket(AF_UNIX, type | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
+int ops_unix_socket(int nonblocking) {
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
 }
 
 int ops_bind_unix(int fd, const char *path) {
@@ -220,12 +220,6 @@ int ops_set_open_files(uint64_t soft, uint64_t hard) {
 
 int ops_punch(int fd, int64_t length) {
     return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, length);
-}
-
-int64_t ops_first_data(int fd) {
-    off_t first = lseek(fd, 0, SEEK_DATA);
-    if (first < 0 && errno == ENXIO) return lseek(fd, 0, SEEK_END);
-    return first;
 }
 
 int ops_has_flag_attribute(const char *path, const char *name) {

@@ -24,9 +24,6 @@
 #define STACK_SIZE (64 * 1024)
 #define GUARD_SIZE 4096
 
-#ifndef CLONE_PIDFD
-#define CLONE_PIDFD 0x00001000
-#endif
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
 #endif
@@ -86,14 +83,13 @@ static long clone3_call(struct clone3_arguments *arguments, int (*entry)(void *)
 /* What this kernel is known to lack, learnt once. */
 static atomic_uint lacking;
 
-static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without, int *pidfd) {
+static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without) {
     const struct ops_spawn_request *request = child->request;
-    uint64_t flags = CLONE_VM | CLONE_VFORK | (request->flags & OPS_SPAWN_PIDFD ? CLONE_PIDFD : 0);
+    uint64_t flags = CLONE_VM | CLONE_VFORK;
     int into_cgroup = request->cgroup_fd >= 0 && !(without & OPS_SPAWN_WITHOUT_INTO_CGROUP);
     if (!(without & OPS_SPAWN_WITHOUT_CLONE3)) {
         struct clone3_arguments arguments = {
             .flags = flags | (into_cgroup ? CLONE_INTO_CGROUP : 0),
-            .pidfd = (uint64_t)(uintptr_t)pidfd,
             .exit_signal = SIGCHLD,
             .stack = (uint64_t)(uintptr_t)stack,
             .stack_size = STACK_SIZE,
@@ -104,7 +100,7 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without,
         if (pid >= 0) return (pid_t)pid;
         /* An old kernel says E2BIG or EINVAL to an argument it does not know. */
         if (into_cgroup && (pid == -E2BIG || pid == -EINVAL || pid == -EOPNOTSUPP)) {
-            pid_t again = start(child, stack, without | OPS_SPAWN_WITHOUT_INTO_CGROUP, pidfd);
+            pid_t again = start(child, stack, without | OPS_SPAWN_WITHOUT_INTO_CGROUP);
             if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_INTO_CGROUP);
             return again;
         }
@@ -115,7 +111,7 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without,
         }
     }
     child->enter_cgroup = request->cgroup_fd >= 0;
-    pid_t pid = clone(ops_spawn_child_main, stack + STACK_SIZE, (int)flags | SIGCHLD, child, pidfd);
+    pid_t pid = clone(ops_spawn_child_main, stack + STACK_SIZE, (int)flags | SIGCHLD, child);
     if (pid >= 0 && !(without & OPS_SPAWN_WITHOUT_CLONE3)) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLONE3);
     return pid;
 }
@@ -151,7 +147,7 @@ static int make_stack(void) {
 }
 
 int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result) {
-    *result = (struct ops_spawn_result){.pid = -1, .pidfd = -1, .step = OPS_SPAWN_REQUEST, .error = EINVAL};
+    *result = (struct ops_spawn_result){.pid = -1, .step = OPS_SPAWN_REQUEST, .error = EINVAL};
     if (!is_valid(request)) return -1;
     result->step = OPS_SPAWN_CLONE;
     /* No handler of this process may run in the child: it would work on our memory. */
@@ -160,8 +156,7 @@ int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_mutex_lock(&stack_mutex);
     struct ops_spawn_child child = {.request = request};
-    int pidfd = -1;
-    pid_t pid = make_stack() < 0 ? -1 : start(&child, stack, request->flags | atomic_load(&lacking), &pidfd);
+    pid_t pid = make_stack() < 0 ? -1 : start(&child, stack, request->flags | atomic_load(&lacking));
     int error = errno;
     pthread_mutex_unlock(&stack_mutex);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -173,10 +168,8 @@ int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *
     result->error = child.error;
     if (child.step == OPS_SPAWN_STARTED) {
         result->pid = pid;
-        result->pidfd = pidfd;
         return 0;
     }
-    if (pidfd >= 0) close(pidfd);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
     return -1;

@@ -20,12 +20,6 @@ public struct Descriptor: ~Copyable, Sendable {
         return value
     }
 
-    /// A second descriptor of the same open file, close-on-exec.
-    public borrowing func duplicate() throws(SystemError) -> Descriptor {
-        let rawValue = rawValue
-        return Descriptor(owning: try retrying("duplicate descriptor") { fcntl(rawValue, F_DUPFD_CLOEXEC, 3) })
-    }
-
     public borrowing func setNonBlocking(_ nonBlocking: Bool) throws(SystemError) {
         let rawValue = rawValue
         let flags = try retrying("fcntl") { fcntl(rawValue, F_GETFL) }

@@ -66,7 +66,7 @@ public enum UnixSocket {
 
     private static func make(nonBlocking: Bool) throws(SystemError) -> Descriptor {
         let number = try retrying("socket") {
-            ops_unix_socket(Int32(SOCK_STREAM.rawValue), nonBlocking ? 1 : 0)
+            ops_unix_socket(nonBlocking ? 1 : 0)
         }
         return Descriptor(owning: number)
     }

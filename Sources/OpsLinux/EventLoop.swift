@@ -70,10 +70,3 @@ internal import Glibc
         try systemd("sd_event_set_watchdog", unsafe sd_event_set_watchdog(event, enabled ? 1 : 0)) > 0
     }
 }
-
-/// Which of several ready sources is handled first.
-public enum Urgency: Int64, Sendable {
-    case first = -100
-    case normal = 0
-    case last = 100
-}

@@ -18,11 +18,6 @@ internal import Glibc
         unsafe sd_event_source_disable_unref(old)
     }
 
-    public func setUrgency(_ urgency: Urgency) throws(SystemError) {
-        guard let source = unsafe source else { return }
-        try systemd("event priority", unsafe sd_event_source_set_priority(source, urgency.rawValue))
-    }
-
     fileprivate var context: UnsafeMutableRawPointer {
         // Unretained: the source is disabled before its object goes, so no call can come later.
         unsafe Unmanaged.passUnretained(self).toOpaque()

@@ -47,11 +47,4 @@ public enum LogFile {
         guard length > 0 else { return }
         try retrying("punch \(path)") { ops_punch(descriptor.rawValue, length) }
     }
-
-    /// How many bytes at the front are no more: the first that is kept stands there.
-    public static func dropped(_ path: String) throws(SystemError) -> Int64 {
-        let number = try retrying("open \(path)") { unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
-        let descriptor = Descriptor(owning: number)
-        return try retrying("seek \(path)") { ops_first_data(descriptor.rawValue) }
-    }
 }

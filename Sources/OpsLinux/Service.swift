@@ -32,13 +32,4 @@ public enum Service {
         }
         return taken
     }
-
-    /// Microseconds within which the watchdog wants to hear from this process; `nil`: it does not.
-    public static func watchdogInterval() throws(SystemError) -> UInt64? {
-        var interval: UInt64 = 0
-        return try systemd("sd_watchdog_enabled", unsafe sd_watchdog_enabled(0, &interval)) > 0 ? interval : nil
-    }
-
-    /// Whether this machine was booted with systemd.
-    public static var isBootedBySystemd: Bool { sd_booted() > 0 }
 }

@@ -11,7 +11,6 @@ public enum Signals {
     public static let child = SIGCHLD
     public static let resume = SIGCONT
     public static let stop = SIGSTOP
-    public static let fileTooLarge = SIGXFSZ
 
     public static func ignore(_ number: Int32) throws(SystemError) {
         try retrying("ignore signal \(number)") { ops_ignore_signal(number) }

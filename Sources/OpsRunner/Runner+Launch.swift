@@ -1,41 +1,6 @@
 internal import OpsLinux
 
-/// What of this process an operation must not have.
-struct LaunchDefaults: Equatable {
-    /// Of open files, as it was before this process raised its own.
-    var openFiles: Spawn.Limit
-    /// The service manager may have protected this process from the OOM killer.
-    var oomScore: Int32?
-
-    static func take() throws(SystemError) -> LaunchDefaults {
-        let (soft, hard) = try OpenFiles.limit()
-        try OpenFiles.raiseLimit()
-        let score = Int32(try Files.readText("/proc/self/oom_score_adj")) ?? 0
-        return LaunchDefaults(
-            openFiles: Spawn.Limit(resource: ResourceLimit.Resource.openFiles.number, soft: soft, hard: hard),
-            oomScore: score < 0 ? 0 : nil)
-    }
-}
-
-/// The supplementary groups of users, looked up anew after a while.
-struct GroupLists {
-    private struct Entry {
-        var groups: [UInt32]
-        var until: Int64
-    }
-    private static let lifetime: Int64 = 10_000_000_000
-    private var entries: [LaunchRequest.User: Entry] = [:]
-
-    mutating func groups(of user: LaunchRequest.User, now: Int64) throws(SystemError) -> [UInt32] {
-        if let entry = entries[user], entry.until > now { return entry.groups }
-        let account = Account(name: user.name, uid: user.uid, gid: user.gid, home: "", shell: "")
-        let groups = try account.groups()
-        if entries.count > 1024 { entries = [:] }
-        entries[user] = Entry(groups: groups, until: now + GroupLists.lifetime)
-        return groups
-    }
-}
-
+/// Starting attempts.
 extension Runner {
     /// Starts an attempt once: a known one is answered with what is known of it.
     func launch(_ request: LaunchRequest) {
@@ -165,22 +130,6 @@ extension Runner {
     }
 }
 
-extension ResourceLimit.Resource {
-    /// The kernel's number, the same on every architecture that Swift runs on.
-    var number: Int32 {
-        switch self {
-        case .cpuTime: 0
-        case .fileSize: 1
-        case .stack: 3
-        case .coreSize: 4
-        case .processes: 6
-        case .openFiles: 7
-        case .lockedMemory: 8
-        case .addressSpace: 9
-        }
-    }
-}
-
 extension LaunchRequest {
     /// The step that failed, with what it was about.
     func subject(of error: SpawnError) -> String {
@@ -211,79 +160,4 @@ extension LaunchRequest {
     }
 
     private func inDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
-}
-
-extension LaunchRequest.Output {
-    /// The files that are kept within a cap.
-    var logs: [String] {
-        switch self {
-        case .log(let path): [path]
-        case .split(let stdout, let stderr): [stdout, stderr]
-        case .paths, .journal, .null: []
-        }
-    }
-
-    /// The files that the user named.
-    var named: (stdout: String, stderr: String)? {
-        if case .paths(let stdout, let stderr) = self { (stdout, stderr) } else { nil }
-    }
-
-    /// Opens what the runner opens itself, for the time of `body`.
-    func withStreams(
-        owner: Spawn.User?, _ body: (Spawn.Stream, Spawn.Stream) throws(SpawnError) -> Int32
-    ) throws(SpawnError) -> Int32 {
-        switch self {
-        case .null: return try body(.writing("/dev/null"), .likeStandardOutput)
-        case .paths(let stdout, let stderr):
-            return try body(.writing(stdout), stdout == stderr ? .likeStandardOutput : .writing(stderr))
-        case .log(let path):
-            let log = try Self.opened("standard output") { () throws(SystemError) in
-                try LogFile.open(path, owner: owner.map { ($0.uid, $0.gid) })
-            }
-            let pid = try body(.descriptor(log.rawValue), .likeStandardOutput)
-            _ = consume log
-            return pid
-        case .split(let stdout, let stderr):
-            let out = try Self.opened("standard output") { () throws(SystemError) in
-                try LogFile.open(stdout, owner: owner.map { ($0.uid, $0.gid) })
-            }
-            let err = try Self.opened("standard error") { () throws(SystemError) in
-                try LogFile.open(stderr, owner: owner.map { ($0.uid, $0.gid) })
-            }
-            let pid = try body(.descriptor(out.rawValue), .descriptor(err.rawValue))
-            _ = consume out
-            _ = consume err
-            return pid
-        case .journal(let identifier):
-            let stream = try Self.opened("journal") { () throws(SystemError) in
-                try Journal.stream(identifier: identifier)
-            }
-            let pid = try body(.descriptor(stream.rawValue), .likeStandardOutput)
-            _ = consume stream
-            return pid
-        }
-    }
-
-    private static func opened(
-        _ step: String, _ open: () throws(SystemError) -> Descriptor
-    ) throws(SpawnError) -> Descriptor {
-        do throws(SystemError) {
-            return try open()
-        } catch {
-            throw SpawnError(step: step, errno: error.errno)
-        }
-    }
-}
-
-extension ControlLimits {
-    func apply(to group: ControlGroup) throws(SystemError) {
-        if let memoryBytes {
-            try group.set("memory.max", String(memoryBytes))
-            // One process of the tree out of memory is the end of the whole.
-            try group.set("memory.oom.group", "1")
-        }
-        if let tasks { try group.set("pids.max", String(tasks)) }
-        if let cpuWeight { try group.set("cpu.weight", String(cpuWeight)) }
-        if let cpuMicrosecondsPerSecond { try group.set("cpu.max", "\(cpuMicrosecondsPerSecond / 10) 100000") }
-    }
 }

@@ -33,8 +33,6 @@ public enum WireLimits {
     public static let references = 32_768
     /// Rows of one List without `more`.
     public static let rows = 1000
-    /// Bytes of output in one reply of Log, before base64.
-    public static let logChunk = 48 << 10
     /// A hundred years in nanoseconds: longer durations are mistakes, and sums of two still fit 64 bits.
     public static let duration: Int64 = 3_155_760_000_000_000_000
 }

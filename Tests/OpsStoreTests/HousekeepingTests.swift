@@ -43,7 +43,7 @@ import Testing
         #expect(try history.environment(of: recent) == #"{"A":"1"}"#)
         #expect(try world.store.texts(of: kept)?.command == "[2]")
         #expect(try history.check() == [])
-        #expect(try history.eventBounds()?.lowerBound == 3)
+        #expect(try history.events(after: 0, limit: 1).map(\.sequence) == [3])
         #expect(try Raw(world.store.path).integer("SELECT count(*) FROM text WHERE body = '[1]'") == 0)
     }
 

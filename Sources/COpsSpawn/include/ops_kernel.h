@@ -13,8 +13,8 @@ struct ops_credentials {
 /* A path too long for sockaddr_un fails with ENAMETOOLONG and is never cut short. */
 int ops_bind_unix(int fd, const char *path);
 int ops_connect_unix(int fd, const char *path);
-/* A new Unix socket, always close-on-exec. */
-int ops_unix_socket(int type, int nonblocking);
+/* A new stream socket, always close-on-exec. */
+int ops_unix_socket(int nonblocking);
 /* The accepted socket is close-on-exec and non-blocking. */
 int ops_accept(int fd);
 int ops_peer_credentials(int fd, struct ops_credentials *out);
@@ -71,8 +71,6 @@ void ops_detached(int status);
 
 /* Frees the disk blocks of the first bytes of a file; its size stays. */
 int ops_punch(int fd, int64_t length);
-/* Where the first byte on disk is, or the file's size if there is none. */
-int64_t ops_first_data(int fd);
 /* 1: the attribute of a file is "1". */
 int ops_has_flag_attribute(const char *path, const char *name);
 

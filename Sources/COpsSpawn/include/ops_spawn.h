@@ -46,8 +46,6 @@ enum ops_spawn_flags {
     OPS_SPAWN_SET_NICE = 2,
     OPS_SPAWN_SET_IOPRIO = 4,
     OPS_SPAWN_SET_OOM = 8,
-    /* Also give a pidfd. */
-    OPS_SPAWN_PIDFD = 16,
     /* Do as on a kernel that lacks this, so that every fallback can be tested on any kernel. */
     OPS_SPAWN_WITHOUT_CLONE3 = 256,
     OPS_SPAWN_WITHOUT_INTO_CGROUP = 512,
@@ -78,8 +76,6 @@ struct ops_spawn_request {
 
 struct ops_spawn_result {
     pid_t pid;
-    /* -1 unless asked for and there. */
-    int pidfd;
     /* OPS_SPAWN_STARTED, or the step that failed with `error`: then no process is left. */
     int step;
     int error;

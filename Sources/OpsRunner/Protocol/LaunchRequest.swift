@@ -124,7 +124,6 @@ public struct ResourceLimit: Hashable, Sendable {
     public enum Resource: UInt8, Hashable, Sendable, CaseIterable {
         case openFiles, fileSize, coreSize, addressSpace, processes, cpuTime, lockedMemory, stack
     }
-    public static let unlimited = UInt64.max
     public var resource: Resource
     public var soft: UInt64
     public var hard: UInt64

@@ -44,12 +44,4 @@ extension History {
             outcome: Outcome(stored: rows.optionalInt(7)), at: rows.int(1),
             detail: rows.optionalText(9))
     }
-
-    /// The oldest and the newest event there are: nil when all were pruned.
-    public func eventBounds() throws(StoreError) -> ClosedRange<Int64>? {
-        let rows = try statement("SELECT min(seq), max(seq) FROM event")
-        defer { rows.reset() }
-        guard try rows.step(), let first = rows.optionalInt(0), let last = rows.optionalInt(1) else { return nil }
-        return first...last
-    }
 }

@@ -34,7 +34,6 @@ public struct GraphDecoder: Sendable {
     }
 
     public var count: Int { input.operations.count }
-    public var hasProblems: Bool { !problems.isEmpty }
 
     /// Adds a JSON array of operations.
     public mutating func add(_ operations: [UInt8]) { append(Part(bytes: operations, form: .array)) }

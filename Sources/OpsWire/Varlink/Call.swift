@@ -8,8 +8,6 @@ public struct Call: Equatable, Sendable {
     public var more = false
     /// The client takes none.
     public var oneway = false
-    /// The client wants to go on with another protocol.
-    public var upgrade = false
 
     public init(method: String) { self.method = method }
 
@@ -33,7 +31,6 @@ public struct Call: Equatable, Sendable {
                 parameters = Array(scanner.slice(try scanner.skip()))
             case "more": more = try scanner.bool()
             case "oneway": oneway = try scanner.bool()
-            case "upgrade": upgrade = try scanner.bool()
             // The envelope may grow; a method's parameters are strict.
             default: try scanner.skip()
             }

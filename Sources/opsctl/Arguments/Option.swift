@@ -40,12 +40,6 @@ struct Option: Sendable {
         Option(name: name, short: short, kind: kind, placeholder: placeholder, help: help, repeats: repeats)
     }
 
-    /// The same option with words of its own for one verb.
-    func saying(_ help: String) -> Option {
-        Option(
-            name: name, short: short, kind: kind, placeholder: placeholder, help: help, repeats: repeats, alias: alias)
-    }
-
     /// The help with the other name.
     var about: String { alias.map { "\(help); also --\($0)" } ?? help }
 

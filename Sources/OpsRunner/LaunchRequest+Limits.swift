@@ -1,0 +1,30 @@
+internal import OpsLinux
+
+extension ResourceLimit.Resource {
+    /// The kernel's number, the same on every architecture that Swift runs on.
+    var number: Int32 {
+        switch self {
+        case .cpuTime: 0
+        case .fileSize: 1
+        case .stack: 3
+        case .coreSize: 4
+        case .processes: 6
+        case .openFiles: 7
+        case .lockedMemory: 8
+        case .addressSpace: 9
+        }
+    }
+}
+
+extension ControlLimits {
+    func apply(to group: ControlGroup) throws(SystemError) {
+        if let memoryBytes {
+            try group.set("memory.max", String(memoryBytes))
+            // One process of the tree out of memory is the end of the whole.
+            try group.set("memory.oom.group", "1")
+        }
+        if let tasks { try group.set("pids.max", String(tasks)) }
+        if let cpuWeight { try group.set("cpu.weight", String(cpuWeight)) }
+        if let cpuMicrosecondsPerSecond { try group.set("cpu.max", "\(cpuMicrosecondsPerSecond / 10) 100000") }
+    }
+}
