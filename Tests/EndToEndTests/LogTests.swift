@@ -100,4 +100,18 @@ import Testing
         #expect(try machine.ctl("log", "\(id)", "--since", "soon").status == 2)
         #expect(try machine.ctl("log", "\(id)", "--since", "1h", "-n", "1").status == 2)
     }
+
+    @Test func whatTheCapTookAwayIsNamed() throws {
+        let machine = try Machine(start: false)
+        try machine.start(["--log-limit", "64K"])
+        let id = try machine.submit("--shell", "yes 0123456789abcde | head -c 4M; echo end")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        let log = try machine.ok("log", "\(id)")
+        let whole = (4 << 20) + 4
+        #expect(log.out.utf8.count < whole)
+        #expect(log.out.hasSuffix("0123456789abcde\nend\n"))
+        let dropped = whole - log.out.utf8.count
+        #expect(log.err == "opsctl: operation \(id): \(dropped) bytes of its output were dropped (log-limit)\n")
+        #expect(try machine.ok("log", "\(id)", "-n", "1").err.isEmpty)
+    }
 }

@@ -81,6 +81,7 @@ final class LogFeed {
     private func take(_ reply: Connection.Reply, _ each: (JSONView, [UInt8]) throws(Failure) -> Void) throws(Failure) {
         let data = reply.parameters["data"]?.text.flatMap { Base64.decode($0) } ?? []
         if !data.isEmpty {
+            tellGap(before: reply.parameters["offset"]?.integer ?? 0)
             offset = (reply.parameters["offset"]?.integer ?? offset ?? 0) + data.count
             try each(reply.parameters, data)
         }
@@ -92,6 +93,13 @@ final class LogFeed {
             offset = 0
             try ask()
         }
+    }
+
+    /// What the cap has taken away is no end and no beginning: it is named where it was.
+    private func tellGap(before place: Int) {
+        let expected = offset ?? (request.lines == nil ? 0 : place)
+        guard place > expected, !session.wantsJSON else { return }
+        StandardError.line("opsctl: operation \(id): \(place - expected) bytes of its output were dropped (log-limit)")
     }
 
     /// After the last attempt of an operation that has ended there is none.
