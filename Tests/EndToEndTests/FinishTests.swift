@@ -74,12 +74,14 @@ import Testing
         #expect(kill(pid, 0) == 0)
         try machine.killDaemon()
         try machine.start()
-        #expect(try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED"))
+        // Until the runner has greeted, it waits for that.
+        try waitUntil { try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED") }
         let gate = open(machine.state + "/gate", O_WRONLY | O_CLOEXEC)
         #expect(write(gate, "go\n", 3) == 3)
         close(gate)
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
-        #expect(kill(pid, 0) != 0, "what was left has been ended")
+        // What was left has been ended; the runner may be still to wait for it.
+        try waitUntil { kill(pid, 0) != 0 }
     }
 
     @Test func aPersonsWordEndsWhatIsLeftToo() throws {
@@ -91,7 +93,7 @@ import Testing
             Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
         try machine.ok("finish", "\(id)")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
-        #expect(kill(pid, 0) != 0)
+        try waitUntil { kill(pid, 0) != 0 }
     }
 
     @Test func whatIsLeftByConsentGoesOnAfterTheWord() throws {

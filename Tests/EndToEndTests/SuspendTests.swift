@@ -51,4 +51,19 @@ import Testing
         try machine.ok("cancel", "\(id)")
         #expect(try machine.outcome(id) == "cancelled")
     }
+
+    @Test func theClockOfATimeoutStandsStillWhileFrozen() throws {
+        let machine = try Machine()
+        let frozen = try machine.submit("--timeout", "5s", "--", "sleep", "600")
+        try machine.await("started", of: frozen)
+        try machine.ok("suspend", "\(frozen)", "--freeze")
+        // Begun later, it would end later, did both clocks run.
+        let other = try machine.submit("--timeout", "5s", "--", "sleep", "600")
+        #expect(try machine.ctl("wait", "\(other)", "--timeout", "30s").status == 1)
+        #expect(try machine.outcome(other) == "timedOut")
+        #expect(try machine.stateOf(frozen) == "executing")
+        try machine.ok("resume", "\(frozen)")
+        #expect(try machine.ctl("wait", "\(frozen)", "--timeout", "30s").status == 1)
+        #expect(try machine.outcome(frozen) == "timedOut")
+    }
 }

@@ -1,0 +1,49 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Limits and priorities of the kernel for each process; those of control groups need controllers: `make boot`.
+@Suite struct LimitTests {
+    @Test func aFileThatGrowsPastItsLimitEndsTheOperation() throws {
+        let machine = try Machine()
+        let file = machine.state + "/large"
+        let id = try machine.submit(
+            "--limit", "fileSize=64K", "--", "dd", "if=/dev/zero", "of=\(file)", "bs=4096", "count=1000")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
+        let row = try machine.show(id)
+        #expect(row["signal"] as? Int == Int(SIGXFSZ))
+        #expect(row["cause"] as? String == "killed by SIGXFSZ")
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == 65_536)
+    }
+
+    /// Its log is a file of its own too.
+    @Test func itsOutputIsBoundLikeWhatItWritesElsewhere() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--limit", "fileSize=64K", "--", "yes", "0123456789abcde")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
+        #expect(try machine.show(id)["cause"] as? String == "killed by SIGXFSZ")
+        #expect(try machine.ok("log", "\(id)").out.utf8.count == 65_536)
+    }
+
+    @Test func eachProcessHasThemAndNoMore() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--limit", "coreSize=0", "--limit", "fileSize=1M", "--limit", "openFiles=20", "--",
+            "grep", "-E", "file size|core|open", "/proc/self/limits")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        let lines = try machine.ok("log", "\(id)").lines.map { $0.split(separator: " ").map(String.init) }
+        #expect(
+            lines == [
+                ["Max", "file", "size", "1048576", "1048576", "bytes"],
+                ["Max", "core", "file", "size", "0", "0", "bytes"],
+                ["Max", "open", "files", "20", "20", "files"],
+            ])
+    }
+
+    @Test func qosIsNicenessAndClassOfInputAndOutput() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--qos", "background", "--shell", "nice; ionice")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        #expect(try machine.ok("log", "\(id)").lines == ["15", "idle"])
+    }
+}
