@@ -6,6 +6,11 @@
 //   bare insert FROM DB        every row of FROM's tables into a new DB with the same schema, one transaction
 //   bare scan DB TABLE...      every column of every row of the tables
 //   bare sync N FILE           N appends of 100 bytes, each with fdatasync
+//
+// And two that print a number and nanoseconds since boot in each line:
+//
+//   bare starts DB             operations, and when opsd began the turn that started them
+//   bare stamps N DIR CMD...   N x CMD, one after the other, and when each was to be started
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +36,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-static void start(int i, const char *directory) {
+static void start(int i, const char *directory, char **argv) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%d.log", directory, i);
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -44,7 +49,6 @@ static void start(int i, const char *directory) {
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-    char *argv[] = {"/bin/true", NULL};
     pid_t pid;
     errno = posix_spawn(&pid, argv[0], &actions, &attributes, argv, environ);
     if (errno) die("posix_spawn");
@@ -54,13 +58,14 @@ static void start(int i, const char *directory) {
 }
 
 static void spawn_all(int count, int width, const char *directory) {
+    char *command[] = {"/bin/true", NULL};
     int running = 0;
     for (int i = 0; i < count; i++) {
         if (running == width) {
             if (wait(NULL) < 0) die("wait");
             running--;
         }
-        start(i, directory);
+        start(i, directory, command);
         running++;
     }
     while (running-- > 0)
@@ -185,7 +190,34 @@ static void syncs(int count, const char *path) {
     close(file);
 }
 
+static int stamps(int count, const char *directory, char **argv) {
+    for (int i = 0; i < count; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", i);
+        setenv("OPS_ID", number, 1);
+        struct timespec t;
+        clock_gettime(CLOCK_BOOTTIME, &t);
+        start(i, directory, argv);
+        if (wait(NULL) < 0) die("wait");
+        printf("%d %lld\n", i, t.tv_sec * 1000000000LL + t.tv_nsec);
+    }
+    return 0;
+}
+
+static int starts(const char *path) {
+    sqlite3 *db = database(path, SQLITE_OPEN_READONLY);
+    sqlite3_stmt *rows;
+    check(db, sqlite3_prepare_v2(db, "SELECT operation, startedMonotonic FROM attempt", -1, &rows, NULL));
+    while (sqlite3_step(rows) == SQLITE_ROW)
+        printf("%lld %lld\n", sqlite3_column_int64(rows, 0), sqlite3_column_int64(rows, 1));
+    sqlite3_finalize(rows);
+    sqlite3_close(db);
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "starts") == 0) return starts(argv[2]);
+    if (argc > 4 && strcmp(argv[1], "stamps") == 0) return stamps(atoi(argv[2]), argv[3], argv + 4);
     if (argc < 4) {
         fprintf(stderr, "usage: see the first lines of Benchmarks/Bare/main.c\n");
         return 2;

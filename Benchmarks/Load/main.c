@@ -3,6 +3,7 @@
 //   load submit SOCKET CLIENTS COUNT     COUNT one-operation submissions (held), each client one after the other
 //   load status SOCKET COUNT             COUNT status calls: median and 99th percentile in milliseconds
 //   load beside SOCKET CMD ARG...        status calls, a millisecond apart, while a program runs: the same, and the longest
+//   load stamp                           OPS_ID and the nanoseconds since boot, at once
 //   load watch SOCKET WATCHERS CLIENTS COUNT   as submit, while WATCHERS watch: events that each of them got
 #define _GNU_SOURCE
 #include <errno.h>
@@ -156,8 +157,16 @@ static void submit(const char *path, int watchers, int clients, long count) {
     printf("per_second %.0f seconds %.6f all_events_seconds %.6f\n", count / (done - begin), done - begin, now() - begin);
 }
 
+static void stamp(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    const char *operation = getenv("OPS_ID");
+    printf("%s %lld\n", operation ? operation : "0", t.tv_sec * 1000000000LL + t.tv_nsec);
+}
+
 int main(int argc, char **argv) {
-    if (argc == 5 && strcmp(argv[1], "submit") == 0) submit(argv[2], 0, atoi(argv[3]), atol(argv[4]));
+    if (argc == 2 && strcmp(argv[1], "stamp") == 0) stamp();
+    else if (argc == 5 && strcmp(argv[1], "submit") == 0) submit(argv[2], 0, atoi(argv[3]), atol(argv[4]));
     else if (argc == 4 && strcmp(argv[1], "status") == 0) status(argv[2], atoi(argv[3]));
     else if (argc >= 4 && strcmp(argv[1], "beside") == 0) beside(argv[2], argv + 3);
     else if (argc == 6 && strcmp(argv[1], "watch") == 0) submit(argv[2], atoi(argv[3]), atoi(argv[4]), atol(argv[5]));
