@@ -24,7 +24,7 @@ import Testing
             [{"comand": ["x"], "timeout": "5x", "name": "first"},
              {"name": "second", "command": ["x"], "shell": "y", "after": ["frist", "second"]},
              {"name": "first", "command": ["x"], "limit": 3},
-             {"name": "group", "operations": [{"name": "inner"}, 7], "stdin": "/x"}]
+             {"name": "group", "operations": [{"name": "inner"}, 7], "stdin": "/x", "grace": 5}]
             """#, defaults: #"{"umsk": "022", "name": "x"}"#)
         #expect(
             said == [
@@ -37,6 +37,7 @@ import Testing
                 #"1 second after: waits for itself"#,
                 #"2 - name: "first" is the name of operation 1 too"#,
                 #"2 - limit: only a group (with "operations") has a limit"#,
+                #"3 group grace: a group has no process; give it to the operations inside"#,
                 #"3 group stdin: a group has no process; give it to the operations inside"#,
                 #"4 inner -: has no "command", "shell" or "operations""#,
                 #"5 - -: an operation is an object"#,

@@ -55,7 +55,6 @@ extension GraphDecoder {
             policy = PolicyInput()
             policy.childLimit = own.childLimit
             if draft.has(.timeout) { policy.timeout = own.timeout }
-            if draft.has(.grace) { policy.grace = own.grace }
             if draft.has(.deadline) { policy.deadline = own.deadline }
             if draft.has(.notBefore) { policy.notBefore = own.notBefore }
         }

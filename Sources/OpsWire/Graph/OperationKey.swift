@@ -12,11 +12,11 @@ enum OperationKey: UInt8, CaseIterable {
     /// Says how a process is run: nothing for a group, which has none.
     var isOfProcess: Bool {
         switch self {
-        case .command, .shell, .qos, .completion, .retry, .successCodes, .leftovers, .environment, .directory, .umask,
-            .stdin, .output, .user, .limits:
+        case .command, .shell, .qos, .completion, .grace, .retry, .successCodes, .leftovers, .environment, .directory,
+            .umask, .stdin, .output, .user, .limits:
             true
         case .name, .operations, .limit, .queue, .priority, .after, .categories, .barrier, .conditions, .observers,
-            .timeout, .grace, .deadline, .notBefore, .held, .key, .labels:
+            .timeout, .deadline, .notBefore, .held, .key, .labels:
             false
         }
     }
