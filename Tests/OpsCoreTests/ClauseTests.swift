@@ -1,0 +1,112 @@
+import OpsCore
+import Testing
+
+/// Clauses of the contract that only rare meetings of other rules would break.
+@Suite struct ClauseTests {
+    @Test func aGroupThatRunsTooLongEndsAllBelow() {
+        var world = World()
+        var policy = Policy()
+        policy.timeout = 5 * World.second
+        var submission = Submission()
+        submission.policies = [policy]
+        submission.operations = [
+            Draft(policy: 0, flags: .group), Draft(group: 0), Draft(group: 0, flags: .held),
+        ]
+        world.handle(.submit(submission))
+        world.turn()
+        world.pass(seconds: 4)
+        #expect(world.turn() == [])
+        world.pass(seconds: 1)
+        let changes = world.turn()
+        #expect(
+            Set(changes) == [
+                "cancelling 1 timedOut", "cancelling 2 cancelled", "finished 3 cancelled group 1 timed out",
+            ])
+        #expect(
+            world.after(world.exit(2)).suffix(2) == [
+                "finished 2 cancelled group 1 timed out", "finished 1 timedOut longer than 5s",
+            ])
+    }
+
+    @Test func suspendingAGroupThatExecutesHoldsWhatWaitsBelow() {
+        var world = World(workers: 1)
+        var submission = Submission()
+        submission.operations = [Draft(flags: .group), Draft(group: 0), Draft(group: 0)]
+        world.handle(.submit(submission))
+        world.turn()
+        world.after(.suspend(.operations([1]), freeze: false))
+        world.after(world.exit(2))
+        #expect(world.executing == [1], "what executed went on, what waited does not start")
+        world.after(.resume(.operations([1])))
+        #expect(world.executing == [1, 3])
+    }
+
+    @Test func whatIsFrozenIsThawedToGetItsSignal() {
+        var world = World()
+        world.add()
+        world.turn()
+        world.after(.suspend(.operations([1]), freeze: true))
+        #expect(
+            Set(world.after(.cancel([1], by: "root", reason: nil, force: false))) == [
+                "frozen 1 false", "cancelling 1 cancelled",
+            ])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)], "which thaws it first")
+    }
+
+    @Test func aCircleThroughABarrierIsRefused() {
+        var world = World()
+        world.add(flags: .held)
+        world.add(flags: .barrier)
+        world.add()
+        world.turn()
+        // 3 comes after the barrier, and the barrier after 1.
+        #expect(
+            world.handle(.depend(1, on: 3, when: .finished, finished: nil))
+                == .failure(.cycle([.existing(1), .existing(3), .existing(2), .existing(1)])))
+        world.after(.cancel([2], by: "root", reason: nil, force: false))
+        #expect(world.executing == [3], "a cancelled barrier is no barrier")
+        let changes = world.after(.depend(1, on: 3, when: .finished, finished: nil))
+        #expect(changes == ["edge 1 on 3 finished", "pending 1"])
+    }
+
+    @Test func equalsStartInTheirOrderAfterARestartToo() {
+        var snapshot = Snapshot()
+        snapshot.nextOperation = 5
+        snapshot.nextGraph = 2
+        snapshot.operations = (1...4).map {
+            Snapshot.Row(id: OperationID($0), graph: GraphID(1), priority: $0 == 3 ? 4 : 0, state: .ready)
+        }
+        var world = World(workers: 0, snapshot)
+        world.handle(.edit([4], Edit(priority: 4)))
+        world.handle(.setWorkers(1))
+        #expect(world.drain() == [3, 4, 1, 2])
+    }
+
+    @Test func namesOfCategoriesAreCaseSensitive() {
+        var world = World()
+        world.add(categories: ["db"])
+        world.add(categories: ["DB"])
+        world.turn()
+        #expect(world.executing == [1, 2])
+    }
+
+    @Test func retryOfSomethingEarlierReopensNoBarrier() {
+        var world = World(workers: 1)
+        world.add()
+        world.add(flags: .barrier)
+        world.turn()
+        world.after(world.exit(1, 1))
+        #expect(world.executing == [2])
+        let later = world.add()
+        var revived = Revival()
+        revived.queues = ["default"]
+        revived.operations = [Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, run: 1)]
+        world.after(.retry([1], revived: revived, by: "root"))
+        #expect(world.state(1) == .ready)
+        #expect(world.executing == [2], "it had started and goes on")
+        world.after(world.exit(2))
+        #expect(world.executing == [1], "what was submitted earlier is first among equals")
+        world.after(world.exit(1))
+        #expect(world.executing == [later])
+    }
+}
