@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct fault_file {
@@ -19,6 +21,13 @@ static struct {
     char directory[512], shadow[512];
     int fail_at, code, operations, lose_at, syncs, failed, dark, refuses_reads;
 } armed;
+
+/* What the kernel has still to bring to the disk, of files of up to 16 MiB. */
+enum { most_files = 16, most_pages = 4096, page_size = 4096 };
+static struct tracked {
+    char path[512];
+    char dirty[most_pages];
+} tracked[most_files];
 
 static sqlite3_vfs *system_vfs;
 static sqlite3_vfs fault_vfs;
@@ -50,16 +59,48 @@ static void shadow_path(const char *path, char *out, size_t size)
     snprintf(out, size, "%s%s", armed.shadow, name ? name : "/");
 }
 
+static struct tracked *track(const char *path)
+{
+    for (int i = 0; i < most_files; i++) {
+        if (tracked[i].path[0] == 0) snprintf(tracked[i].path, sizeof tracked[i].path, "%s", path);
+        if (strcmp(tracked[i].path, path) == 0) return &tracked[i];
+    }
+    abort();
+}
+
+static void mark_dirty(const char *path, int count, sqlite3_int64 offset)
+{
+    struct tracked *file = track(path);
+    for (sqlite3_int64 page = offset / page_size; page * page_size < offset + count; page++) {
+        if (page >= most_pages) abort();
+        file->dirty[page] = 1;
+    }
+}
+
+/* The kernel gives up on pages that it failed to write: they can be read, and no later sync tries again. */
+static void give_up(const char *path)
+{
+    struct tracked *file = track(path);
+    memset(file->dirty, 0, sizeof file->dirty);
+}
+
 static void keep_shadow(const char *path)
 {
-    char copy[1024], block[65536];
+    char copy[1024], page[page_size];
+    struct stat status;
+    struct tracked *file = track(path);
     shadow_path(path, copy, sizeof copy);
-    int from = open(path, O_RDONLY | O_CLOEXEC), to = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    ssize_t count = 0;
-    while (from >= 0 && to >= 0 && (count = read(from, block, sizeof block)) > 0)
-        if (write(to, block, (size_t)count) != count) break;
-    if (from >= 0) close(from);
-    if (to >= 0) close(to);
+    int from = open(path, O_RDONLY | O_CLOEXEC), to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (from < 0 || to < 0 || fstat(from, &status) < 0) abort();
+    for (off_t at = 0; at < status.st_size; at += page_size) {
+        if (!file->dirty[at / page_size]) continue;
+        ssize_t count = pread(from, page, sizeof page, at);
+        if (count < 0 || pwrite(to, page, (size_t)count, at) != count) abort();
+    }
+    if (ftruncate(to, status.st_size) < 0) abort();
+    give_up(path);
+    close(from);
+    close(to);
 }
 
 static int fault_close(sqlite3_file *file) { return inner(file)->pMethods->xClose(inner(file)); }
@@ -73,6 +114,7 @@ static int fault_read(sqlite3_file *file, void *buffer, int count, sqlite3_int64
 static int fault_write(sqlite3_file *file, const void *buffer, int count, sqlite3_int64 offset)
 {
     int fault = is_armed_file(file) ? next_fault(SQLITE_IOERR_WRITE) : SQLITE_OK;
+    if (armed.shadow[0] && is_armed_file(file)) mark_dirty(((struct fault_file *)file)->path, count, offset);
     /* A disk that is full has often taken a part. */
     if (fault == SQLITE_FULL) inner(file)->pMethods->xWrite(inner(file), buffer, count / 2, offset);
     return fault ? fault : inner(file)->pMethods->xWrite(inner(file), buffer, count, offset);
@@ -90,6 +132,7 @@ static int fault_sync(sqlite3_file *file, int flags)
     armed.syncs++;
     if (armed.lose_at > 0 && armed.syncs >= armed.lose_at) armed.dark = 1;
     int fault = next_fault(SQLITE_IOERR_FSYNC);
+    if (fault && armed.shadow[0]) give_up(((struct fault_file *)file)->path);
     if (fault) return fault;
     int result = inner(file)->pMethods->xSync(inner(file), flags);
     if (result == SQLITE_OK && armed.shadow[0]) keep_shadow(((struct fault_file *)file)->path);
@@ -158,7 +201,7 @@ static int fault_delete(sqlite3_vfs *vfs, const char *name, int sync)
         if (armed.dark) return SQLITE_IOERR_DELETE;
         char copy[1024];
         shadow_path(name, copy, sizeof copy);
-        if (armed.shadow[0]) unlink(copy);
+        if (armed.shadow[0]) unlink(copy), give_up(name);
     }
     return system_vfs->xDelete(system_vfs, name, sync);
 }
@@ -185,6 +228,7 @@ int fault_vfs_register(void)
 void fault_vfs_arm(const char *directory, int fail_at, int code)
 {
     memset(&armed, 0, sizeof armed);
+    memset(tracked, 0, sizeof tracked);
     armed.fail_at = fail_at;
     armed.code = code;
     snprintf(armed.directory, sizeof armed.directory, "%s", directory);

@@ -91,6 +91,12 @@ final class Database {
         unsafe opsd_sqlite3_set_option(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
     }
 
+    /// Writes the write-ahead log over itself and brings it to the disk.
+    func rewriteLog() throws(StoreError) {
+        let code = unsafe opsd_sqlite3_rewrite_log(handle)
+        if code != SQLITE_OK { throw error(code, doing: "write the log once more") }
+    }
+
     /// Rows changed by the latest statement.
     var changes: Int { unsafe Int(sqlite3_changes64(handle)) }
 

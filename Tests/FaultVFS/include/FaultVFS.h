@@ -10,7 +10,8 @@ int fault_vfs_register(void);
    (from 1) fails once with `code`; 0: none does. */
 void fault_vfs_arm(const char *directory, int fail_at, int code);
 
-/* Keeps in `shadow` what each file held when it was last synced. The sync with the number `lose_at` (from 1) and all
+/* Keeps in `shadow` what of each file was synced. What a failed sync did not bring there no later one does, unless it is
+   written once more. The sync with the number `lose_at` (from 1) and all
    that would change a file after it fail: the power has gone. 0: it never goes. */
 void fault_vfs_lose_power(const char *shadow, int lose_at);
 
