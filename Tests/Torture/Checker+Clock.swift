@@ -5,8 +5,13 @@ extension Checker {
         var checked = 0
         // The latest instant the daemon's clock has shown by each event.
         var latest: Double = 0
+        var readings = ArraySlice(evidence.faults.filter { $0.clock != nil })
         for event in evidence.events {
             latest = max(latest, event.at)
+            while let reading = readings.first, reading.after < event.sequence {
+                latest = max(latest, reading.clock ?? latest)
+                readings.removeFirst()
+            }
             guard let row = event.id.flatMap({ evidence.rows[$0] }), row.run == 1 else { continue }
             if event.type == "started" {
                 if let delay = evidence.planned[row.name]?.delay {

@@ -14,9 +14,10 @@ extension Faults {
     /// a while, which is one more leap.
     mutating func setClockBack() throws -> Fault {
         let diesMeanwhile = dice.happens(40)
-        let fault = begin(diesMeanwhile ? "clock back, kill -9 opsd" : "clock back")
+        var fault = begin(diesMeanwhile ? "clock back, kill -9 opsd" : "clock back")
         guard let shim = victims.shim else { return begin("nothing") }
         let proper = shim.offset
+        fault.clock = Date().timeIntervalSince1970 + proper
         setClock(proper - leap())
         rest(dice.roll(100...2500))
         if diesMeanwhile {

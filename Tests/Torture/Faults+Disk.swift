@@ -61,10 +61,11 @@ extension Faults {
         return fault
     }
 
-    /// The machine dies: first the disk's power, then every process, and all that was not synced is gone.
+    /// The machine dies: its voice, the disk's power, then every process; all that was not synced is gone.
     mutating func cutPower(_ kind: String = "power cut") throws -> Fault {
         guard let image = victims.disk.image else { return begin("nothing") }
         let fault = begin(kind, [.interruption, .lostOutput])
+        try victims.silence()
         try Disk.cutPower(victims.state)
         try victims.killAll()
         try Disk.remount(image, at: victims.state, report: victims.work + "/e2fsck.log")

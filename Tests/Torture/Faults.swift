@@ -19,6 +19,8 @@ struct Faults {
         var harm: Harm = []
         var after: Int
         var before = Int.max
+        /// What the programs' clock showed before it was set back: an instant may have come that no event tells of.
+        var clock: Double?
 
         /// Whether something that began and ended with these events may have met it.
         func overlaps(_ span: ClosedRange<Int>) -> Bool { span.lowerBound <= before && span.upperBound >= after }

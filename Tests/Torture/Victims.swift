@@ -107,6 +107,26 @@ final class Victims: Sendable {
         }
     }
 
+    /// Lets nothing more out of opsd: a sync that meets the end of its disk may return as if it had been done, and a
+    /// machine without power acknowledges nothing.
+    func silence() throws {
+        guard let pid = daemonPid else { return }
+        kill(pid, SIGSTOP)
+        let end = Date().addingTimeInterval(10)
+        while Date() < end {
+            let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []  // gone
+            // Whoever is in the kernel (D) stops on its way back.
+            let areSilent = threads.allSatisfy {
+                let stat = FileManager.default.contents(atPath: "/proc/\(pid)/task/\($0)/stat") ?? Data()
+                let state = String(decoding: stat, as: UTF8.self).components(separatedBy: ") ").last?.first
+                return state != "R" && state != "S"
+            }
+            if areSilent { return }
+            usleep(100)
+        }
+        throw Trouble("opsd does not stop")
+    }
+
     /// The death of the machine: opsd, its runner, operations and whatever they have started.
     func killAll() throws {
         if let daemon = running.withLock({ $0.daemon }) { daemon.signal(SIGKILL) }
