@@ -63,6 +63,7 @@ extension Daemon {
             },
             then: { [unowned self] verdict in
                 self.history.letGo()
+                self.upkeep.longTurnEnded()
                 let put = self.longTurn ?? LongTurn()
                 self.longTurn = nil
                 switch verdict {

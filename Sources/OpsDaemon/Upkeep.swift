@@ -7,6 +7,8 @@ final class Upkeep {
     private lazy var alarm = Alarm(daemon) { [unowned self] in self.tidy() }
     /// How many commits there were when the alarm was set.
     private var commits = 0
+    /// The write-ahead log is being moved into the database beside the loop.
+    private(set) var isMovingLog = false
 
     /// Nanoseconds without a commit.
     private static let quiet: Int64 = 100_000_000
@@ -15,10 +17,28 @@ final class Upkeep {
 
     /// At the end of each turn.
     func turnEnded() {
-        guard daemon.longTurn == nil, daemon.store.wantsTidying, alarm.instant == nil, daemon.outage == nil else {
-            return
-        }
+        guard daemon.longTurn == nil, !isMovingLog, daemon.store.wantsTidying, alarm.instant == nil,
+            daemon.outage == nil
+        else { return }
         goOn(after: Self.quiet)
+    }
+
+    /// After a large request: its own commit could not move the log past those who were not to see it yet, and the
+    /// next one would do it in the loop, half a second after a million operations.
+    func longTurnEnded() {
+        guard !isMovingLog, daemon.store.hasLongLog else { return }
+        isMovingLog = true
+        let path = daemon.store.path
+        daemon.writing.run(
+            { () -> StoreError? in
+                do throws(StoreError) { try Store.moveLog(ofDatabaseAt: path) } catch { return error }
+                return nil
+            },
+            then: { [unowned self] error in
+                isMovingLog = false
+                // A later commit does it, and tells whether the disk is well.
+                if let error { daemon.diary.warning("the write-ahead log was not moved into the database: \(error)") }
+            })
     }
 
     private func goOn(after pause: Int64) {
@@ -28,7 +48,7 @@ final class Upkeep {
 
     private func tidy() {
         // The end of this turn sets the timer anew.
-        guard daemon.outage == nil, daemon.longTurn == nil, commits == daemon.store.commits,
+        guard daemon.outage == nil, daemon.longTurn == nil, !isMovingLog, commits == daemon.store.commits,
             !daemon.turn.isAheadOfStore
         else { return }
         do throws(StoreError) {

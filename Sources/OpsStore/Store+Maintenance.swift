@@ -48,6 +48,17 @@ extension Store {
         try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    /// Whether the log has grown so long that moving it into the database would hold up whoever does it.
+    public var hasLongLog: Bool { log.peak >= Self.mostFrames }
+
+    /// Moves what it can of the log into the database through a connection of its own: for another thread. Commits go
+    /// on meanwhile; their own checkpoints find this one under way and leave it at that.
+    public static func moveLog(ofDatabaseAt path: String) throws(StoreError) {
+        let database = try Database(path, .readWrite)
+        database.setCheckpointOnClose(false)
+        try database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    }
+
     private static let idleFrames = 1000
     /// Small enough for the log to be written over and over in place: growing the file costs a sync twice the time.
     private static let mostFrames = 1000

@@ -1,4 +1,5 @@
 import OpsCore
+import OpsLinux
 import OpsStore
 import OpsWire
 import Testing
@@ -39,6 +40,21 @@ import Testing
         #expect(after.counts.pending + after.counts.ready == large + 1)
         #expect(try daemon.store.load().operations.count == large + 1)
         #expect(try daemon.history.check() == [])
+    }
+
+    /// Otherwise the next commit, in the loop, would move all that the large one wrote.
+    @Test func itsLogIsMovedIntoTheDatabaseBesideTheLoop() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let count = large
+        let padding = String(repeating: "x", count: 2000)
+        let operations = (0..<count).map { #"{"command":["true","\#($0)\#(padding)"],"held":true}"# }
+        _ = try client.submit("[" + operations.joined(separator: ",") + "]")
+        try fixture.turn { !fixture.daemon.upkeep.isMovingLog }
+        // Without its log beside it the file has it all.
+        let copy = fixture.directory + "/copy.db"
+        try Files.replace(copy, with: try Files.read(fixture.daemon.store.path, limit: 1 << 26), mode: 0o600)
+        #expect(try Database(copy, .readOnly).integer("SELECT count(*) FROM operation") == Int64(count))
     }
 
     @Test func whatChangesSomethingWaitsAndComesInItsOrder() throws {
