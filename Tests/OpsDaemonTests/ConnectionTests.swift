@@ -1,10 +1,10 @@
 import OpsCore
 import OpsLinux
-import OpsStore
 import OpsWire
 import Testing
 
 @testable import OpsDaemon
+@testable import OpsStore
 
 @Suite struct ConnectionTests {
     @Test func oneTooManyIsToldSo() throws {
@@ -195,5 +195,73 @@ extension ConnectionTests {
         #expect(try client.receive()?.result(ListReply.self).operations.count == 2)
         #expect(try client.receive()?.result(StatusReply.self).counts.ready == 2)
         #expect(try client.receive()?.failure == .control(.timedOut(remaining: 2)))
+    }
+}
+
+extension ConnectionTests {
+    /// What is bounded for each client, and how it is told.
+    @Test func halfAMessageIsNotWaitedForForEver() throws {
+        let fixture = try Fixture()
+        let slow = try fixture.connect()
+        let other = try fixture.connect()
+        try slow.send(Array(#"{"method":"org.opsd"#.utf8))
+        // Read before this answer came.
+        #expect(try other.call(StatusRequest()).workers == 2)
+        let server = try #require(fixture.daemon.server)
+        let begun = Clock.read().monotonic
+        server.closeHalfMessages(at: begun)
+        #expect(server.connectionCount == 2)
+        server.closeHalfMessages(at: begun + DaemonLimits.halfMessage)
+        guard case .control(.busy) = try slow.receive()?.failure else {
+            Issue.record("it was not told why")
+            return
+        }
+        #expect(try slow.receive() == nil)
+        #expect(try other.call(StatusRequest()).workers == 2)
+    }
+
+    @Test func moreCallsThanMayWaitAreAnsweredInOrder() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let submit = Call.frame(Client.submission(#"[{"command":["true"],"held":true}]"#))
+        let count = DaemonLimits.unanswered * 3
+        try client.send(Array(repeatElement(submit, count: count).joined()))
+        for number in 1...Int64(count) {
+            guard try #require(try client.receive()).result(SubmitReply.self).first == number else {
+                Issue.record("answer \(number) is another's")
+                return
+            }
+        }
+    }
+
+    @Test func whoMissedWhatWasPrunedIsToldWhereToGoOn() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        for _ in 0..<3 { _ = try client.submit(#"[{"command":["true"]}]"#) }
+        try fixture.daemon.store.database.execute("DELETE FROM event WHERE seq <= 3")
+        let watcher = try fixture.connect()
+        try watcher.send(.with { $0.since = 1 } as WatchRequest, more: true)
+        guard case .control(.lagged(let resume)) = try watcher.receive()?.failure else {
+            Issue.record("it was not told that events are missing")
+            return
+        }
+        #expect(resume == 3)
+        try watcher.send(.with { $0.since = resume } as WatchRequest, more: true)
+        #expect(try watcher.receive()?.result(WatchReply.self).event.seq == 4)
+    }
+
+    @Test func aMessageThatIsTooLargeIsToldAndEndsTheConnection() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
+        var reply: Reply?
+        // All of it and one more, unless the answer comes before.
+        for _ in 0...(WireLimits.frameBytes >> 20) where !client.hasEnded { try client.send(piece) }
+        reply = try client.receive()
+        guard case .control(.tooLarge(_, let limit)) = reply?.failure else {
+            Issue.record("it was not told")
+            return
+        }
+        #expect(limit == WireLimits.frameBytes)
     }
 }

@@ -216,6 +216,14 @@ final class Connection {
         server.resumeLater(stream)
     }
 
+    /// The reason goes as far as the kernel takes it: a client that does not read gets none. Nor does one that waits for
+    /// an answer, which it would take this for.
+    func close(saying error: ControlError) {
+        if unanswered == 0 { send(Reply.frame(error)) }
+        flush()
+        close()
+    }
+
     func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -38,7 +38,9 @@ final class Server {
         self.handler = handler
         clients = try ReadinessGroup(loop)
         later = try loop.deferred { [unowned self] in self.doDeferredWork() }
-        halfTimer = try loop.timer(.monotonic, accuracy: 1_000_000) { [unowned self] in self.closeHalfMessages() }
+        halfTimer = try loop.timer(.monotonic, accuracy: 1_000_000) { [unowned self] in
+            self.closeHalfMessages(at: Clock.read().monotonic)
+        }
         acceptTimer = try loop.timer(.monotonic) { [unowned self] in self.setAccepting(true) }
     }
 
@@ -171,14 +173,15 @@ final class Server {
         }
     }
 
-    private func closeHalfMessages() {
-        let now = Clock.read().monotonic
+    /// Ends the connections whose message has not come whole within its time, as of `now`.
+    func closeHalfMessages(at now: Int64) {
         var isAnyLeft = false
         for connection in Array(connections.values) {
             guard let since = connection.halfSince else { continue }
             if now - since >= DaemonLimits.halfMessage {
                 diary.info("closed a connection of \(connection.caller.name): half a message for too long")
-                connection.close()
+                let seconds = DaemonLimits.halfMessage / 1_000_000_000
+                connection.close(saying: .busy("half a message came in \(seconds) s; connect again and send it whole"))
             } else {
                 isAnyLeft = true
             }
