@@ -16,10 +16,13 @@ func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
-/// The static Swift runtime brings the C++ one along: what is installed needs no shared library of either.
+/// The static Swift runtime brings the C++ one along: what is installed needs no shared library of either. Symbols that
+/// nobody asks for are not exported, and relocations are packed (glibc 2.36): they are all read at each start.
 let withoutSharedRuntimes: [LinkerSetting] = [
     .unsafeFlags(
-        ["-use-ld=lld", "-Lscripts/link", "-Xclang-linker", "-static-libgcc"], .when(configuration: .release))
+        ["-use-ld=lld", "-Lscripts/link", "-Xclang-linker", "-static-libgcc"]
+            + ["-z", "pack-relative-relocs", "--no-export-dynamic"].flatMap { ["-Xlinker", $0] },
+        .when(configuration: .release))
 ]
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
