@@ -66,7 +66,7 @@ canaries: build ## plant faults that the torture has to find
 	swift build $(RELEASE) --product torture
 	scripts/canaries
 
-bench: setup ## measure, side by side in one run
+bench: setup ## measure, side by side in one run; draws docs/growth.svg
 	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done
 	scripts/bench $(BIN)
 

@@ -1,7 +1,7 @@
 // bare: the least that a machine must do for each of the things opsd does. Each mode prints seconds.
 //
-//   bare spawn N WIDTH DIR     N x /bin/true, WIDTH at a time, each with a log file in DIR
-//   bare chain N DIR           the same, one after the other
+//   bare spawn N WIDTH DIR [CMD ARG...]   N x /bin/true (or CMD), WIDTH at a time, each with a log file in DIR
+//   bare chain N DIR [CMD ARG...]         the same, one after the other
 //   bare commit N DB           N one-row commits, WAL, synchronous=FULL
 //   bare insert FROM DB        every row of FROM's tables into a new DB with the same schema, one transaction
 //   bare scan DB TABLE...      every column of every row of the tables
@@ -36,7 +36,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-static void start(int i, const char *directory, char **argv) {
+static void start(int i, const char *directory, char **command) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%d.log", directory, i);
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -50,15 +50,16 @@ static void start(int i, const char *directory, char **argv) {
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
     pid_t pid;
-    errno = posix_spawn(&pid, argv[0], &actions, &attributes, argv, environ);
+    errno = posix_spawn(&pid, command[0], &actions, &attributes, command, environ);
     if (errno) die("posix_spawn");
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(log);
 }
 
-static void spawn_all(int count, int width, const char *directory) {
-    char *command[] = {"/bin/true", NULL};
+static void spawn_all(int count, int width, const char *directory, char **command) {
+    char *plain[] = {"/bin/true", NULL};
+    if (!command[0]) command = plain;
     int running = 0;
     for (int i = 0; i < count; i++) {
         if (running == width) {
@@ -227,8 +228,8 @@ int main(int argc, char **argv) {
         printf("%.6f\n", insert_all(argv[2], argv[3]));
         return 0;
     }
-    if (strcmp(argv[1], "spawn") == 0 && argc == 5) spawn_all(atoi(argv[2]), atoi(argv[3]), argv[4]);
-    else if (strcmp(argv[1], "chain") == 0) spawn_all(atoi(argv[2]), 1, argv[3]);
+    if (strcmp(argv[1], "spawn") == 0 && argc >= 5) spawn_all(atoi(argv[2]), atoi(argv[3]), argv[4], argv + 5);
+    else if (strcmp(argv[1], "chain") == 0) spawn_all(atoi(argv[2]), 1, argv[3], argv + 4);
     else if (strcmp(argv[1], "commit") == 0) commits(atoi(argv[2]), argv[3]);
     else if (strcmp(argv[1], "scan") == 0) scan(argv[2], argv + 3, argc - 3);
     else if (strcmp(argv[1], "sync") == 0) syncs(atoi(argv[2]), argv[3]);

@@ -2,17 +2,24 @@
 //
 //   load submit SOCKET CLIENTS COUNT     COUNT one-operation submissions (held), each client one after the other
 //   load status SOCKET COUNT             COUNT status calls: median and 99th percentile in milliseconds
+//   load calls SOCKET FIRST COUNT CALL   COUNT such calls, one after the other; each # in CALL is a number, from FIRST on
 //   load beside SOCKET CMD ARG...        status calls, a millisecond apart, while a program runs: the same, and the longest
 //   load stamp                           OPS_ID and the nanoseconds since boot, at once
+//   load start SOCKET CMD ARG...         milliseconds from the start of a server until it has answered a status call
+//   load until FILE COUNT CMD ARG...     COUNT times: milliseconds from the start of a program until somebody writes to
+//                                        FILE, which is made as a FIFO
 //   load watch SOCKET WATCHERS CLIENTS COUNT   as submit, while WATCHERS watch: events that each of them got
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,12 +45,30 @@ static void die(const char *what) {
     exit(1);
 }
 
-static int dial(const char *path) {
+// -1: nobody listens there.
+static int try_to_dial(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) die(path);
+    if (fd < 0) die("socket");
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+static int dial(const char *path) {
+    int fd = try_to_dial(path);
+    if (fd < 0) die(path);
     return fd;
+}
+
+static pid_t begin_program(char **command) {
+    pid_t pid = fork();
+    if (pid < 0) die("fork");
+    if (pid > 0) return pid;
+    execvp(command[0], command);
+    die(command[0]);
+    return -1;
 }
 
 static void ask(int fd, const char *frame) {
@@ -93,22 +118,71 @@ static void status(const char *path, int count) {
     putchar('\n');
 }
 
+static void calls(const char *path, long first, int count, const char *call) {
+    char frame[4096];
+    int fd = dial(path);
+    double *times = calloc(count, sizeof *times);
+    for (int i = 0; i < count; i++) {
+        size_t size = 0;
+        for (const char *c = call; *c && size < sizeof frame - 24; c++) {
+            if (*c == '#') size += sprintf(frame + size, "%ld", first + i);
+            else frame[size++] = *c;
+        }
+        frame[size] = 0;
+        double begin = now();
+        ask(fd, frame);
+        while (receive(fd) == 0) {}
+        times[i] = (now() - begin) * 1e3;
+    }
+    tell(times, count);
+    putchar('\n');
+}
+
 static void beside(const char *path, char **command) {
     static double times[1 << 20];
     int fd = dial(path), count = 0, end;
     double begin = now();
-    pid_t pid = fork();
-    if (pid < 0) die("fork");
-    if (pid == 0) {
-        execvp(command[0], command);
-        die(command[0]);
-    }
+    pid_t pid = begin_program(command);
     while (waitpid(pid, &end, WNOHANG) == 0 && count < 1 << 20) {
         times[count++] = once(fd);
         usleep(1000);
     }
     tell(times, count);
     printf(" seconds %.3f exit %d\n", now() - begin, WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end));
+}
+
+static void start(const char *path, char **command) {
+    int fd, end;
+    double begin = now();
+    pid_t pid = begin_program(command);
+    while ((fd = try_to_dial(path)) < 0) {
+        if (waitpid(pid, &end, WNOHANG) != 0) die(command[0]);
+        usleep(50);
+    }
+    once(fd);
+    printf("%.3f\n", (now() - begin) * 1e3);
+    close(fd);
+    kill(pid, SIGTERM);
+    waitpid(pid, &end, 0);
+}
+
+static void until(const char *path, int count, char **command) {
+    char bytes[4096];
+    double *times = calloc(count, sizeof *times);
+    if (mkfifo(path, 0600) < 0) die(path);
+    int fifo = open(path, O_RDWR | O_CLOEXEC); // for writing too: so it never ends
+    if (fifo < 0) die(path);
+    for (int i = 0; i < count; i++) {
+        double begin = now();
+        pid_t pid = begin_program(command);
+        struct pollfd ready = {.fd = fifo, .events = POLLIN};
+        if (poll(&ready, 1, 30000) != 1 || read(fifo, bytes, sizeof bytes) <= 0) die(path);
+        times[i] = (now() - begin) * 1e3;
+        waitpid(pid, NULL, 0);
+        usleep(20000); // so that all is idle again
+    }
+    tell(times, count);
+    putchar('\n');
 }
 
 static void add(int epoll, struct client *client, const char *path, const char *frame) {
@@ -169,6 +243,9 @@ int main(int argc, char **argv) {
     else if (argc == 5 && strcmp(argv[1], "submit") == 0) submit(argv[2], 0, atoi(argv[3]), atol(argv[4]));
     else if (argc == 4 && strcmp(argv[1], "status") == 0) status(argv[2], atoi(argv[3]));
     else if (argc >= 4 && strcmp(argv[1], "beside") == 0) beside(argv[2], argv + 3);
+    else if (argc == 6 && strcmp(argv[1], "calls") == 0) calls(argv[2], atol(argv[3]), atoi(argv[4]), argv[5]);
+    else if (argc >= 4 && strcmp(argv[1], "start") == 0) start(argv[2], argv + 3);
+    else if (argc >= 5 && strcmp(argv[1], "until") == 0) until(argv[2], atoi(argv[3]), argv + 4);
     else if (argc == 6 && strcmp(argv[1], "watch") == 0) submit(argv[2], atoi(argv[3]), atoi(argv[4]), atol(argv[5]));
     else {
         fprintf(stderr, "usage: see the first lines of Benchmarks/Load/main.c\n");
