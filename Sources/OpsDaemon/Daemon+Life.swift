@@ -60,7 +60,7 @@ extension Daemon {
         self.server = server
         for socket in try listeningSockets() { try server.listen(on: socket) }
         try watchSignals()
-        _ = try loop.setWatchdog(true)
+        try loop.feedWatchdog()
         runner.connect()
         retention.schedule()
         if ServiceStatus.isWanted { publisher.add(ServiceStatus(daemon: self)) }
@@ -80,7 +80,7 @@ extension Daemon {
         let passed = try Service.takeListeningDescriptors()
         if !passed.isEmpty {
             isActivated = true
-            return try passed.map { descriptor, _ in
+            return try passed.map { descriptor in
                 let socket = ListeningSocket(Descriptor(owning: descriptor))
                 try socket.descriptor.setNonBlocking(true)
                 return socket

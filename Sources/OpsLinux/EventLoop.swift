@@ -65,8 +65,8 @@ internal import Glibc
         }
     }
 
-    /// Tells systemd's watchdog that the loop turns, where systemd asked for that; `true`: it did.
-    public func setWatchdog(_ enabled: Bool) throws(SystemError) -> Bool {
-        try systemd("sd_event_set_watchdog", unsafe sd_event_set_watchdog(event, enabled ? 1 : 0)) > 0
+    /// From now on systemd's watchdog hears that the loop turns, where systemd asked for that.
+    public func feedWatchdog() throws(SystemError) {
+        try systemd("sd_event_set_watchdog", unsafe sd_event_set_watchdog(event, 1))
     }
 }

@@ -17,19 +17,9 @@ public enum Service {
         try notify("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
     }
 
-    /// The sockets handed over by socket activation, with their names; each is the caller's to own, and can be
-    /// taken once.
-    public static func takeListeningDescriptors() throws(SystemError) -> [(descriptor: Int32, name: String)] {
-        var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
-        let count = try systemd("sd_listen_fds", unsafe sd_listen_fds_with_names(1, &names))
-        guard let names = unsafe names else { return [] }
-        defer { unsafe free(names) }
-        var taken: [(descriptor: Int32, name: String)] = []
-        for index in 0..<Int(count) {
-            guard let name = unsafe names[index] else { continue }
-            taken.append((SD_LISTEN_FDS_START + Int32(index), unsafe String(cString: name)))
-            unsafe free(name)
-        }
-        return taken
+    /// The sockets handed over by socket activation, each the caller's to own; they can be taken once.
+    public static func takeListeningDescriptors() throws(SystemError) -> Range<Int32> {
+        let count = try systemd("sd_listen_fds", sd_listen_fds(1))
+        return SD_LISTEN_FDS_START..<SD_LISTEN_FDS_START + count
     }
 }

@@ -4,14 +4,9 @@ extension ResourceLimit.Resource {
     /// The kernel's number, the same on every architecture that Swift runs on.
     var number: Int32 {
         switch self {
-        case .cpuTime: 0
         case .fileSize: 1
-        case .stack: 3
         case .coreSize: 4
-        case .processes: 6
         case .openFiles: 7
-        case .lockedMemory: 8
-        case .addressSpace: 9
         }
     }
 }

@@ -110,7 +110,7 @@ extension Runner {
     private func setPriority(_ request: LaunchRequest, of spawn: inout Spawn) {
         spawn.nice = request.priority.nice
         spawn.ioPriority = request.priority.ioClass.map { Int32($0.rawValue) << 13 | Int32(request.priority.ioLevel) }
-        spawn.oomScore = request.priority.oomScore ?? defaults.oomScore
+        spawn.oomScore = defaults.oomScore
         spawn.limits = request.resourceLimits.map {
             Spawn.Limit(resource: $0.resource.number, soft: $0.soft, hard: $0.hard)
         }

@@ -14,7 +14,7 @@ import Testing
                 attempt: attempt, slot: 7, arguments: ["sh", "-c", "écho \u{0}"], environment: ["A=1", "B="],
                 directory: "/tmp", umask: 0o077, stdin: "/in", output: .split(stdout: "/a", stderr: "/b"),
                 user: .init(name: "nobody", uid: 65534, gid: 65533),
-                priority: ProcessPriority(nice: -5, ioClass: .idle, ioLevel: 7, oomScore: 900, cpuWeight: 50),
+                priority: ProcessPriority(nice: -5, ioClass: .idle, ioLevel: 7, cpuWeight: 50),
                 resourceLimits: [ResourceLimit(.openFiles, soft: 10, hard: .max)],
                 controlLimits: ControlLimits(
                     memoryBytes: 1 << 30, tasks: 5, cpuWeight: 20, cpuMicrosecondsPerSecond: 500_000),

@@ -1,9 +1,9 @@
 /// The words opsd was started with.
 public struct CommandLineOptions: Equatable, Sendable {
     /// Keys of `Configuration.keys` with their values, in the order given.
-    public private(set) var settings: [(key: String, value: String)] = []
+    private(set) var settings: [(key: String, value: String)] = []
     /// The configuration file named in place of the usual one.
-    public private(set) var file: String?
+    private(set) var file: String?
     public private(set) var wantsHelp = false
     public private(set) var wantsVersion = false
 

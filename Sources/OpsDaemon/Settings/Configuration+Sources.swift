@@ -2,7 +2,7 @@ internal import OpsLinux
 
 extension Configuration {
     /// What the machine, the files and the command line say together; the later of these win.
-    public static func load(_ options: CommandLineOptions) throws(ConfigurationError) -> Configuration {
+    static func load(_ options: CommandLineOptions) throws(ConfigurationError) -> Configuration {
         var configuration = try defaults()
         let file = options.file ?? usualFile()
         for path in try files(file, isRequired: options.file != nil) {

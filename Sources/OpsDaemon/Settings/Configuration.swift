@@ -1,12 +1,12 @@
 internal import OpsWire
 
 /// Everything an administrator can decide; what is not said has its default here.
-public struct Configuration: Equatable, Sendable {
+struct Configuration: Equatable, Sendable {
     /// What SIGTERM does to executing operations.
-    public enum OnStop: String, CaseIterable, Sendable { case keep, drain, cancel }
-    public enum LogLevel: String, CaseIterable, Sendable, Comparable {
+    enum OnStop: String, CaseIterable, Sendable { case keep, drain, cancel }
+    enum LogLevel: String, CaseIterable, Sendable, Comparable {
         case error, warning, notice, info, debug
-        public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
+        static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
         /// The priority of syslog(3).
         var rank: Int {
             switch self {
@@ -19,26 +19,26 @@ public struct Configuration: Equatable, Sendable {
         }
     }
 
-    public var state: String
-    public var socket: String
+    var state: String
+    var socket: String
     /// Nil: the number of CPUs, unless one was stored by `SetWorkers`.
-    public var workers: Int32?
-    public var onStop = OnStop.keep
-    public var logLevel = LogLevel.notice
+    var workers: Int32?
+    var onStop = OnStop.keep
+    var logLevel = LogLevel.notice
     /// The group that may open the socket of root's daemon.
-    public var group = "ops"
+    var group = "ops"
     /// Where opsd-runner is; empty: beside opsd, then in PATH.
-    public var runner = ""
+    var runner = ""
     /// How long finished operations are kept; nil: for ever.
-    public var keepFor: Int64?
+    var keepFor: Int64?
     /// How many finished operations are kept; nil: all.
-    public var keepAtMost: Int64?
+    var keepAtMost: Int64?
     /// Bytes of one attempt's log before its oldest part is dropped; 0: all are kept.
-    public var logLimit: Int64 = 256 << 20
+    var logLimit: Int64 = 256 << 20
     /// Without clients and unfinished operations it ends after this time, where systemd listens; nil: never.
-    public var exitWhenIdle: Int64?
-    public var connections = 4096
-    public var connectionsPerUser = 2048
+    var exitWhenIdle: Int64?
+    var connections = 4096
+    var connectionsPerUser = 2048
 
     init(state: String, socket: String) {
         self.state = state
@@ -47,10 +47,10 @@ public struct Configuration: Equatable, Sendable {
 }
 
 /// A setting that cannot be taken, and where it stands.
-public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    public let place: String
-    public let message: String
-    public var description: String { "\(place): \(message)" }
+struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    let place: String
+    let message: String
+    var description: String { "\(place): \(message)" }
 }
 
 extension Configuration {

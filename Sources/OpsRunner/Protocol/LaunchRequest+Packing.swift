@@ -31,7 +31,6 @@ extension Packer {
         pack(request.priority.nice) { $0.pack($1) }
         pack(request.priority.ioClass) { $0.pack($1.rawValue) }
         pack(request.priority.ioLevel)
-        pack(request.priority.oomScore) { $0.pack($1) }
         pack(request.priority.cpuWeight) { $0.pack($1) }
         pack(request.resourceLimits) {
             $0.pack($1.resource.rawValue)
@@ -126,7 +125,7 @@ extension Unpacker {
         ProcessPriority(
             nice: try optionalNumber(),
             ioClass: try optional { (from: inout Unpacker) throws(ProtocolError) in try from.choice("I/O class") },
-            ioLevel: try number(), oomScore: try optionalNumber(), cpuWeight: try optionalNumber())
+            ioLevel: try number(), cpuWeight: try optionalNumber())
     }
 
     private mutating func resourceLimits() throws(ProtocolError) -> [ResourceLimit] {

@@ -97,7 +97,6 @@ extension LaunchRequest {
 /// How the kernel is to favour a process; `nil` leaves it as the runner's own.
 public struct ProcessPriority: Hashable, Sendable {
     public enum IOClass: UInt8, Hashable, Sendable {
-        case realtime = 1
         case bestEffort = 2
         case idle = 3
     }
@@ -105,24 +104,22 @@ public struct ProcessPriority: Hashable, Sendable {
     public var ioClass: IOClass?
     /// 0 (first) to 7, within the class.
     public var ioLevel: UInt8
-    public var oomScore: Int32?
     /// 1 to 10000, where there is a control group to set it; elsewhere nothing, unlike `ControlLimits.cpuWeight`.
     public var cpuWeight: Int64?
     public init(
-        nice: Int32? = nil, ioClass: IOClass? = nil, ioLevel: UInt8 = 4, oomScore: Int32? = nil, cpuWeight: Int64? = nil
+        nice: Int32? = nil, ioClass: IOClass? = nil, ioLevel: UInt8 = 4, cpuWeight: Int64? = nil
     ) {
         self.cpuWeight = cpuWeight
         self.nice = nice
         self.ioClass = ioClass
         self.ioLevel = ioLevel
-        self.oomScore = oomScore
     }
 }
 
 /// One rlimit of a process.
 public struct ResourceLimit: Hashable, Sendable {
     public enum Resource: UInt8, Hashable, Sendable, CaseIterable {
-        case openFiles, fileSize, coreSize, addressSpace, processes, cpuTime, lockedMemory, stack
+        case openFiles, fileSize, coreSize
     }
     public var resource: Resource
     public var soft: UInt64

@@ -26,9 +26,6 @@ public enum NameSyntax {
         return isName(bytes[..<at]) && isName(bytes[bytes.index(after: at)...])
     }
 
-    /// Whether a text can be the name of an operation.
-    public static func isOperationName(_ text: String) -> Bool { isName(text.utf8) && !isNumber(text.utf8) }
-
     /// Why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
     public static func complaint(aboutGraph text: String) -> String? {
         let bytes = text.utf8
