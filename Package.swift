@@ -52,7 +52,8 @@ let package = Package(
             swiftSettings: strict),
 
         .executableTarget(
-            name: "opsd", dependencies: ["OpsDaemon"], swiftSettings: strict, linkerSettings: withoutSharedRuntimes),
+            name: "opsd", dependencies: ["OpsDaemon", "OpsLinux"], swiftSettings: strict,
+            linkerSettings: withoutSharedRuntimes),
         .executableTarget(
             name: "opsd-runner", dependencies: ["OpsRunner"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),

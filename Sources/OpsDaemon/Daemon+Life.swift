@@ -37,7 +37,7 @@ extension Daemon {
     /// Says why it did not start, or could not go on, and ends.
     public static func refuse(_ error: any Error) -> Never {
         Diary(level: .error).error("\(error)", [(name: "MESSAGE_ID", value: JournalWriter.Message.startRefused)])
-        Console.exit(1)
+        Program.exit(status: 1)
     }
 
     private static func makeStateDirectory(_ path: String) throws {
@@ -68,7 +68,7 @@ extension Daemon {
         turn.hasEvents = true
         wakeUp()
         try Service.notify("READY=1\nSTATUS=\(statusText)")
-        diary.notice("opsd \(Version.text) serves \(configuration.socket), state in \(configuration.state)")
+        diary.notice("opsd \(Release.current.text) serves \(configuration.socket), state in \(configuration.state)")
     }
 
     var connectionLimits: ConnectionLimits {

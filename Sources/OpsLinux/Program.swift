@@ -64,10 +64,20 @@ public enum Program {
 
     public static func exit(status: Int32) -> Never { Glibc.exit(status) }
 
-    /// One line on standard error; there is nowhere to report that this failed.
-    public static func complain(_ line: String) {
-        let bytes = Array((line + "\n").utf8)
-        unsafe bytes.withUnsafeBytes { _ = unsafe Glibc.write(2, $0.baseAddress, $0.count) }
+    /// To standard output, of what was asked for.
+    public static func say(_ text: String) { write(text, to: 1) }
+
+    /// One line on standard error.
+    public static func complain(_ line: String) { write(line + "\n", to: 2) }
+
+    /// A reader that has gone is no reason to stop, and there is nowhere to report it.
+    private static func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
     }
 }
 

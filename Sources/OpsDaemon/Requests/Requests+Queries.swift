@@ -140,7 +140,7 @@ extension Requests {
 extension Daemon {
     func statusReply() throws(StoreError) -> StatusReply {
         var reply = StatusReply()
-        reply.version = Version.text
+        reply.version = Release.current.text
         reply.pid = Int(Identity.pid)
         reply.runnerPid = runner.pid.map(Int.init)
         reply.state = outage != nil ? .storageUnavailable : isDraining ? .draining : .running

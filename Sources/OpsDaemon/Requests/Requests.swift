@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsLinux
 internal import OpsStore
 internal import OpsWire
 
@@ -167,7 +168,7 @@ final class Requests {
         switch exchange.call.member {
         case GetInfoRequest.method:
             var info = GetInfoReply()
-            info.version = Version.text
+            info.version = Release.current.text
             info.url = "https://github.com/opsd/opsd"
             daemon.afterCommit { exchange.reply(info) }
         case GetInterfaceDescriptionRequest.method:

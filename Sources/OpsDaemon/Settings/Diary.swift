@@ -29,7 +29,7 @@ final class Diary {
     func write(_ level: Configuration.LogLevel, _ message: String, _ fields: [(name: String, value: String)]) {
         guard level <= self.level else { return }
         if writesToJournal && writeToJournal(level, message, fields) { return }
-        Console.write("opsd: \(message)\n", to: 2)
+        Program.complain("opsd: \(message)")
     }
 
     /// Whatever our own level: the journal keeps priorities apart. `false`: it is being restarted, while systemd keeps
