@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+/// The screens of docs/ARCHITECTURE.md name every source file, with tests that there are.
+@Suite struct ScreenTests {
+    private struct Row {
+        let target: String
+        /// Names of files, or folders with a slash at the end.
+        let names: [String]
+        let tests: [String]
+    }
+
+    private func rows() throws -> [Row] {
+        let page = try Tree.text("docs/ARCHITECTURE.md")
+        let part = try #require(page.components(separatedBy: "## One screen for each target\n").dropFirst().first)
+        return part.components(separatedBy: "\n## ")[0].components(separatedBy: "\n### ").dropFirst().flatMap {
+            section in
+            let lines = section.components(separatedBy: "\n")
+            return lines.filter { $0.hasPrefix("| `") }.map { line in
+                let cells = line.components(separatedBy: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+                return Row(
+                    target: lines[0],
+                    names: cells[1].components(separatedBy: " ").map { $0.replacingOccurrences(of: "`", with: "") },
+                    tests: cells[3].components(separatedBy: ", "))
+            }
+        }
+    }
+
+    /// The files of `Sources/OpsCore/Policy/` are `Policy/`, those beside it go by their own names.
+    private func name(of file: SourceFile) -> String {
+        let parts = file.path.split(separator: "/").dropFirst(2)
+        return parts.count > 1 ? parts.prefix(1).joined() + "/" : String(parts.joined().dropLast(".swift".count))
+    }
+
+    @Test func everySourceFileIsOnAScreen() throws {
+        let rows = try rows()
+        let screens = Set(rows.map(\.target))
+        let named = Set(rows.flatMap { row in row.names.map { "\(row.target)/\($0)" } })
+        var there: Set<String> = []
+        for file in try Tree.files(under: "Sources") where file.target != "opsd" && file.target != "opsd-runner" {
+            #expect(screens.contains(file.target), "\(file.target) has no screen in docs/ARCHITECTURE.md")
+            there.insert("\(file.target)/\(name(of: file))")
+        }
+        for missing in there.subtracting(named) {
+            Issue.record("docs/ARCHITECTURE.md does not tell what \(missing) is")
+        }
+        for gone in named.subtracting(there) {
+            Issue.record("docs/ARCHITECTURE.md tells of \(gone), which is not there")
+        }
+        #expect(rows.reduce(0) { $0 + $1.names.count } == named.count, "one row for each")
+    }
+
+    @Test func everyRowNamesTestsThatThereAre() throws {
+        let suites = Set(try Tree.files(under: "Tests").map { String($0.name.dropLast(".swift".count)) })
+        for row in try rows() {
+            #expect(!row.tests.isEmpty)
+            for test in row.tests { #expect(suites.contains(test), "\(row.target), \(row.names): no \(test)") }
+        }
+    }
+
+    @Test func eachScreenFitsAScreen() throws {
+        for (target, rows) in Dictionary(grouping: try rows(), by: \.target) {
+            #expect(rows.count <= 20, "\(target) has \(rows.count) rows")
+        }
+    }
+}
