@@ -21,6 +21,23 @@ import Testing
         #expect(try machine.ctl("retry", "99").status == 4)
     }
 
+    @Test func aNewRunHasNothingOfTheOneBefore() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "sh", "-c", "exit 3")
+        #expect(try machine.ctl("wait", "\(id)", "--exit-code").status == 3)
+        try machine.ok("suspend")
+        try machine.ok("retry", "\(id)")
+        for key in ["exitCode", "signal", "usage", "outcome", "cause", "startedAt", "finishedAt"] {
+            #expect(try machine.show(id)[key] is NSNull, "\(key)")
+        }
+        try machine.ok("cancel", "\(id)")
+        #expect(try machine.show(id)["exitCode"] is NSNull)
+        #expect(try machine.ctl("wait", "\(id)", "--exit-code").status == 125)
+        let attempts = try #require(try machine.show(id)["attempts"] as? [[String: Any]])
+        #expect(attempts.map { $0["exitCode"] as? Int } == [3])
+        try machine.ok("resume")
+    }
+
     @Test func automaticRetriesAreAttemptsOfOneRun() throws {
         let machine = try Machine()
         let count = machine.state + "/count"

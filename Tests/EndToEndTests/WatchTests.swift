@@ -2,6 +2,28 @@ import Glibc
 import Testing
 
 @Suite struct WatchTests {
+    @Test func fromNowOnOutlivesARestart() throws {
+        let machine = try Machine()
+        let watch = try machine.begin(["watch", "--json"])
+        let before = try machine.submit("--", "true")
+        // What was before the watcher came is not told: submit until it sees something.
+        var last = before
+        while watch.outSoFar.isEmpty {
+            try #require(kill(watch.pid, 0) == 0)
+            last = try machine.submit("--", "true")
+            try machine.ok("wait", "\(last)")
+        }
+        try machine.killDaemon()
+        try machine.start()
+        let after = try machine.submit("--", "true")
+        try machine.ok("wait", "\(after)")
+        try watch.until { $0.contains("\"id\":\(after),") && $0.hasSuffix("\n") }
+        watch.signal(SIGTERM)
+        let seen = try watch.wait().objects.compactMap { $0["seq"] as? Int }
+        let first = try #require(seen.first)
+        #expect(seen == Array(first..<(first + seen.count)))
+    }
+
     @Test func theStreamHasNoGapAndReplaysFromAnySequence() throws {
         let machine = try Machine()
         let ids = try (0..<5).map { _ in try machine.submit("--", "true") }

@@ -72,6 +72,24 @@ import Testing
 
     @Test func anEmptyGraphIsRefused() { #expect(said("[]") == ["- - -: there are no operations"]) }
 
+    @Test func unknownQueuesAreToldWithTheRest() {
+        var decoder = GraphDecoder()
+        decoder.add(
+            Array(
+                #"""
+                [{"name": "a", "command": ["x"], "queue": "mian"}, {"name": "b", "comand": ["x"]},
+                 {"name": "c", "command": ["x"], "queue": "mian"}, {"command": ["x"], "queue": "main"}]
+                """#.utf8))
+        do throws(GraphRefusal) {
+            _ = try decoder.finish { ["default", "main"] }
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.problems.map(\.name) == ["a", "b"])
+            #expect(error.problems.first?.key == "queue")
+            #expect(error.problems.first?.message == "there is no queue \"mian\"; did you mean \"main\"?")
+        }
+    }
+
     @Test func duplicateEdgesAreOne() throws {
         let others = (0..<40).map { "{\"name\":\"o\($0)\",\"command\":[\"x\"]}" }.joined(separator: ",")
         let refs = (0..<40).flatMap {

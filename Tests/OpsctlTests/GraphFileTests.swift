@@ -30,7 +30,7 @@ import Testing
         #expect(try file(operation).operations.count == 1, "a single object with a command is an operation")
     }
 
-    @Test func whatIsNoGraphIsPlaced() {
+    @Test func whatIsNoGraphIsPlaced() throws {
         #expect(
             refusal("{\n \"operations\": [\n  {\"command\": [\"a\"],}]}")
                 == "opsctl: g.json:3:21: unexpected '}', correct the file and submit it again")
@@ -41,6 +41,11 @@ import Testing
             refusal("{\"operation\":[]}")
                 == "opsctl: g.json:1:2: unknown key \"operation\" of a graph; did you mean \"operations\"?, correct the file and submit it again"
         )
+        #expect(
+            refusal("{\"operations\":[{\"command\":[\"a\"]}],\n\"operations\":[]}")
+                == "opsctl: g.json:2:1: the key \"operations\" of a graph is there twice, correct the file and submit it again"
+        )
+        #expect(try file(#"{"name":null,"defaults":null,"operations":[{"command":["a"]}]}"#).name == nil)
         #expect(refusal("  \n")?.contains("there is no operation in it") == true)
     }
 

@@ -1,3 +1,4 @@
+internal import OpsCore
 internal import OpsLinux
 internal import OpsWire
 
@@ -34,14 +35,17 @@ final class SubmissionDecoding: ReplyStream {
             requests.daemon.server?.resumeLater(self)
             return
         }
-        guard decoder.count > DaemonLimits.operationsInTheLoop else { return take(Self.finish(&decoder)) }
+        guard decoder.count > DaemonLimits.operationsInTheLoop else {
+            return take(Self.finish(&decoder, queues: queueNames))
+        }
         isFinishing = true
         let moved = Moved(decoder)
+        let queues = queueNames()
         decoder = GraphDecoder()
         requests.daemon.parsing.run(
             {
                 var decoder = moved.take()
-                return Self.finish(&decoder)
+                return Self.finish(&decoder) { queues }
             }, then: { [self] input in self.take(input) })
         if !isStreaming {
             isStreaming = true
@@ -58,8 +62,14 @@ final class SubmissionDecoding: ReplyStream {
         }
     }
 
-    private static func finish(_ decoder: inout GraphDecoder) -> Result<GraphInput, ControlError> {
-        do throws(GraphRefusal) { return .success(try decoder.finish()) } catch { return .failure(error.error) }
+    private func queueNames() -> [String] { (requests.daemon.core?.queueStandings ?? []).map(\.name) }
+
+    private static func finish(
+        _ decoder: inout GraphDecoder, queues: () -> [String]
+    ) -> Result<GraphInput, ControlError> {
+        do throws(GraphRefusal) { return .success(try decoder.finish(queues: queues)) } catch {
+            return .failure(error.error)
+        }
     }
 
     func resume() {

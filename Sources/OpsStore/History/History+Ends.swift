@@ -16,7 +16,8 @@ extension History {
         let row = try statement(
             """
             SELECT o.name, o.outcome, o.cause, \(ownStatus("a.")) FROM operation o
-            LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt WHERE o.id = ?1
+            LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt AND a.run = o.run
+            WHERE o.id = ?1
             """)
         var ends: [OperationEnd] = []
         ends.reserveCapacity(ids.count)

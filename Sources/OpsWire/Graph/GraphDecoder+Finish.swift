@@ -1,14 +1,18 @@
 /// What can be said only when all operations are known.
 extension GraphDecoder {
-    /// Reads what is left and gives the whole, or everything that is wrong with it.
-    public mutating func finish() throws(GraphRefusal) -> GraphInput {
+    /// Reads what is left and gives the whole, or everything that is wrong with it: the queues too that are none of
+    /// `queues`. In a graph that is right otherwise they are looked up by whoever takes it.
+    public mutating func finish(queues: () -> [String] = { [] }) throws(GraphRefusal) -> GraphInput {
         while step() {}
         if !isBroken {
             if input.operations.isEmpty { report(GraphProblem(message: "there are no operations")) }
             resolveInherited()
             resolveEdges()
         }
-        guard problems.isEmpty else { throw GraphRefusal(problems: inOrder(problems)) }
+        guard problems.isEmpty else {
+            reportQueues(outside: queues())
+            throw GraphRefusal(problems: inOrder(problems))
+        }
         input.names.seal()
         input.queues.seal()
         input.commands.seal()
@@ -17,6 +21,19 @@ extension GraphDecoder {
         var result = GraphInput()
         swap(&result, &input)
         return result
+    }
+
+    private mutating func reportQueues(outside known: [String]) {
+        guard !known.isEmpty, !isBroken else { return }
+        for place in 0..<Int32(input.queues.count) where !known.contains(input.queues[place]) {
+            guard let index = input.operations.firstIndex(where: { $0.queue == place }) else { continue }
+            let name = input.queues[place]
+            report(
+                GraphProblem(
+                    index: index, name: input.name(of: index), key: "queue",
+                    message: "there is no queue \"\(name)\"\(Nearest.suggestion(for: name, among: known))"))
+            if isBroken { return }
+        }
     }
 
     /// Those of the whole first, then by operation, as they were found.

@@ -64,7 +64,10 @@ struct GraphFile {
         let members = Self.members(bytes, range)
         guard !members.contains(where: { $0.key == "command" || $0.key == "shell" }) else { return }
         operations = []
-        for (key, offset, value) in members {
+        for (place, (key, offset, value)) in members.enumerated() {
+            if members[..<place].contains(where: { $0.key == key }) {
+                throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph is there twice")
+            }
             let view = JSONView(bytes, value)
             if view.isNull, key == "name" || key == "defaults" { continue }
             switch key {

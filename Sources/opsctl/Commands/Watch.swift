@@ -20,20 +20,21 @@ enum WatchVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let selection = Selection(session.arguments)
-        var last = session.arguments.integer(since)
+        // From now on is from a number on too: with it the stream goes on behind a restart of the daemon.
+        let given = session.arguments.integer(since)
+        var last: Int
+        if let given { last = given } else { last = try session.call("Status")["lastSeq"]?.integer ?? 0 }
         while true {
             do throws(Failure) {
                 try follow(session, selection, &last)
                 return .done
             } catch {
-                // Without a number there is nothing to go on from.
-                guard last != nil else { throw error }
                 try session.awaitReturn(after: error)
             }
         }
     }
 
-    private static func follow(_ session: Session, _ selection: Selection, _ last: inout Int?) throws(Failure) {
+    private static func follow(_ session: Session, _ selection: Selection, _ last: inout Int) throws(Failure) {
         try session.stream("Watch") {
             $0.member("since", last)
             selection.member(of: &$0)
