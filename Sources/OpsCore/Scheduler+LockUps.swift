@@ -76,7 +76,8 @@ extension Scheduler {
         guard let found = lockUp(among: nodes, Supposition()) else { return changed }
         let spans = before.families.places.map { before.families[$0].parent }.filter { before.isSpan($0) }
         let wasLockedUp = before.lockUp(among: before.reach(spans.map { .end($0) }, Supposition()), Supposition())
-        guard wasLockedUp == nil else { return changed }
+        // Who was locked up before is let be, but what comes with this change makes no circle of its own.
+        guard wasLockedUp == nil || found.circle.contains(where: { changed.contains($0) }) else { return changed }
         let refusal = refusal(found)
         self = before
         throw refusal

@@ -147,6 +147,43 @@ import Testing
         }
     }
 
+    /// A group that was skipped because of its own child, for which it was made to wait once that had ended.
+    @Test(arguments: [false, true]) func aRetryOfAGroupThatWaitsForItsChildIsRefused(_ isLockedUpElsewhere: Bool) {
+        var world = World(workers: 0)
+        world.handle(
+            .submit(submission([Line(categories: ["b"], isGroup: true, isHeld: true), Line(group: 0), Line(group: 0)])))
+        world.handle(.cancel([3], by: "ann", reason: nil, force: false))
+        world.turn()
+        let fact = FinishedFact(outcome: .cancelled, root: 3, hasStarted: false, rootOutcome: .cancelled)
+        world.handle(.depend(1, on: 3, when: .succeeded, finished: fact))
+        world.turn()
+        if isLockedUpElsewhere {
+            world.after(.setCategory("a", capacity: 2))
+            world.handle(
+                .submit(
+                    submission([
+                        Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, after: [3]),
+                        Line(categories: ["a"], after: [1]),
+                    ])))
+            world.turn()
+            world.after(.setCategory("a", capacity: 1))
+        }
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.categorySets = [["b"]]
+        revival.operations = [
+            Snapshot.Row(id: 1, graph: GraphID(1), categories: 0, state: .finished, flags: .group),
+            Snapshot.Row(id: 2, graph: GraphID(1), parent: 1, state: .finished),
+            Snapshot.Row(id: 3, graph: GraphID(1), parent: 1, state: .finished),
+        ]
+        revival.edges = [Snapshot.Edge(from: 1, on: 3, when: .succeeded)]
+        let answer = world.handle(.retry([1], revived: revival, by: "root"))
+        guard case .failure(.cycle) = answer else {
+            Issue.record("taken: \(answer)")
+            return
+        }
+    }
+
     /// Each of two groups has one that must go before it, and that comes after a child of the other.
     @Test func aKnotOfTwoGroupsIsRefused() {
         var world = World()

@@ -223,7 +223,9 @@ struct Entanglement {
         }
         if members[Int(a) / 2].isSpan { a &= ~1 }
         if members[Int(b) / 2].isSpan { b &= ~1 }
-        return a == b ? nil : Arc(before: a, after: b)
+        // A span that comes after what it encloses comes after itself.
+        let isInsideOut = arc.after == b && arc.before / 2 != arc.after / 2
+        return a == b && !isInsideOut ? nil : Arc(before: a, after: b)
     }
 }
 
