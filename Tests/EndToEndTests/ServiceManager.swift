@@ -12,7 +12,8 @@ final class ServiceManager {
     private let descriptor: Int32
 
     init(in directory: String, watchdog microseconds: Int? = nil) throws {
-        let path = directory + "/notify.sock"
+        // Not `notify.sock`: that is the runner's, where it has no directory of its own.
+        let path = directory + "/manager.sock"
         environment = ["NOTIFY_SOCKET": path]
         environment["WATCHDOG_USEC"] = microseconds.map(String.init)
         descriptor = try Self.bound(SOCK_DGRAM, to: path)
