@@ -6,10 +6,10 @@ extension Scheduler {
         for place in places {
             let queue = table[place].queue
             let isBarrier = table[place].traits.contains(.barrier)
-            if let last = queues[queue].barriers.list.last, !isAncestor(last.place, of: place) {
+            if let last = lastBarrier(in: queues[queue].barriers.list[...], outside: place) {
                 table[place].traits.insert(.behindBarrier)
                 table[place].waiting += 1
-                queues[queue].barriers.list[queues[queue].barriers.list.count - 1].behind.append(table[place].id)
+                queues[queue].barriers.list[last].behind.append(table[place].id)
             }
             guard isBarrier else {
                 queues[queue].barriers.after += 1
@@ -75,9 +75,9 @@ extension Scheduler {
             guard let place = unfinished(OperationID(id)), table[place].traits.contains(.behindBarrier),
                 table[place].queue == queue
             else { continue }
-            if index > 0, !isAncestor(queues[queue].barriers.list[index - 1].place, of: place) {
-                queues[queue].barriers.list[index - 1].behind.append(id)
-                doubt(queues[queue].barriers.list[index - 1].place)
+            if let earlier = lastBarrier(in: queues[queue].barriers.list[..<index], outside: place) {
+                queues[queue].barriers.list[earlier].behind.append(id)
+                doubt(queues[queue].barriers.list[earlier].place)
             } else {
                 table[place].traits.remove(.behindBarrier)
                 release(place)
@@ -117,9 +117,9 @@ extension Scheduler {
             let row = table[place]
             // What has started in this run has passed the barriers before it.
             let waits = row.state != .executing && row.traits.isDisjoint(with: [.ending, .hasStarted])
-            let isBehind = waits && barriers.list.last.map { !isAncestor($0.place, of: place) } ?? false
-            if isBehind { barriers.list[barriers.list.count - 1].behind.append(row.id) }
-            set(.behindBarrier, isBehind, of: place)
+            let last = waits ? lastBarrier(in: barriers.list[...], outside: place) : nil
+            if let last { barriers.list[last].behind.append(row.id) }
+            set(.behindBarrier, last != nil, of: place)
             guard row.traits.contains(.barrier) else {
                 set(.gathering, false, of: place)
                 barriers.after += 1
@@ -153,8 +153,14 @@ extension Scheduler {
     func barrier(before place: Int32) -> Int32? {
         guard table[place].traits.contains(.behindBarrier) else { return nil }
         let barriers = queues[table[place].queue].barriers
-        let index = barriers.next(from: table[place].id) - 1
-        return index >= 0 ? barriers.list[index].place : nil
+        let earlier = barriers.list[..<barriers.next(from: table[place].id)]
+        return lastBarrier(in: earlier, outside: place).map { barriers.list[$0].place }
+    }
+
+    /// Which of these an operation is behind: the last that does not hold it. What holds it may have passed another
+    /// that has come back since.
+    private func lastBarrier(in list: ArraySlice<Barriers.Barrier>, outside place: Int32) -> Int? {
+        list.lastIndex { !isAncestor($0.place, of: place) }
     }
 
     /// What a barrier waits for, in the order of ids.
@@ -251,7 +257,7 @@ extension Scheduler {
     func newcomerWaits(in queue: Int32, isBarrier: Bool, under parent: Int32) -> [WaitNode] {
         func holds(_ place: Int32) -> Bool { place == parent || isAncestor(place, of: parent) }
         var result: [WaitNode] = []
-        if let last = queues[queue].barriers.list.last?.place, !holds(last) {
+        if let last = queues[queue].barriers.list.last(where: { !holds($0.place) })?.place {
             result.append(.end(last))
             result += barriers(above: last, notAbove: parent).map { .end($0) }
         }

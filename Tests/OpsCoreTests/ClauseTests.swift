@@ -109,4 +109,26 @@ import Testing
         world.after(world.exit(1))
         #expect(world.executing == [later])
     }
+
+    @Test func aBarrierThatComesBackIsOneForTheChildrenOfALaterOneToo() {
+        var world = World(workers: 1)
+        world.add(flags: .barrier)
+        world.add(flags: .barrier)
+        world.turn()
+        world.after(world.exit(1, 1))
+        #expect(world.executing == [2])
+        var revived = Revival()
+        revived.queues = ["default"]
+        revived.operations = [
+            Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, flags: .barrier, attempt: 1, run: 1)
+        ]
+        world.after(.retry([1], revived: revived, by: "root"))
+        let child = world.add(child: 2)
+        world.turn()
+        #expect(world.state(child) == .pending, "it comes after both in their queue, and 2 has passed 1")
+        world.after(world.exit(2))
+        #expect(world.executing == [1, 2])
+        world.after(world.exit(1))
+        #expect(world.executing == [2, child])
+    }
 }
