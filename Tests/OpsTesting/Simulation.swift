@@ -19,6 +19,7 @@ public struct Simulation<Tested: TestedScheduler> {
     var knownRunner: String?
     /// Attempts that a user gave up on: their trees may live.
     var abandoned: Set<OperationID> = []
+    var lastWords = LastWords()
     public private(set) var history = History()
     public private(set) var turns = 0
     public private(set) var starts = 0
@@ -110,6 +111,7 @@ public struct Simulation<Tested: TestedScheduler> {
         let result = core.handle(event, at: now)
         history.record(event, result)
         judge.heard(event, store, at: now)
+        lastWords.heard(event, store)
         switch (event, result) {
         case (.submit(let submission), .success(let acceptance)):
             taken.append(submission)
@@ -153,7 +155,9 @@ public struct Simulation<Tested: TestedScheduler> {
 
     /// What the runner may forget of an attempt is stored, but for what is still on its way from others left behind.
     private func inspectWords(of attempt: AttemptID) throws(Violation) {
-        guard let said = world.words[attempt]?.result, !abandoned.contains(attempt.operation) else { return }
+        guard let said = world.words[attempt]?.result, !abandoned.contains(attempt.operation),
+            !lastWords.unheard.contains(attempt)
+        else { return }
         let isOnItsWay = world.facts.contains { if case .told(attempt, _) = $0 { true } else { false } }
         let stored = store[attempt.operation].results[attempt.number]
         try require(

@@ -1,0 +1,43 @@
+import OpsCore
+
+/// Whose results come too late: said by what an attempt leaves behind by consent, after the attempt was over.
+/// What is told together with the end is told before it, so this is nothing that the main process has said.
+struct LastWords {
+    private var exited: Set<AttemptID> = []
+    private var decided: Set<AttemptID> = []
+    private(set) var unheard: Set<AttemptID> = []
+
+    /// `store` is as it was before the turn of this event.
+    mutating func heard(_ event: Event, _ store: FakeStore) {
+        switch event {
+        case .exited(let attempt, let exit, _):
+            guard leavesOthers(attempt.operation, store) else { return }
+            exited.insert(attempt)
+            let isSuccess =
+                if case .code(let code) = exit.status {
+                    store[attempt.operation].policy.successCodes.contains(code)
+                } else {
+                    false
+                }
+            if !isSuccess { decided.insert(attempt) }
+        case .finish(let id, _, _, _):
+            if leavesOthers(id, store), let running = store[id].running { decided.insert(running.attempt) }
+        case .told(let attempt, let notice):
+            guard leavesOthers(attempt.operation, store) else { return }
+            if notice.result != nil, isOver(attempt, store) { unheard.insert(attempt) }
+            if notice.finished != nil { decided.insert(attempt) }
+        default: break
+        }
+    }
+
+    private func leavesOthers(_ id: OperationID, _ store: FakeStore) -> Bool {
+        guard store.has(id) else { return false }
+        return store[id].policy.completion == .notify && store[id].policy.leftovers == .leave
+    }
+
+    private func isOver(_ attempt: AttemptID, _ store: FakeStore) -> Bool {
+        let record = store[attempt.operation]
+        guard let running = record.running, running.attempt == attempt, !running.isOver else { return true }
+        return (running.exit != nil || exited.contains(attempt)) && (record.ending != nil || decided.contains(attempt))
+    }
+}
