@@ -79,17 +79,8 @@ extension Requests {
 
     /// Names of queues and categories are what names of operations are.
     private func checkName(_ name: String, of what: String) throws(ControlError) {
-        let isAllowed = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"),
-                UInt8(ascii: "/"), UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-        guard isAllowed, (1...WireLimits.nameBytes).contains(name.utf8.count) else {
-            throw invalid("name", "a \(what)'s name is 1 to 200 letters, digits and _.:/-; not \"\(name)\"")
+        guard NameSyntax.isName(name) else {
+            throw invalid("name", "a \(what)'s name is 1 to \(WireLimits.nameBytes) letters, digits and _.:/-; not \"\(name)\"")
         }
     }
 

@@ -178,12 +178,7 @@ final class Requests {
             } catch {
                 throw ServiceError.invalidParameter(error.parameter)
             }
-            var reply = GetInterfaceDescriptionReply()
-            switch request.name {
-            case ServiceInterface.name: reply.description = ServiceInterface.description
-            case ControlInterface.name: reply.description = ControlInterface.description
-            default: throw ServiceError.interfaceNotFound(request.name)
-            }
+            let reply = try request.answer()
             daemon.afterCommit { exchange.reply(reply) }
         default: throw ServiceError.methodNotFound(exchange.call.method)
         }
