@@ -83,10 +83,13 @@ let package = Package(
         .executableTarget(
             name: "store-writer", dependencies: ["OpsStore", "OpsCore"], path: "Tests/StoreWriter",
             swiftSettings: strict),
-        tests("OpsWireTests", ["OpsWire"]),
+        .target(name: "WireTesting", dependencies: ["OpsWire"], path: "Tests/WireTesting", swiftSettings: strict),
+        tests("OpsWireTests", ["OpsWire", "WireTesting"]),
         tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
         tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner"]),
-        tests("OpsDaemonTests", ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"]),
+        tests(
+            "OpsDaemonTests",
+            ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "WireTesting", "OpsLinux", "OpsRunner"]),
         .testTarget(
             name: "OpsctlTests", dependencies: ["opsctl", "PseudoTerminal"], exclude: ["Golden"],
             swiftSettings: strict),

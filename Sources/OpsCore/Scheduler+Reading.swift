@@ -18,14 +18,6 @@ extension Scheduler {
         unfinished(id).map { policy(of: $0) ?? Policy() }
     }
 
-    public func isHeld(_ id: OperationID) -> Bool {
-        unfinished(id).map { table[$0].traits.contains(.held) } ?? false
-    }
-
-    public func isFrozen(_ id: OperationID) -> Bool {
-        unfinished(id).map { !table[$0].traits.isDisjoint(with: .frozen) } ?? false
-    }
-
     /// Its end is decided and its process tree not gone yet.
     public func isCancelling(_ id: OperationID) -> Bool {
         guard let place = unfinished(id), table[place].state == .executing else { return false }
@@ -86,16 +78,12 @@ extension Scheduler {
         }.sorted { $0.id < $1.id }
     }
 
-    /// How many slots are taken.
-    public var slotsInUse: Int { Int(slots.used) }
-
     /// Whether anything may start at all: a runner is there and nothing stops all starts.
     public var mayStart: Bool { runner != nil && !isSuspended && !isDraining }
 
     public var lastSequence: Int64 { sequence }
     public var nextOperationID: OperationID { OperationID(nextOperation) }
     public var nextGraphID: GraphID { GraphID(nextGraph) }
-    public func isSuspended(_ graph: GraphID) -> Bool { suspendedGraphs.contains(graph.rawValue) }
 
     // MARK: Who holds and who waits
 

@@ -38,8 +38,6 @@ public struct Words: Hashable, Sendable {
     public var slices: some Sequence<ArraySlice<UInt8>> {
         bytes.dropLast().split(separator: 0, omittingEmptySubsequences: false).prefix(count)
     }
-
-    public var texts: [String] { slices.map { String(decoding: $0, as: UTF8.self) } }
 }
 
 extension Words: ExpressibleByArrayLiteral {

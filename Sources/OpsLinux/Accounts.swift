@@ -79,7 +79,6 @@ extension Account {
 /// The user this process acts as.
 public enum Identity {
     public static var uid: UInt32 { geteuid() }
-    public static var gid: UInt32 { getegid() }
     public static var pid: Int32 { getpid() }
 }
 

@@ -2,6 +2,7 @@ import OpsCore
 import OpsLinux
 import OpsWire
 import Testing
+import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore
@@ -254,7 +255,7 @@ extension ConnectionTests {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
-        var reply: Reply?
+        var reply: ReceivedReply?
         // All of it and one more, unless the answer comes before.
         for _ in 0...(WireLimits.frameBytes >> 20) where !client.hasEnded { try client.send(piece) }
         reply = try client.receive()

@@ -1,6 +1,7 @@
 import OpsCore
 import OpsWire
 import Testing
+import WireTesting
 
 @testable import OpsDaemon
 
@@ -14,7 +15,7 @@ import Testing
         decoder.append(bytes)
         var found: [Int64] = []
         while let frame = try decoder.next() {
-            found.append(try Reply(frame: frame).result(WatchReply.self).event.seq)
+            found.append(try ReceivedReply(frame: frame).result(WatchReply.self).event.seq)
         }
         return found
     }

@@ -4,6 +4,7 @@ import OpsRunner
 import OpsStore
 import OpsWire
 import Testing
+import WireTesting
 
 @testable import OpsDaemon
 
@@ -97,11 +98,11 @@ final class Client {
     }
 
     /// The next message, or nil at the end of the connection.
-    func receive() throws -> Reply? {
-        var reply: Reply?
+    func receive() throws -> ReceivedReply? {
+        var reply: ReceivedReply?
         try fixture.turn { [self] in
             if let frame = try decoder.next() {
-                reply = try Reply(frame: frame)
+                reply = try ReceivedReply(frame: frame)
                 return true
             }
             var bytes: [UInt8] = []

@@ -3,6 +3,7 @@ import OpsLinux
 import OpsStore
 import OpsWire
 import Testing
+import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore

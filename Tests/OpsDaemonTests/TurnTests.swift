@@ -1,6 +1,7 @@
 import OpsCore
 import OpsWire
 import Testing
+import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore

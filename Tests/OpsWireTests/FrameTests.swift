@@ -1,4 +1,5 @@
 import Testing
+import WireTesting
 
 @testable import OpsWire
 
@@ -83,7 +84,7 @@ import Testing
             String(decoding: frame, as: UTF8.self)
                 == #"{"parameters":{"queues":[{"name":"disk","limit":2,"suspended":false,"aging":null,"pending":0,"ready":0,"#
                 + #""executing":0}]},"continues":true}"# + "\0")
-        let reply = try Reply(frame: Array(frame.dropLast()))
+        let reply = try ReceivedReply(frame: Array(frame.dropLast()))
         #expect(reply.continues)
         #expect(try reply.result(ListQueuesReply.self).queues == [queue])
     }
@@ -94,11 +95,11 @@ import Testing
             String(decoding: frame, as: UTF8.self)
                 == #"{"error":"org.opsd.Control.NotFound","parameters":{"kind":"operation","name":"buidl","nearest":"build"}}"#
                 + "\0")
-        let reply = try Reply(frame: Array(frame.dropLast()))
+        let reply = try ReceivedReply(frame: Array(frame.dropLast()))
         #expect(reply.failure == .control(.notFound(kind: "operation", name: "buidl", nearest: "build")))
-        let service = try Reply(frame: Array(Reply.frame(ServiceError.expectedMore).dropLast()))
+        let service = try ReceivedReply(frame: Array(Reply.frame(ServiceError.expectedMore).dropLast()))
         #expect(service.failure == .service(.expectedMore))
-        let strange = try Reply(frame: Array(#"{"error":"a.b.C","parameters":{"x":1}}"#.utf8))
+        let strange = try ReceivedReply(frame: Array(#"{"error":"a.b.C","parameters":{"x":1}}"#.utf8))
         #expect(strange.failure == .unknown(name: "a.b.C", parameters: #"{"x":1}"#))
     }
 

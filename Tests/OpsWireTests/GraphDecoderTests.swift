@@ -94,7 +94,7 @@ import Testing
         let expected = try whole.finish()
         var parts = GraphDecoder()
         parts.add(Array(#"[{"command":["1"],"after":["c"]}]"#.utf8))
-        parts.add(lines: Array("{\"command\":[\"2\"]}\n{\"name\":\"c\",\"command\":[\"3\"]}\n".utf8))
+        parts.add(Array(#"[{"command":["2"]},{"name":"c","command":["3"]}]"#.utf8))
         var steps = 0
         while parts.step(maxOperations: 1) { steps += 1 }
         #expect(steps >= 3)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Testing
+import WireTesting
 
 @testable import OpsWire
 
@@ -26,7 +27,7 @@ import Testing
             if isCall {
                 (request, refusal) = try read(try Call(frame: frame))
             } else {
-                let reply = try Reply(frame: frame)
+                let reply = try ReceivedReply(frame: frame)
                 if let refusal {
                     #expect(reply.failure == .service(refusal), "\(text)")
                 } else if let failure = reply.failure {
@@ -56,7 +57,7 @@ import Testing
     }
 
     /// The reply read as the method's own and written again.
-    private func written(_ reply: Reply, to request: ControlRequest?) throws -> String {
+    private func written(_ reply: ReceivedReply, to request: ControlRequest?) throws -> String {
         func again<Result: WireRecord>(_: Result.Type) throws -> String {
             let frame = Reply.frame(try reply.result(Result.self), continues: reply.continues)
             return String(decoding: frame.dropLast(), as: UTF8.self)

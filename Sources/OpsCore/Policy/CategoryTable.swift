@@ -81,7 +81,6 @@ struct CategoryTable {
         _modify { yield &pool[category] }
     }
 
-    func find(_ name: String) -> Int32? { index[name] }
     func capacity(of name: String) -> Int32 { index[name].map { pool[$0].capacity } ?? 1 }
     func uses(of set: Int32) -> [CategoryUse] { set < 0 ? [] : sets[set] }
     func needs(of set: Int32) -> [Need] { set < 0 ? [] : needs[Int(set)] }

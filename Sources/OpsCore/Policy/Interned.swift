@@ -9,9 +9,6 @@ struct Interned<Value: Hashable> {
         _read { yield values[Int(place)] }
     }
 
-    /// The place of a value that is in use, or nil.
-    func find(_ value: Value) -> Int32? { index[value] }
-
     /// The place of a value, which has one user more. `isNew`: nobody used it before.
     mutating func retain(_ value: Value) -> (place: Int32, isNew: Bool) {
         if let place = index[value] {

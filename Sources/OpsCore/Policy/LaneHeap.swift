@@ -9,7 +9,6 @@ struct LaneHeap {
     private(set) var entries: [Entry] = []
 
     var first: Entry? { entries.first }
-    var isEmpty: Bool { entries.isEmpty }
 
     mutating func add(_ entry: Entry) {
         entries.append(entry)

@@ -47,5 +47,3 @@ private func trimmed(_ text: Substring) -> String {
     else { return "" }
     return String(text[start...end])
 }
-
-private func trimmed(_ text: String) -> String { trimmed(text[...]) }

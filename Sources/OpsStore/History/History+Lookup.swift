@@ -139,7 +139,7 @@ extension History {
         return facts
     }
 
-    /// The policy and the categories of an operation: what an edit is laid over.
+    /// What an edit is laid over.
     public func policy(of id: OperationID) throws(StoreError) -> Policy? {
         let row = try statement("SELECT policy FROM operation WHERE id = ?1")
         row.bind(1, id.rawValue)
@@ -147,15 +147,6 @@ extension History {
         let policy = row.optionalInt(0)
         row.reset()
         return if let policy { try self.policy(policy) } else { Policy() }
-    }
-
-    public func categories(of id: OperationID) throws(StoreError) -> [CategoryUse]? {
-        let row = try statement("SELECT categories FROM operation WHERE id = ?1")
-        row.bind(1, id.rawValue)
-        guard try row.step() else { return nil }
-        let set = row.optionalInt(0)
-        row.reset()
-        return if let set { try categories(set) } else { [] }
     }
 
     /// The captured environment: a JSON object, for its owner and root alone.

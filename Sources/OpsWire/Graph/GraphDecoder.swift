@@ -2,13 +2,6 @@
 ///
 /// All problems are collected; a submission with any is refused as a whole by `finish`.
 public struct GraphDecoder: Sendable {
-    enum Form: Sendable { case array, lines }
-
-    struct Part: Sendable {
-        var bytes: [UInt8]
-        var form: Form
-    }
-
     /// Nothing that follows can be read: the text is malformed, or a bound was reached.
     var isBroken = false
     var problems: [GraphProblem] = []
@@ -19,7 +12,8 @@ public struct GraphDecoder: Sendable {
     var hasKeys: Set<String> = []
     var cache = DecoderCache()
 
-    private var waiting: [Part] = []
+    /// Parts that are not read to their ends.
+    private var waiting: [[UInt8]] = []
     private var nextPart = 0
     private var state: JSONScanner.State?
     /// Groups whose operations are being read, the innermost last.
@@ -36,13 +30,8 @@ public struct GraphDecoder: Sendable {
     public var count: Int { input.operations.count }
 
     /// Adds a JSON array of operations.
-    public mutating func add(_ operations: [UInt8]) { append(Part(bytes: operations, form: .array)) }
-
-    /// Adds JSON Lines: operations one after the other.
-    public mutating func add(lines: [UInt8]) { append(Part(bytes: lines, form: .lines)) }
-
-    private mutating func append(_ part: Part) {
-        totalBytes += part.bytes.count
+    public mutating func add(_ operations: [UInt8]) {
+        totalBytes += operations.count
         guard totalBytes <= 2 * WireLimits.tableBytes else {
             stop("a submission has at most \(2 * WireLimits.tableBytes) bytes")
             return
@@ -51,7 +40,7 @@ public struct GraphDecoder: Sendable {
             waiting.removeAll()
             nextPart = 0
         }
-        waiting.append(part)
+        waiting.append(operations)
     }
 
     /// Reads up to so many more operations of what was added; whether there is more to read.
@@ -60,14 +49,14 @@ public struct GraphDecoder: Sendable {
         while !isBroken, nextPart < waiting.count, budget > 0 {
             let part = waiting[nextPart]
             if state == nil { self.part += 1 }
-            let isDone = part.bytes.withUnsafeBufferPointer { bytes in
+            let isDone = part.withUnsafeBufferPointer { bytes in
                 var scanner = JSONScanner(bytes)
                 // Lines are counted by whoever has the file; counting here would be quadratic in large parts.
                 scanner.countsLines = false
-                return read(part.form, &scanner, &budget)
+                return read(&scanner, &budget)
             }
             guard isDone || isBroken else { continue }
-            waiting[nextPart] = Part(bytes: [], form: .array)
+            waiting[nextPart] = []
             nextPart += 1
             state = nil
         }
@@ -75,19 +64,19 @@ public struct GraphDecoder: Sendable {
     }
 
     /// True at the end of the part; false where the budget ended.
-    private mutating func read(_ form: Form, _ scanner: inout JSONScanner, _ budget: inout Int) -> Bool {
+    private mutating func read(_ scanner: inout JSONScanner, _ budget: inout Int) -> Bool {
         do throws(JSONError) {
-            if let state { scanner.state = state } else if form == .array { try scanner.beginArray() }
+            if let state { scanner.state = state } else { try scanner.beginArray() }
             repeat {
                 guard try read(downTo: 0, &scanner, &budget), budget > 0 else {
                     state = scanner.state
                     return false
                 }
-                guard form == .array ? try scanner.nextElement() : !scanner.isAtEnd else { break }
+                guard try scanner.nextElement() else { break }
                 budget -= 1
                 try beginOperation(&scanner, parent: -1)
             } while !isBroken
-            if form == .array, !isBroken { try scanner.end() }
+            if !isBroken { try scanner.end() }
         } catch {
             report(GraphProblem(message: error.reason.text, part: part, offset: error.offset))
             isBroken = true

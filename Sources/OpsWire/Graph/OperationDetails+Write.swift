@@ -1,11 +1,5 @@
 /// The stored form: only what differs from nothing, in one order, so that equal details are equal texts.
 extension OperationDetails {
-    public var json: [UInt8] {
-        var writer = JSONWriter()
-        write(to: &writer)
-        return writer.bytes
-    }
-
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         if qos != .default { writer.member("qos", qos.rawValue) }
@@ -80,13 +74,6 @@ extension Condition {
         if policy.otherwise != usual.otherwise { writer.member("otherwise", policy.otherwise.rawValue) }
         if policy.every != usual.every { writer.member("every", DurationText.format(policy.every)) }
         writer.endObject()
-    }
-
-    /// One line of JSON, for people.
-    public var text: String {
-        var writer = JSONWriter()
-        write(to: &writer)
-        return writer.text
     }
 }
 

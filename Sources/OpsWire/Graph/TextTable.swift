@@ -13,9 +13,6 @@ public struct TextTable: Sendable {
 
     public var count: Int { ends.count }
 
-    /// The UTF-8 of all texts, end to end.
-    public var totalBytes: Int { bytes.count }
-
     public subscript(index: Int32) -> String { String(decoding: bytes[range(index)], as: UTF8.self) }
 
     public func utf8(_ index: Int32) -> ArraySlice<UInt8> { bytes[range(index)] }

@@ -33,87 +33,40 @@ public enum ControlRequest: Equatable, Sendable {
     case setWorkers(SetWorkersRequest)
     case complete(CompleteRequest)
 
-    /// All methods, by name.
-    public static let methods: [any WireRequest.Type] = [
-        SubmitRequest.self,
-        BeginSubmissionRequest.self,
-        AddOperationsRequest.self,
-        CommitSubmissionRequest.self,
-        ListRequest.self,
-        ShowRequest.self,
-        WhyRequest.self,
-        StatusRequest.self,
-        LogRequest.self,
-        WaitRequest.self,
-        WatchRequest.self,
-        CancelRequest.self,
-        SuspendRequest.self,
-        ResumeRequest.self,
-        RetryRequest.self,
-        FinishRequest.self,
-        NoteRequest.self,
-        SetRequest.self,
-        AddDependencyRequest.self,
-        RemoveDependencyRequest.self,
-        ListQueuesRequest.self,
-        SetQueueRequest.self,
-        RemoveQueueRequest.self,
-        ListCategoriesRequest.self,
-        SetCategoryRequest.self,
-        GraphRequest.self,
-        StatsRequest.self,
-        PruneRequest.self,
-        BackupRequest.self,
-        CheckRequest.self,
-        SetWorkersRequest.self,
-        CompleteRequest.self,
-    ]
-
     /// Reads a call to this interface; refuses methods and parameters that it does not have.
     public init(_ call: Call) throws(ServiceError) {
         guard call.interface == ControlInterface.name else { throw .interfaceNotFound(call.interface) }
         let request: ControlRequest?
-        do throws(InvalidParameter) { request = try Self.read(call) } catch { throw .invalidParameter(error.parameter) }
+        do throws(InvalidParameter) {
+            request = try Self.byName[call.member]?.read(call)
+        } catch { throw .invalidParameter(error.parameter) }
         guard let request else { throw .methodNotFound(call.method) }
         if case .watch = request, !call.more { throw .expectedMore }
         self = request
     }
+}
 
-    private static func read(_ call: Call) throws(InvalidParameter) -> ControlRequest? {
-        switch call.member {
-        case SubmitRequest.method: .submit(try SubmitRequest(call))
-        case BeginSubmissionRequest.method: .beginSubmission(try BeginSubmissionRequest(call))
-        case AddOperationsRequest.method: .addOperations(try AddOperationsRequest(call))
-        case CommitSubmissionRequest.method: .commitSubmission(try CommitSubmissionRequest(call))
-        case ListRequest.method: .list(try ListRequest(call))
-        case ShowRequest.method: .show(try ShowRequest(call))
-        case WhyRequest.method: .why(try WhyRequest(call))
-        case StatusRequest.method: .status(try StatusRequest(call))
-        case LogRequest.method: .log(try LogRequest(call))
-        case WaitRequest.method: .wait(try WaitRequest(call))
-        case WatchRequest.method: .watch(try WatchRequest(call))
-        case CancelRequest.method: .cancel(try CancelRequest(call))
-        case SuspendRequest.method: .suspend(try SuspendRequest(call))
-        case ResumeRequest.method: .resume(try ResumeRequest(call))
-        case RetryRequest.method: .retry(try RetryRequest(call))
-        case FinishRequest.method: .finish(try FinishRequest(call))
-        case NoteRequest.method: .note(try NoteRequest(call))
-        case SetRequest.method: .set(try SetRequest(call))
-        case AddDependencyRequest.method: .addDependency(try AddDependencyRequest(call))
-        case RemoveDependencyRequest.method: .removeDependency(try RemoveDependencyRequest(call))
-        case ListQueuesRequest.method: .listQueues(try ListQueuesRequest(call))
-        case SetQueueRequest.method: .setQueue(try SetQueueRequest(call))
-        case RemoveQueueRequest.method: .removeQueue(try RemoveQueueRequest(call))
-        case ListCategoriesRequest.method: .listCategories(try ListCategoriesRequest(call))
-        case SetCategoryRequest.method: .setCategory(try SetCategoryRequest(call))
-        case GraphRequest.method: .graph(try GraphRequest(call))
-        case StatsRequest.method: .stats(try StatsRequest(call))
-        case PruneRequest.method: .prune(try PruneRequest(call))
-        case BackupRequest.method: .backup(try BackupRequest(call))
-        case CheckRequest.method: .check(try CheckRequest(call))
-        case SetWorkersRequest.method: .setWorkers(try SetWorkersRequest(call))
-        case CompleteRequest.method: .complete(try CompleteRequest(call))
-        default: nil
+extension ControlRequest {
+    /// One method: its request, and the case that the request becomes.
+    struct Method: Sendable {
+        let request: any WireRequest.Type
+        fileprivate let read: @Sendable (Call) throws(InvalidParameter) -> ControlRequest
+
+        fileprivate init<Request: WireRequest>(_ make: @escaping @Sendable (Request) -> ControlRequest) {
+            request = Request.self
+            read = { call throws(InvalidParameter) in make(try Request(call)) }
         }
     }
+
+    /// In the order of the interface file.
+    static let methods = [
+        Method(submit), Method(beginSubmission), Method(addOperations), Method(commitSubmission), Method(list),
+        Method(show), Method(why), Method(status), Method(log), Method(wait), Method(watch), Method(cancel),
+        Method(suspend), Method(resume), Method(retry), Method(finish), Method(note), Method(set),
+        Method(addDependency), Method(removeDependency), Method(listQueues), Method(setQueue),
+        Method(removeQueue), Method(listCategories), Method(setCategory), Method(graph), Method(stats),
+        Method(prune), Method(backup), Method(check), Method(setWorkers), Method(complete),
+    ]
+
+    private static let byName = Dictionary(uniqueKeysWithValues: methods.map { ($0.request.method, $0) })
 }

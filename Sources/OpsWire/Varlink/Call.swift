@@ -9,8 +9,6 @@ public struct Call: Equatable, Sendable {
     /// The client takes none.
     public var oneway = false
 
-    public init(method: String) { self.method = method }
-
     /// Any `frame` that is not an object with a method is not a call.
     public init(frame: [UInt8]) throws(JSONError) {
         self = try scan(frame) { scanner throws(JSONError) in try Call(from: &scanner) }
@@ -43,29 +41,6 @@ public struct Call: Equatable, Sendable {
 
     /// The method's name inside its interface.
     public var member: String { method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method }
-
-    /// The whole message of a client, its NUL included.
-    public static func frame<Request: WireRequest>(_ request: Request, more: Bool = false, oneway: Bool = false)
-        -> [UInt8]
-    {
-        var writer = JSONWriter(capacity: 256)
-        writer.beginObject()
-        writer.key("method")
-        writer.string("\(Request.interface).\(Request.method)")
-        writer.key("parameters")
-        request.write(to: &writer)
-        if more {
-            writer.key("more")
-            writer.bool(true)
-        }
-        if oneway {
-            writer.key("oneway")
-            writer.bool(true)
-        }
-        writer.endObject()
-        writer.terminate(with: 0)
-        return writer.bytes
-    }
 }
 
 /// The parameters of one method, which name its reply.

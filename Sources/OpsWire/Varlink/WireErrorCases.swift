@@ -12,20 +12,6 @@ public protocol WireErrorCases: Error, Equatable, Sendable {
 extension WireErrorCases {
     public var qualifiedName: String { "\(Self.interface).\(name)" }
 
-    init?(qualifiedName: String, parameters: [UInt8]) {
-        guard var error = Self.examples.first(where: { $0.qualifiedName == qualifiedName }) else { return nil }
-        do throws(InvalidParameter) {
-            try scan(parameters) { scanner throws(InvalidParameter) in
-                var reader = try FieldReader(&scanner)
-                try error.visit(&reader)
-            }
-        } catch {
-            // Another version's parameters: the caller shows name and text as they are.
-            return nil
-        }
-        self = error
-    }
-
     func writeParameters(to writer: inout JSONWriter) {
         var visitor = FieldWriter(omitsAbsent: false)
         swap(&writer, &visitor.writer)
@@ -34,17 +20,5 @@ extension WireErrorCases {
         do throws(InvalidParameter) { try copy.visit(&visitor) } catch { preconditionFailure("writing threw \(error)") }
         visitor.writer.endObject()
         swap(&writer, &visitor.writer)
-    }
-
-    /// The members of each error, for holding them against the interface file.
-    public static var schemas: [(name: String, schema: FieldSchema)] {
-        examples.map { example in
-            var example = example
-            var schema = FieldSchema()
-            do throws(InvalidParameter) { try example.visit(&schema) } catch {
-                preconditionFailure("describing threw \(error)")
-            }
-            return (example.name, schema)
-        }
     }
 }

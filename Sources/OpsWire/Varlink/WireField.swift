@@ -153,7 +153,6 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
 /// JSON that is handed on as it came: an object, or with `Elements` an array of objects.
 public struct RawJSON: WireField {
     public var bytes: [UInt8]
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
     public static var varlinkType: String { "object" }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         bytes = try reading { () throws(JSONError) in
@@ -183,7 +182,6 @@ public struct RawElements: WireField {
 public struct JSONObject: WireField {
     public var members: [JSONValue.Member]
     public init(_ members: [JSONValue.Member] = []) { self.members = members }
-    public subscript(key: String) -> JSONValue? { JSONValue.object(members)[key] }
 
     public static var varlinkType: String { "object" }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {

@@ -115,27 +115,3 @@ struct FieldWriter: FieldVisitor {
         do throws(InvalidParameter) { try record.visit(&self) } catch { preconditionFailure("writing threw \(error)") }
     }
 }
-
-/// The members and their types, for holding them against the interface file.
-public struct FieldSchema: FieldVisitor, Equatable, Sendable {
-    public struct Field: Equatable, Sendable {
-        public var name: String
-        public var type: String
-        public init(name: String, type: String) {
-            self.name = name
-            self.type = type
-        }
-    }
-    public private(set) var fields: [Field] = []
-
-    public init() {}
-    public init(of record: (some WireRecord).Type) {
-        var value = record.init()
-        do throws(InvalidParameter) { try value.visit(&self) } catch {
-            preconditionFailure("describing threw \(error)")
-        }
-    }
-    public mutating func field<T: WireField>(_ name: StaticString, _ value: inout T) {
-        fields.append(Field(name: "\(name)", type: T.varlinkType))
-    }
-}

@@ -1,0 +1,20 @@
+import OpsWire
+
+/// The members of a record or an error and their types, for holding them against the interface file.
+struct FieldSchema: FieldVisitor {
+    private(set) var members: [InterfaceFile.Member] = []
+
+    init(of record: (some WireRecord).Type) throws {
+        var value = record.init()
+        try value.visit(&self)
+    }
+
+    init(of error: some WireErrorCases) throws {
+        var error = error
+        try error.visit(&self)
+    }
+
+    mutating func field<T: WireField>(_ name: StaticString, _ value: inout T) {
+        members.append(InterfaceFile.Member(name: "\(name)", type: T.varlinkType))
+    }
+}
