@@ -80,7 +80,9 @@ extension Requests {
     /// Names of queues and categories are what names of operations are.
     private func checkName(_ name: String, of what: String) throws(ControlError) {
         guard NameSyntax.isName(name) else {
-            throw invalid("name", "a \(what)'s name is 1 to \(WireLimits.nameBytes) letters, digits and _.:/-; not \"\(name)\"")
+            throw invalid(
+                "name",
+                "a \(what)'s name is 1 to \(WireLimits.nameBytes) letters, digits and _.:/-; not \"\(name)\"")
         }
     }
 
