@@ -20,11 +20,24 @@ extension Scheduler {
             queues[queue].barriers.list.append(
                 Barriers.Barrier(place: place, id: table[place].id, before: before))
             queues[queue].barriers.after = above
-            if before > 0 {
+            if awaited(by: queues[queue].barriers.list[...]) > 0 {
                 table[place].traits.insert(.gathering)
                 table[place].waiting += 1
             }
         }
+    }
+
+    /// How many the last of these barriers waits for: those between it and the one before, and, where that one holds
+    /// it and has passed, what a retry has brought back before that.
+    func awaited(by list: ArraySlice<Barriers.Barrier>) -> Int32 {
+        guard let last = list.last else { return 0 }
+        let around = list.dropLast().reversed().prefix { isOpen($0.place, to: last.place) }
+        return around.reduce(last.before) { $0 + $1.before }
+    }
+
+    /// Whether a barrier holds an operation and has passed: it keeps from it nothing that came before both.
+    private func isOpen(_ barrier: Int32, to place: Int32) -> Bool {
+        isAncestor(barrier, of: place) && hasPassed(barrier)
     }
 
     /// How many groups hold a barrier that are in its queue themselves: it does not wait for them, but the next
@@ -54,17 +67,23 @@ extension Scheduler {
             { index += 1 }
         }
         if row.traits.contains(.barrier) {
-            let isPlain = row.parent < 0 && queues[row.queue].barriers.list[index].before == 0
+            let list = queues[row.queue].barriers.list
+            let isPlain = row.parent < 0 && list[index].before == 0 && (index == 0 || !hasPassed(list[index - 1].place))
             // A barrier cancelled while it waited gives what it gathered to the next one: counted anew.
             if isPlain { openBarrier(index, of: row.queue) } else { doubtBarriers(row.queue) }
         } else if index == queues[row.queue].barriers.list.count {
             queues[row.queue].barriers.after -= 1
         } else {
             queues[row.queue].barriers.list[index].before -= 1
-            let barrier = queues[row.queue].barriers.list[index]
-            if barrier.before == 0, table[barrier.place].traits.contains(.gathering) {
-                table[barrier.place].traits.remove(.gathering)
-                release(barrier.place)
+            let barrier = queues[row.queue].barriers.list[index].place
+            if hasPassed(barrier) {
+                // It came back: barriers that this one holds wait for it.
+                doubtBarriers(row.queue)
+            } else if table[barrier].traits.contains(.gathering),
+                awaited(by: queues[row.queue].barriers.list[...index]) == 0
+            {
+                table[barrier].traits.remove(.gathering)
+                release(barrier)
             }
         }
     }
@@ -129,7 +148,7 @@ extension Scheduler {
             let before = barriers.after - above
             barriers.list.append(Barriers.Barrier(place: place, id: row.id, before: before))
             barriers.after = above
-            set(.gathering, waits && before > 0, of: place)
+            set(.gathering, waits && awaited(by: barriers.list[...]) > 0, of: place)
         }
         queues[queue].barriers = barriers
         for place in members { doubt(place) }
@@ -168,8 +187,7 @@ extension Scheduler {
         guard table[place].traits.contains(.gathering) else { return [] }
         let row = table[place]
         let barriers = queues[row.queue].barriers
-        let index = barriers.next(from: row.id)
-        let last = index > 0 ? barriers.list[index - 1] : nil
+        let last = barriers.list[..<barriers.next(from: row.id)].last { !isOpen($0.place, to: place) }
         return table.places.filter { other in
             let id = table[other].id
             guard table[other].queue == row.queue, id < row.id, table[other].state != .finished,

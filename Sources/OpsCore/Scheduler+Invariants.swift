@@ -184,15 +184,16 @@ extension Scheduler {
         var broken: [String] = []
         for queue in queues.pool.places {
             let barriers = queues[queue].barriers
-            for barrier in barriers.list {
+            for (index, barrier) in barriers.list.enumerated() {
                 guard unfinished(OperationID(barrier.id)) == barrier.place else {
                     broken.append("9: barrier \(barrier.id) is gone")
                     continue
                 }
                 let hasPassed =
                     table[barrier.place].state == .executing || table[barrier.place].traits.contains(.hasStarted)
-                if !hasPassed, barrier.before != Int32(gathered(by: barrier.place).count) {
-                    broken.append("9: barrier \(barrier.id) counts \(barrier.before)")
+                let awaited = awaited(by: barriers.list[...index])
+                if !hasPassed, awaited != Int32(gathered(by: barrier.place).count) {
+                    broken.append("9: barrier \(barrier.id) counts \(awaited)")
                 }
             }
         }

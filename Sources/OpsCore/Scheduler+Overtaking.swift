@@ -20,21 +20,26 @@ extension Scheduler {
         }
     }
 
-    /// A start with this key has taken these: everything before it that they leave without room was overtaken.
-    mutating func noteOvertaken(by key: UInt64, _ needs: [Need]) {
+    /// Lanes with members before this key that lack room in a category, and that a start which takes these is about to
+    /// leave without. Who has room in all, and waits for the pool, is not kept by categories.
+    func overtaken(by key: UInt64, _ needs: [Need]) -> [Int32] {
         var passed: [Int32] = []
         for need in needs {
             guard let root = categories[need.category].lanes.entries.first, root.key < key else { continue }
             categories[need.category].lanes.forEach(below: key) { entry in
                 let other = lanes[entry.lane].needs[Int(entry.need)]
-                if !categories[need.category].fits(other.mode, other.units), mayTurn(entry.lane) {
+                if !categories[need.category].fit(other, beside: need), lacksRoom(entry.lane), mayTurn(entry.lane) {
                     passed.append(entry.lane)
                 }
                 return true
             }
         }
-        guard !passed.isEmpty else { return }
         if needs.count > 1 { passed.sort() }
+        return passed
+    }
+
+    /// A start with this key has overtaken the members before it of these lanes.
+    mutating func noteOvertaken(_ passed: [Int32], by key: UInt64) {
         var last: Int32 = -1
         for lane in passed where lane != last {
             last = lane
@@ -43,6 +48,10 @@ extension Scheduler {
                 if table[place].overtaken == Limits.overtakes { reserve(place) }
             }
         }
+    }
+
+    private func lacksRoom(_ lane: Int32) -> Bool {
+        lanes[lane].needs.contains { !categories[$0.category].fits($0.mode, $0.units) }
     }
 
     /// Whether nothing but categories keeps the members of a lane from starting. A group that lets others go first

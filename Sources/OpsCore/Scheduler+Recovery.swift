@@ -150,6 +150,8 @@ extension Scheduler {
             executions[index].isOver = true
             executions[index].isGone = true
             executions[index].isConfirmed = true
+            // Its children are to end too, and nothing new begins below it.
+            executions[index].isCancelling = [.cancelled, .timedOut].contains(running.ending?.0)
             return
         }
         executions[index].isCancelling = running.ending != nil && !letsOthersBe(index)

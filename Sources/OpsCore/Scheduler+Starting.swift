@@ -75,6 +75,7 @@ extension Scheduler {
     private mutating func start(_ place: Int32, from lane: Int32) {
         let needs = lanes[lane].needs
         let key = table[place].key
+        let passed = overtaken(by: key, needs)
         lanes[lane].members.removeFirst()
         take(needs)
         let life = takeLife(of: place)
@@ -85,7 +86,7 @@ extension Scheduler {
             attemptsInRun: life.attemptsInRun + 1, slot: isGroup ? -1 : slots.take(), runner: runner ?? "",
             startedAt: now, holding: needs)
         leaveLaneForStart(place, lane)
-        noteOvertaken(by: key, needs)
+        noteOvertaken(passed, by: key)
         setState(place, .executing)
         table[place].traits.insert(.hasStarted)
         let index = executions.insert(execution)

@@ -131,4 +131,28 @@ import Testing
         world.after(world.exit(1))
         #expect(world.executing == [2, child])
     }
+
+    @Test func aBarrierInsideAnotherWaitsForWhatARetryBringsBackBeforeBoth() {
+        var world = World(workers: 2)
+        world.add()
+        world.turn()
+        world.after(world.exit(1, 1))
+        var submission = Submission()
+        submission.operations = [
+            Draft(flags: [.group, .barrier]), Draft(group: 0), Draft(group: 0, flags: .barrier),
+        ]
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(world.executing == [2, 3])
+        var revived = Revival()
+        revived.queues = ["default"]
+        revived.operations = [Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, run: 1)]
+        world.after(.retry([1], revived: revived, by: "root"))
+        #expect(world.executing == [1, 2, 3], "the group has passed")
+        world.after(world.exit(3))
+        #expect(world.executing == [1, 2], "its child has not: 1 was submitted earlier to its queue")
+        #expect(world.scheduler.why(4, at: world.now).map(\.ids) == [[1]])
+        world.after(world.exit(1))
+        #expect(world.executing == [2, 4])
+    }
 }

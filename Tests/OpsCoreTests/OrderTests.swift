@@ -41,4 +41,25 @@ import Testing
         world.turn()
         #expect(world.executing == [1])
     }
+
+    @Test func whoWaitsForThePoolIsNotOvertakenInACategoryThatIsFree() {
+        var world = World(workers: 1)
+        let process = world.add()
+        world.turn()
+        let waiting = world.add(categories: ["a"], priority: 4)
+        // Groups need no slot: each takes the category in turn, while the pool alone keeps the operation.
+        for _ in 0...Int(Limits.overtakes) {
+            var submission = Submission()
+            submission.categorySets = [["a"]]
+            submission.operations = [Draft(categories: 0, flags: .group), Draft(group: 0, flags: .held)]
+            world.handle(.submit(submission))
+            world.turn()
+            #expect(world.executing.count == 2, "its place is kept in no category that it does not wait for")
+            for group in world.executing where group != process {
+                world.after(.cancel([OperationID(group)], by: "root", reason: nil, force: false))
+            }
+        }
+        world.after(world.exit(process))
+        #expect(world.executing == [waiting])
+    }
 }

@@ -102,6 +102,19 @@ import Testing
         #expect(world.after(world.exit(2)).suffix(2) == ["finished 2 succeeded", "finished 1 succeeded"])
     }
 
+    @Test func aCancelledProducerTakesNoChildAfterARestartEither() {
+        var world = World(
+            snapshot {
+                $0.operations[1].parent = 1
+                $0.operations[1].state = .ready
+                $0.edges = []
+                $0.running[0].isOver = true
+                $0.running[0].ending = (.cancelled, .cancelledBy("root", reason: nil))
+            }, connected: false)
+        _ = connect(&world)
+        #expect(world.add(child: 1) == -1, "nothing new begins below what is to end")
+    }
+
     @Test func nothingStartsWithoutARunner() {
         var world = World(connected: false)
         world.add()

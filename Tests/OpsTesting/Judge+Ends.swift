@@ -95,7 +95,7 @@ extension Judge {
             }
         }
         if let idle = rules.startable(rules.effectivePriorities()).first {
-            throw Violation(.nothingIdle, "\(idle.id) could start and does not")
+            throw Violation(.nothingIdle, "\(idle.id) could start and does not; overtaken: \(perhapsOvertaken)")
         }
         try judgeExclusion(rules)
     }

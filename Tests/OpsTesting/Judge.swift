@@ -2,7 +2,10 @@ public import OpsCore
 
 /// Watches every commit of a simulated opsd against the contract.
 public struct Judge {
-    public private(set) var overtaken: [OperationID: Int] = [:]
+    /// Starts that passed each waiting operation while it certainly waited for categories alone.
+    private var overtaken: [OperationID: Int] = [:]
+    /// The same while it did for all that the core knew: a clock was set back since, or its conditions were not asked.
+    private(set) var perhapsOvertaken: [OperationID: Int] = [:]
     /// Answered with true, and how long that stands.
     private var confirmed: [OperationID: Int64] = [:]
     private var asked: [OperationID: Int64] = [:]
@@ -18,6 +21,7 @@ public struct Judge {
     /// A new core: the count of overtakings begins anew, no verdict stands.
     public mutating func forget(_ store: FakeStore, at now: Moment) {
         overtaken.removeAll()
+        perhapsOvertaken.removeAll()
         confirmed.removeAll()
         asked.removeAll()
         latest = now.wall
@@ -84,7 +88,10 @@ public struct Judge {
         reported.reports = transition.reports
         try store.commit(reported, submissions: [], boot: setting.boot, at: setting.now)
         for record in store.records where record.state != .ready { restsUntil[record.id] = nil }
-        for id in overtaken.keys where !store[id].isWaiting { overtaken[id] = nil }
+        for id in perhapsOvertaken.keys where !store[id].isWaiting {
+            overtaken[id] = nil
+            perhapsOvertaken[id] = nil
+        }
         confirmed = confirmed.filter { store[$0.key].state == .ready }
         ordered(transition.effects)
         try judgeRest(rules(store, setting))
@@ -106,7 +113,7 @@ public struct Judge {
         Rules(
             store: store, workers: setting.workers, now: setting.now, latest: max(latest, setting.now.wall),
             runner: setting.runner, mayStart: setting.runner != nil && !setting.isDraining, overtaken: overtaken,
-            restsUntil: restsUntil, confirmed: confirmed)
+            perhapsOvertaken: perhapsOvertaken, restsUntil: restsUntil, confirmed: confirmed)
     }
 
     private mutating func judgeStart(_ id: OperationID, _ slot: Int32, _ rules: Rules) throws(Violation) {
@@ -117,8 +124,10 @@ public struct Judge {
             try require(!taken && slot >= 0 && slot < rules.workers, .slotUnique, "\(id) in slot \(slot)")
         }
         let effective = rules.effectivePriorities()
-        for other in rules.store.unfinished where other.id != id && rules.waitsForCategoriesAlone(other) {
+        for other in rules.store.unfinished where other.id != id && rules.mayWaitForCategoriesAlone(other) {
             guard rules.precedes(other, record, effective), rules.takes(record, from: other) else { continue }
+            perhapsOvertaken[other.id, default: 0] += 1
+            guard rules.waitsForCategoriesAlone(other) else { continue }
             overtaken[other.id, default: 0] += 1
             let count = overtaken[other.id, default: 0]
             try require(
@@ -129,7 +138,7 @@ public struct Judge {
             throw Violation(
                 .startOrder,
                 "\(id) (\(effective[id, default: 0])) before \(first.id) (\(effective[first.id, default: 0])); "
-                    + "places kept: \(rules.withKeptPlace().map(\.id.rawValue))")
+                    + "places kept: \(rules.mayKeepPlace().map(\.id.rawValue))")
         }
     }
 

@@ -13,6 +13,8 @@ struct Rules {
     let mayStart: Bool
     /// Starts that passed each waiting operation since it came to wait for categories alone.
     let overtaken: [OperationID: Int]
+    /// The same while, for all that the core could know, they did.
+    let perhapsOvertaken: [OperationID: Int]
     /// Ends of back-offs, by the monotonic clock.
     let restsUntil: [OperationID: Int64]
     /// Until when the true answers to conditions stand.
@@ -90,18 +92,30 @@ struct Rules {
         isEligible(record) && hasRoomBesidePool(record) && !shortCategories(of: record).isEmpty
     }
 
+    /// As far as the core can know: conditions are asked last, and an instant that has passed has passed.
+    func mayWaitForCategoriesAlone(_ record: Record) -> Bool {
+        isInLine(record) && mayStart && !isSuspended(record) && hasRoomBesidePool(record)
+            && !shortCategories(of: record).isEmpty
+    }
+
     /// Those that were overtaken as often as may be, and wait still.
-    func withKeptPlace() -> [Record] {
+    private func keepPlace() -> [Record] {
         overtaken.filter { $0.value >= Int(Limits.overtakes) }.keys.sorted().map { store[$0] }
             .filter(waitsForCategoriesAlone)
     }
 
-    /// All that could start in this instant, first in turn first.
+    /// Those whose place may be kept, for all that the core knows.
+    func mayKeepPlace() -> [Record] {
+        perhapsOvertaken.filter { $0.value >= Int(Limits.overtakes) }.keys.sorted().map { store[$0] }
+            .filter(mayWaitForCategoriesAlone)
+    }
+
+    /// All that could certainly start in this instant, first in turn first.
     func startable(_ effective: [OperationID: Int]) -> [Record] {
-        let kept = withKeptPlace()
+        let (kept, mayBeKept) = (keepPlace(), mayKeepPlace())
         return store.unfinished.filter { candidate in
             isEligible(candidate) && hasRoom(candidate) && shortCategories(of: candidate).isEmpty && !locksUp(candidate)
-                && !(kept.contains { keepsOut($0, candidate, effective) } && !isAwaited(candidate.id, by: kept))
+                && !(mayBeKept.contains { keepsOut($0, candidate, effective) } && !isAwaited(candidate.id, by: kept))
         }.sorted { precedes($0, $1, effective) }
     }
 
