@@ -18,7 +18,8 @@ struct Selections {
 
     /// `12`, `build`, `build@g3`, `build@nightly`.
     func operation(_ ref: String) throws -> OperationID {
-        if let number = Int64(ref) {
+        // A name may begin with a hyphen.
+        if !ref.hasPrefix("-"), let number = Int64(ref) {
             let id = OperationID(number)
             guard try history.owners(of: [id])[id] != nil else {
                 throw ControlError.notFound(kind: "operation", name: ref, nearest: nil)
@@ -144,6 +145,14 @@ struct Selections {
             ids += try history.select(narrowed, limit: Int.max)
         }
         return Selected(ids: ids.sorted(), isSingle: false)
+    }
+
+    /// Of a queue: what ended in it in any other way than well, as far back as is remembered.
+    func unsuccessful(inQueue name: String) throws -> [OperationID] {
+        var query = OpsStore.Selection()
+        query.queue = name
+        query.isUnsuccessful = true
+        return try history.select(query, limit: Int.max)
     }
 
     /// Refs and nothing that narrows them.

@@ -16,6 +16,25 @@ import Testing
         #expect(try machine.ctl("wait", "77").status == 4)
     }
 
+    /// Whether it ended before or after the call does not change the answer.
+    @Test func howAQueueHasEndedDoesNotDependOnWhenOneAsks() throws {
+        let machine = try Machine()
+        try machine.ok("queue", "add", "q")
+        let bad = try machine.submit("--queue", "q", "--retry", "0", "--shell", "[ $OPS_ATTEMPT = 2 ]")
+        #expect(try machine.ctl("wait", "\(bad)").status == 1)
+        let good = try machine.submit("--queue", "q", "--", "true")
+        #expect(try machine.ctl("wait", "\(good)").status == 0)
+        #expect(try machine.ctl("wait", "--queue", "q").status == 1)
+        #expect(try machine.ctl("wait", "--queue", "q", "--any").status == 1)
+        #expect(try machine.ctl("wait", "--queue", "main").status == 0)
+        let held = try machine.submit("--queue", "q", "--hold", "--", "true")
+        let any = try machine.ctl("wait", "--queue", "q", "--any", "--timeout", "100ms")
+        #expect(any.status == 7, "the next to end")
+        try machine.ok("retry", "\(bad)")
+        try machine.ok("resume", "\(held)")
+        #expect(try machine.ctl("wait", "--queue", "q", "--timeout", "30s").status == 0, "its last end counts")
+    }
+
     @Test func aGraphsLaterAdditionsAreWaitedForToo() throws {
         let machine = try Machine()
         let graph = try machine.graph(

@@ -96,6 +96,9 @@ import Testing
         labelled.labels = ["os": "linux"]
         labelled.outcome = .succeeded
         #expect(try history.select(labelled, limit: 10) == ids(1))
+        labelled.outcome = nil
+        labelled.isUnsuccessful = true
+        #expect(try history.select(labelled, limit: 10).isEmpty)
         var users = Selection()
         users.user = "ada"
         users.queue = "default"

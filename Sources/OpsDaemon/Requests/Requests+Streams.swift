@@ -14,21 +14,23 @@ extension Requests {
             timeout = parsed
         }
         let level = try selections.level(request.selection)
-        // How a graph has ended does not depend on when one asks; what a queue finished long ago is over.
-        var isQueue = false
-        if case .queue = level { isQueue = true }
-        let selected = try selections.operations(request.selection, unfinished: isQueue)
+        // How a graph or a queue has ended does not depend on when one asks. Of a queue what went well is not read: it
+        // may be all that the machine ever did.
+        var queue: String?
+        if case .queue(let name) = level { queue = name }
+        let any = request.any ?? false
+        var selected = try selections.operations(request.selection, unfinished: queue != nil).ids
+        if let queue, !any || selected.isEmpty { selected += try selections.unsuccessful(inQueue: queue) }
         let extent: WaitScope.Extent =
             switch level {
             case .graph(let graph): .graph(graph)
             case .queue(let name): .queue(name)
-            case .daemon, .operations, nil: .operations(Set(selected.ids))
+            case .daemon, .operations, nil: .operations(Set(selected))
             }
         var known: [OperationID: Outcome] = [:]
-        for node in try daemon.history.nodes(of: selected.ids) { known[node.id] = node.outcome }
-        let unfinished = selected.ids.filter { known[$0] == nil }
-        let ended = selected.ids.filter { known[$0] != nil }
-        let any = request.any ?? false
+        for node in try daemon.history.nodes(of: selected) { known[node.id] = node.outcome }
+        let unfinished = selected.filter { known[$0] == nil }
+        let ended = selected.filter { known[$0] != nil }
         let counted = any ? Array(ended.prefix(1)) : ended
         let stream = WaitStream(
             exchange, scope: WaitScope(extent, unfinished: Set(unfinished)), alreadyEnded: counted,

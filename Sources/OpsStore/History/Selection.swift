@@ -8,6 +8,8 @@ public struct Selection: Sendable {
     public var queue: String?
     public var state: OperationState?
     public var outcome: Outcome?
+    /// Finished in any other way than succeeded.
+    public var isUnsuccessful = false
     public var labels: [String: String] = [:]
     /// Who submitted them.
     public var user: String?
@@ -91,6 +93,7 @@ extension Selection {
         // The words of the partial index, which SQLite does not derive by itself.
         if let state, state != .finished { conditions.append("o.state < 3") }
         if outcome != nil { conditions.append("o.outcome = \(parameter())") }
+        if isUnsuccessful { conditions.append("o.outcome <> \(Outcome.succeeded.stored)") }
         for _ in labels {
             conditions.append(
                 """

@@ -16,8 +16,8 @@ enum WaitVerb {
         "wait", .looking, "until operations have finished",
         forms: ["[SELECTION] [--any] [--timeout D] [--progress]"],
         about: [
-            "A queue or a graph is waited for until nothing in it is unfinished, what is added meanwhile too. "
-                + "Where nothing is selected there is nothing to wait for.",
+            "A queue or a graph is waited for until nothing in it is unfinished, what is added meanwhile too; what went "
+                + "wrong in it before counts. Where nothing is selected there is nothing to wait for.",
             "What is retried meanwhile is waited for again, and its last end counts.",
             "Exit status 0: all succeeded; 1: one did not; 7: the time was over.",
         ],
