@@ -86,13 +86,23 @@ import Testing
     }
 
     /// Names of graphs are told apart from ids wherever one may be given.
-    @Test(arguments: ["7", "g7", "", "a b", "a@b"]) func aGraphIsNamedLikeAnOperation(_ name: String) throws {
+    @Test(arguments: ["7", "g7", "", #"a\tb"#]) func aGraphsNameIsNoIdAndNoControl(_ name: String) throws {
         let machine = try Machine()
         let output = try machine.ctl(
             "submit", "-f", "-", input: #"{"name": "\#(name)", "operations": [{"command": ["true"]}]}"#)
         #expect(output.status == 5 && output.err.contains("the name of the graph is"), "\(output.err)")
-        #expect(try machine.ctl("submit", "--graph-name", name, "--", "true").status == 5)
         #expect(try machine.ok("ls", "--json").out.isEmpty)
+    }
+
+    @Test func aGraphIsNamedForPeople() throws {
+        let machine = try Machine()
+        try machine.ok("submit", "--graph-name", "nightly backup: A@B, höher", "--name", "-1", "--", "true")
+        let row = try machine.ok("show", "--json", "--", "-1@nightly backup: A@B, höher").object
+        #expect(row["graph"] as? String == "g1" && row["name"] as? String == "-1")
+        let after = #"{"operations": [{"command": ["true"], "after": ["-1@nightly backup: A@B, höher"]}]}"#
+        #expect(try machine.graph(after) == "g2")
+        #expect(try machine.submit("--after=-1", "--", "true") == 3)
+        #expect(try machine.ok("ls", "--json", "--graph", "nightly backup: A@B, höher").lines.count == 1)
     }
 
     @Test func aCommandWithoutAProgramFailsItsAttempt() throws {

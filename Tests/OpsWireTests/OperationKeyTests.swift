@@ -42,12 +42,15 @@ import Testing
             refused: ["\"Default\"", "1"].map { ($0, "qos") }),
         Forms(
             key: "after",
-            taken: ["[]", "[12]", "[\"12\", \"b@g3\", \"b@nightly\"]", #"[{"op": 3, "when": "started"}]"#],
+            taken: [
+                "[]", "[12]", "[\"12\", \"b@g3\", \"b@nightly\", \"b@a graph@night\"]",
+                #"[{"op": 3, "when": "started"}]"#,
+            ],
             refused: [
                 ("12", "after"), ("[0]", "after[0]"), ("[-1]", "after[0]"), ("[1.5]", "after[0]"),
                 ("[\"\"]", "after[0]"),
                 ("[\"012\"]", "after[0]"), ("[\"a b\"]", "after[0]"), ("[\"@g\"]", "after[0]"),
-                ("[\"a@b@c\"]", "after[0]"),
+                ("[\"a@\"]", "after[0]"), (#"["a@b\u0007"]"#, "after[0]"),
                 ("[1, {}]", "after[1]"), (#"[{"op": 1, "when": "done"}]"#, "after[0].when"),
                 (#"[{"op": 1, "if": 1}]"#, "after[0].if"), (#"[{"op": null}]"#, "after[0].op"), ("[null]", "after[0]"),
             ]),

@@ -19,17 +19,22 @@ public enum NameSyntax {
 
     /// A name (in the same graph), an id, or a name with its graph.
     static func isReference(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
-        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else {
+        guard let at = bytes.firstIndex(of: UInt8(ascii: "@")) else {
             guard isName(bytes) else { return false }
             return !isNumber(bytes) || (bytes.count <= 18 && bytes.first != UInt8(ascii: "0"))
         }
-        return isName(bytes[..<at]) && isName(bytes[bytes.index(after: at)...])
+        return isName(bytes[..<at]) && isGraphName(bytes[bytes.index(after: at)...])
+    }
+
+    /// Graphs are told by their ids or for people: words with blanks between them will do.
+    private static func isGraphName(_ bytes: some Collection<UInt8>) -> Bool {
+        1...WireLimits.nameBytes ~= bytes.count && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
     }
 
     /// Why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
     public static func complaint(aboutGraph text: String) -> String? {
         let bytes = text.utf8
-        if !isName(bytes) { return rule }
+        if !isGraphName(bytes) { return "not 1 to \(WireLimits.nameBytes) bytes without control characters" }
         if isNumber(bytes) { return "all digits: that is how graphs are told by id" }
         return bytes.first == UInt8(ascii: "g") && bytes.count > 1 && isNumber(bytes.dropFirst())
             ? "the letter g and digits: that is how graphs are told by id" : nil

@@ -60,7 +60,7 @@ struct OperationKeys {
     /// where in a graph it would be an operation of the same graph.
     mutating func resolve(_ session: Session) throws(Failure) {
         for edge in Self.edges {
-            for ref in Self.list(arguments.texts(edge.option)) where Int(ref) == nil && ids[ref] == nil {
+            for ref in Self.list(arguments.texts(edge.option)) where id(ref) == nil {
                 do throws(Failure) {
                     ids[ref] = try session.call("Show") { $0.member("ref", ref) }["operation"]?["id"]?.integer
                 } catch {
@@ -69,6 +69,11 @@ struct OperationKeys {
                 }
             }
         }
+    }
+
+    /// An id, or what a name that may look like a number means.
+    private func id(_ ref: String) -> Int? {
+        ids[ref] ?? (ref.hasPrefix("-") ? nil : Int(ref))
     }
 
     private func writeOrder(to text: inout JSONWriter) throws(Failure) {
@@ -112,7 +117,7 @@ struct OperationKeys {
     private func writeEdge(_ ref: String, _ when: String, to array: inout JSONWriter) {
         array.object {
             $0.key("op")
-            if let id = Int(ref) ?? ids[ref] { $0.integer(id) } else { $0.string(ref) }
+            if let id = id(ref) { $0.integer(id) } else { $0.string(ref) }
             $0.member("when", when)
         }
     }
