@@ -11,6 +11,18 @@ import Testing
         #expect(output.err == "to-err\n")
     }
 
+    @Test func aProgramIsToldOutputAndEndAsObjects() throws {
+        let machine = try Machine()
+        let output = try machine.ctl("run", "--json", "--", "sh", "-c", "echo to-out; echo to-err >&2; exit 3")
+        #expect(output.status == 3 && output.err.isEmpty, "\(output.err)")
+        let rows = try output.objects
+        let pieces = rows.dropLast().compactMap { row in
+            (row["stream"] as? String).map { "\($0): \(row["data"] as? String ?? "")" }
+        }
+        #expect(pieces.sorted() == ["stderr: dG8tZXJyCg==", "stdout: dG8tb3V0Cg=="])
+        #expect(rows.last?["outcome"] as? String == "failed" && rows.last?["exitCode"] as? Int == 3)
+    }
+
     @Test func aSignalIs128AndItsNumber() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--", "sh", "-c", "kill -KILL $$").status == 137)

@@ -9,6 +9,7 @@ enum RunVerb {
         about: [
             "Ctrl-C cancels the operation. Should this program die, the operation goes on.",
             "The exit status is the operation's own; 128+n for a signal, 124 where it timed out, 125 for whatever else went wrong.",
+            "With --json each piece of output is an object as of log --json, with its stream, and the end one as of wait --json.",
             "With -f a graph is submitted and shown as it goes; the exit status is 0 where all of it succeeded, else 1.",
         ],
         operands: .command, options: [.running] + OptionGroup.operation,
@@ -85,13 +86,37 @@ private final class Foreground {
             if let signal = interruption.take() { try cancel(signal) }
             // A terminal shows both streams in the order in which they came.
             if readable.contains(0) {
-                try output.read { (_, data) throws(Failure) in try session.output.write(data) }
-                try session.output.flush()
+                try output.read { (reply, data) throws(Failure) in
+                    if session.wantsJSON { try tell(reply, "stdout") } else { try session.output.write(data) }
+                }
             }
-            if readable.contains(1) { try errors.read { (_, data) in StandardError.write(data) } }
+            if readable.contains(1) {
+                try errors.read { (reply, data) throws(Failure) in
+                    if session.wantsJSON { try tell(reply, "stderr") } else { StandardError.write(data) }
+                }
+            }
+            try session.output.flush()
             if readable.contains(2) { try takeEnd() }
         }
         guard let ended else { return .own }
+        if session.wantsJSON {
+            try session.row(ended)
+        } else {
+            tellEnd(ended)
+        }
+        return WaitVerb.ownStatus(ended)
+    }
+
+    /// A piece of output for a program, as `log` tells it, with the stream it is from.
+    private func tell(_ reply: JSONView, _ stream: String) throws(Failure) {
+        try session.row {
+            for (key, value) in reply.members { $0.member(key, raw: value.raw) }
+            $0.member("stream", stream)
+        }
+    }
+
+    /// What the exit status does not say.
+    private func tellEnd(_ ended: JSONView) {
         let outcome = ended["outcome"]?.text ?? ""
         if ended["exitCode"] == nil, ended["signal"] == nil, outcome != "succeeded" {
             StandardError.line(
@@ -99,7 +124,6 @@ private final class Foreground {
         } else if outcome == "timedOut" {
             StandardError.line("opsctl: operation \(id): \((ended["cause"]?.text ?? "timed out").printable)")
         }
-        return WaitVerb.ownStatus(ended)
     }
 
     private func takeEnd() throws(Failure) {
