@@ -83,6 +83,21 @@ import Testing
         #expect(try machine.ok("log", "1", "5").lines == ["a@g1 | 1", "a@g1 | half", "a@g2 | 5"])
     }
 
+    /// Of a selection what has output is shown; what is named and has none is an error.
+    @Test func whoseOutputIsElsewhereIsLeftOut() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            #"""
+            {"operations": [{"name": "lost", "shell": "echo 1", "output": "null"}, {"name": "kept", "shell": "echo 2"},
+              {"name": "twice", "shell": "echo 3; [ $OPS_ATTEMPT = 2 ]", "retry": {"limit": 1, "backoff": "1ms"}}]}
+            """#)
+        #expect(try machine.ok("wait", "--graph", graph).out.isEmpty)
+        #expect(try machine.ok("log", "--graph", graph).lines == ["kept  | 2", "twice | 3"])
+        #expect(try machine.ok("log", "--all", "--attempt", "2").lines == ["twice | 3"])
+        #expect(try machine.ctl("log", "lost", "kept").status == 5)
+        #expect(try machine.ctl("log", "kept", "twice", "--attempt", "2").status == 4)
+    }
+
     @Test func attemptsAndStandardError() throws {
         let machine = try Machine()
         let id = try machine.submit(

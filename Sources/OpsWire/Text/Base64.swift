@@ -1,70 +1,96 @@
 /// RFC 4648 base64 with padding: how Log sends bytes.
+///
+/// Every byte of a log passes here: pointers and few calls, so that a build without optimisation does it in time too.
 public enum Base64 {
     private static let alphabet = StaticString("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    private static let padding = UInt8(ascii: "=")
+    /// What each letter stands for; 255 for what is none.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 255, count: 256)
+        for value in 0..<64 { values[Int(alphabet.utf8Start[value])] = UInt8(value) }
+        return values
+    }()
 
-    public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        let capacity = (bytes.count + 2) / 3 * 4
-        return String(unsafeUninitializedCapacity: capacity) { buffer in
-            let letters = alphabet.utf8Start
-            var group: UInt32 = 0
-            var held = 0
-            var count = 0
-            for byte in bytes {
-                group = group << 8 | UInt32(byte)
-                held += 1
-                guard held == 3 else { continue }
-                for shift in [18, 12, 6, 0] as [UInt32] {
-                    buffer[count] = letters[Int(group >> shift & 63)]
-                    count += 1
-                }
-                (group, held) = (0, 0)
+    public static func encode(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { letters in
+            bytes.withUnsafeBufferPointer { bytes in
+                guard let source = bytes.baseAddress, let target = letters.baseAddress else { return 0 }
+                return encode(source, bytes.count, into: target)
             }
-            guard held > 0 else { return count }
-            group <<= UInt32(8 * (3 - held))
-            for index in 0..<4 {
-                buffer[count] = index <= held ? letters[Int(group >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "=")
-                count += 1
-            }
-            return count
         }
+    }
+
+    /// How many letters it made.
+    private static func encode(
+        _ source: UnsafePointer<UInt8>, _ count: Int, into target: UnsafeMutablePointer<UInt8>
+    ) -> Int {
+        let letters = alphabet.utf8Start
+        var (read, written) = (0, 0)
+        while read &+ 2 < count {
+            let group = UInt32(source[read]) << 16 | UInt32(source[read &+ 1]) << 8 | UInt32(source[read &+ 2])
+            target[written] = letters[Int(group >> 18)]
+            target[written &+ 1] = letters[Int(group >> 12 & 63)]
+            target[written &+ 2] = letters[Int(group >> 6 & 63)]
+            target[written &+ 3] = letters[Int(group & 63)]
+            read &+= 3
+            written &+= 4
+        }
+        guard read < count else { return written }
+        let hasTwo = read + 1 < count
+        let group = UInt32(source[read]) << 16 | (hasTwo ? UInt32(source[read + 1]) << 8 : 0)
+        target[written] = letters[Int(group >> 18)]
+        target[written + 1] = letters[Int(group >> 12 & 63)]
+        target[written + 2] = hasTwo ? letters[Int(group >> 6 & 63)] : padding
+        target[written + 3] = padding
+        return written + 4
     }
 
     /// Nil for anything but whole, padded groups without stray bits.
     public static func decode(_ text: String) -> [UInt8]? {
-        let letters = text.utf8
-        guard letters.count % 4 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(letters.count / 4 * 3)
-        var group: UInt32 = 0
-        var held = 0
-        var padding = 0
-        for letter in letters {
-            if letter == UInt8(ascii: "=") {
-                padding += 1
-                group <<= 6
-            } else {
-                guard padding == 0, let value = value(of: letter) else { return nil }
-                group = group << 6 | value
+        var text = text
+        return text.withUTF8 { letters in
+            guard letters.count % 4 == 0 else { return nil }
+            var isWhole = true
+            let bytes = [UInt8](unsafeUninitializedCapacity: letters.count / 4 * 3) { bytes, count in
+                guard let source = letters.baseAddress, let target = bytes.baseAddress else { return }
+                let written = decode(source, letters.count, into: target)
+                isWhole = written != nil
+                count = written ?? 0
             }
-            held += 1
-            guard held == 4 else { continue }
-            guard padding <= 2, padding == 0 || group & (1 << UInt32(8 * padding) - 1) == 0 else { return nil }
-            for index in 0..<3 - padding { bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(16 - 8 * index))) }
-            // Nothing may follow a padded group.
-            if padding > 0 { padding = 3 }
-            (group, held) = (0, 0)
+            return isWhole ? bytes : nil
         }
-        return bytes
     }
 
-    private static func value(of letter: UInt8) -> UInt32? {
-        switch letter {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(letter - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(letter - UInt8(ascii: "a") + 26)
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(letter - UInt8(ascii: "0") + 52)
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
+    /// How many bytes it made.
+    private static func decode(
+        _ source: UnsafePointer<UInt8>, _ count: Int, into target: UnsafeMutablePointer<UInt8>
+    ) -> Int? {
+        values.withUnsafeBufferPointer { values in
+            var (read, written) = (0, 0)
+            while read < count {
+                let first = values[Int(source[read])]
+                let second = values[Int(source[read &+ 1])]
+                let third = values[Int(source[read &+ 2])]
+                let fourth = values[Int(source[read &+ 3])]
+                guard first | second | third | fourth < 64 else { break }
+                target[written] = first << 2 | second >> 4
+                target[written &+ 1] = second << 4 | third >> 2
+                target[written &+ 2] = third << 6 | fourth
+                read &+= 4
+                written &+= 3
+            }
+            guard read < count else { return written }
+            // Padding, and nothing behind it.
+            guard read + 4 == count, source[read + 3] == padding else { return nil }
+            let first = values[Int(source[read])]
+            let second = values[Int(source[read + 1])]
+            guard first | second < 64 else { return nil }
+            target[written] = first << 2 | second >> 4
+            if source[read + 2] == padding { return second & 15 == 0 ? written + 1 : nil }
+            let third = values[Int(source[read + 2])]
+            guard third < 64, third & 3 == 0 else { return nil }
+            target[written + 1] = second << 4 | third >> 2
+            return written + 2
         }
     }
 }

@@ -30,7 +30,7 @@ final class LogFeed {
     private(set) var isOpen = true
 
     /// The newest attempt, or what `request` asks for, of the operation that `ref` names now.
-    init(_ session: Session, _ ref: String, _ request: Request) throws(Failure) {
+    init(_ session: Session, _ ref: String, _ request: Request, isOptional: Bool = false) throws(Failure) {
         self.session = session
         self.request = request
         let reply = try session.call("Show") { $0.member("ref", ref) }
@@ -46,7 +46,7 @@ final class LogFeed {
             first = attempts.first(where: isWanted)?["attempt"]?.integer ?? newest + 1
         }
         attempt = request.attempt ?? first
-        isOptional = false
+        self.isOptional = isOptional
         // What is not followed ends with what there is; a group has no attempts, and the daemon's word on that.
         lastAttempt = request.attempt ?? (request.follows ? nil : max(newest, request.since == nil ? 1 : 0))
         isOpen = lastAttempt.map { attempt <= $0 } ?? true
@@ -104,7 +104,7 @@ final class LogFeed {
 
     /// After the last attempt of an operation that has ended there is none.
     private func end(with failure: Failure) throws(Failure) {
-        let isEnd = failure.status == .notFound && request.attempt == nil
+        let isEnd = failure.status == .notFound && (request.attempt == nil || isOptional)
         guard isEnd || isOptional && failure.status == .refused else { throw session.named(failure) }
         isOpen = false
     }

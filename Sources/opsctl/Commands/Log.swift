@@ -41,7 +41,8 @@ enum LogVerb {
             }
             return .done
         }
-        try LogMerge(session, try refs(selection, session), request).run()
+        // What was not named is left out where its output goes elsewhere, or is another's.
+        try LogMerge(session, try refs(selection, session), request, isOptional: !selection.isListOfNames).run()
         return .done
     }
 
@@ -83,11 +84,11 @@ private final class LogMerge {
     private var sources: [Source] = []
     private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
 
-    init(_ session: Session, _ refs: [String], _ request: LogFeed.Request) throws(Failure) {
+    init(_ session: Session, _ refs: [String], _ request: LogFeed.Request, isOptional: Bool) throws(Failure) {
         self.session = session
         self.request = request
         var feeds: [LogFeed] = []
-        for ref in refs { feeds.append(try LogFeed(session, ref, request)) }
+        for ref in refs { feeds.append(try LogFeed(session, ref, request, isOptional: isOptional)) }
         var bearers: [String: Int] = [:]
         for feed in feeds { bearers[feed.name ?? "", default: 0] += 1 }
         let labels = feeds.map { feed in
