@@ -18,6 +18,8 @@ extension Scheduler {
         unfinished(id).map { policy(of: $0) ?? Policy() }
     }
 
+    public func isGroup(_ id: OperationID) -> Bool { unfinished(id).map { table[$0].isGroup } ?? false }
+
     /// Its end is decided and its process tree not gone yet.
     public func isCancelling(_ id: OperationID) -> Bool {
         guard let place = unfinished(id), table[place].state == .executing else { return false }

@@ -317,11 +317,9 @@ extension Scheduler {
         case .exclusive: return
         case .shared:
             // Sharing with outsiders leaves nothing that a child could have alone.
-            if use.mode != .shared { throw .unitsExceedCapacity(category: use.name, units: use.units, capacity: 0) }
+            if use.mode != .shared { throw .unitsExceedShare(use, of: share) }
         case .units:
-            if use.mode == .units, use.units > share.units {
-                throw .unitsExceedCapacity(category: use.name, units: use.units, capacity: share.units)
-            }
+            if use.mode == .units, use.units > share.units { throw .unitsExceedShare(use, of: share) }
         }
     }
 

@@ -35,6 +35,8 @@ public enum Rejection: Error, Equatable, Sendable {
     /// The same, tied by a category that one of them holds until others of them have ended.
     case lockUp([DraftEdge.Target], category: String)
     case unitsExceedCapacity(category: String, units: Int32, capacity: Int32)
+    /// The group around it takes less of the category than it asks for.
+    case unitsExceedShare(CategoryUse, of: CategoryUse)
     case alreadyFinished(OperationID)
     case notFinished(OperationID)
     case notExecuting(OperationID)

@@ -32,7 +32,9 @@ import Testing
 
     @Test func capacityAndUnits() throws {
         let machine = try Machine(workers: 4)
-        #expect(try machine.ctl("submit", "--category", "gpu:2", "--", "true").status == 5, "one unit is all there is")
+        let refusal = try machine.ctl("submit", "--category", "gpu:2", "--", "true")
+        #expect(refusal.status == 5, "one unit is all there is")
+        #expect(refusal.err.contains("opsctl category set gpu --capacity 2"), "what to do is said")
         try machine.ok("category", "set", "gpu", "--capacity", "3")
         let two = try machine.submit("--category", "gpu:2", "--", "sleep", "600")
         let one = try machine.submit("--category", "gpu", "--", "sleep", "600")
@@ -45,6 +47,24 @@ import Testing
         let wide = try machine.submit("--category", "gpu:3", "--", "true")
         try machine.ok("category", "set", "gpu", "--capacity", "2")
         #expect(try machine.ok("why", "\(wide)").out.contains("3 units of category gpu, whose capacity is 2"))
+    }
+
+    @Test func aChildIsToldWhatItsGroupTakes() throws {
+        let machine = try Machine()
+        try machine.ok("category", "set", "gx", "--capacity", "3")
+        func refusal(group: String, child: String) throws -> String {
+            let graph = """
+                {"operations": [{"name": "g", "categories": [\(group)], "operations": [
+                  {"name": "x", "command": ["true"], "categories": [\(child)]}]}]}
+                """
+            let result = try machine.ctl("submit", "-f", "-", input: graph)
+            #expect(result.status == 5)
+            return result.err
+        }
+        let shared = #"{"name": "gx", "mode": "shared"}"#
+        #expect(try refusal(group: shared, child: #""gx""#).contains("the group around it takes category gx shared"))
+        let units = try refusal(group: #"{"name": "gx", "units": 2}"#, child: #"{"name": "gx", "units": 3}"#)
+        #expect(units.contains("the group around it takes 2"), "\(units)")
     }
 
     @Test func ofOneNamedTwiceTheStricterUseCountsOnce() throws {

@@ -29,6 +29,23 @@ import Testing
         #expect(try machine.ok("show", "\(second)").out.contains("deadline"), "what was not named stays")
     }
 
+    @Test func whatSaysNothingOfTheKindOfOperationIsRefused() throws {
+        let machine = try Machine()
+        try machine.ok("suspend")
+        _ = try machine.graph(#"{"operations": [{"name": "g", "operations": [{"name": "x", "command": ["true"]}]}]}"#)
+        for words in [["--retry", "2"], ["--leftovers", "wait"], ["--success-codes", "0,3"], ["--grace", "5s"]] {
+            let refusal = try machine.begin(["set", "x", "g"] + words).wait()
+            #expect(refusal.status == 5)
+            #expect(refusal.err.contains("1 (g) is a group, which has no process"), "\(refusal.err)")
+        }
+        #expect(try machine.show("x")["retry"] as? [String: Any] == nil, "nothing of it was done")
+        let refusal = try machine.ctl("set", "x", "--limit", "2")
+        #expect(refusal.status == 5)
+        #expect(refusal.err.contains("2 (x) is no group"), "\(refusal.err)")
+        try machine.ok("set", "g", "--limit", "2", "--timeout", "1h")
+        try machine.ok("set", "x", "--retry", "2", "--leftovers", "wait")
+    }
+
     @Test func whatIsOutOfRangeIsRefused() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")

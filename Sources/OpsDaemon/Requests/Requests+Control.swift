@@ -112,9 +112,19 @@ extension Requests {
         let selected = try selections.operations(request.selection, unfinished: true)
         let ids = try changeable(selected, by: exchange.caller)
         guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(Touched()) } }
+        try requireMeaning(edit, ids)
         let groups = try together(ids, edit)
         daemon.request(.edit(groups), of: exchange) { acceptance in
             exchange.reply(Touched.with { $0.touched = acceptance.touched })
+        }
+    }
+
+    /// As at submission: no key that says nothing of its operation.
+    private func requireMeaning(_ edit: OperationEdit, _ ids: [OperationID]) throws(ControlError) {
+        guard let core = daemon.core else { return }
+        for id in ids {
+            guard let found = edit.meaningless(forGroup: core.isGroup(id)) else { continue }
+            throw invalid(found.key, "operation \(daemon.label(id)) \(found.reason)")
         }
     }
 

@@ -19,12 +19,10 @@ extension Daemon {
         case .cycle(let path): return .cycle(path.map { text($0, names) }, category: nil)
         case .lockUp(let path, let category): return .cycle(path.map { text($0, names) }, category: category)
         case .unitsExceedCapacity(let category, let units, let capacity):
-            return .invalidOperation([
-                .with {
-                    $0.key = "categories"
-                    $0.message = "\(units) units of category \(category), which has a capacity of \(capacity)"
-                }
-            ])
+            return categoryRefusal(
+                "\(units) units of category \(category), which has a capacity of \(capacity); take fewer, or raise it "
+                    + "first with opsctl category set \(category) --capacity \(units)")
+        case .unitsExceedShare(let use, let share): return categoryRefusal(Self.text(of: use, besides: share))
         case .alreadyFinished(let id): return wrongState(id, "has finished already")
         case .notFinished(let id): return wrongState(id, "has not finished; cancel it first, or wait for it")
         case .notExecuting(let id): return wrongState(id, "is not executing")
@@ -42,6 +40,23 @@ extension Daemon {
 
     func nearestQueue(to name: String) -> String? {
         Nearest.name(to: name, among: (core?.queueStandings ?? []).map(\.name))
+    }
+
+    private func categoryRefusal(_ message: String) -> ControlError {
+        .invalidOperation([
+            .with {
+                $0.key = "categories"
+                $0.message = message
+            }
+        ])
+    }
+
+    private static func text(of use: CategoryUse, besides share: CategoryUse) -> String {
+        share.mode == .shared
+            ? "the group around it takes category \(share.name) shared, so what is inside can only share it; take it "
+                + "shared here, or exclusive there"
+            : "\(use.units) units of category \(share.name), of which the group around it takes \(share.units); "
+                + "take fewer here, or more there"
     }
 
     private func wrongState(_ id: OperationID, _ what: String) -> ControlError {

@@ -45,6 +45,15 @@ public struct OperationEdit: Equatable, Sendable {
     /// Whether any of a policy's keys changes.
     public var changesPolicy: Bool { changedPolicy != nil }
 
+    /// The first changed key that says nothing of a group, or of what is none, and why.
+    public func meaningless(forGroup isGroup: Bool) -> (key: String, reason: String)? {
+        guard isGroup else {
+            return has(.limit) ? ("limit", "is no group; only a group has a limit") : nil
+        }
+        let key = OperationKey.allCases.first { $0.isOfProcess && has($0) }
+        return key.map { ($0.text, "is a group, which has no process; set it for the operations inside") }
+    }
+
     /// The stored policy with the edited keys laid over it.
     public func applied(to stored: PolicyInput) -> PolicyInput {
         guard let own = changedPolicy else { return stored }
