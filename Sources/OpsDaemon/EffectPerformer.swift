@@ -71,6 +71,7 @@ final class EffectPerformer {
         of operation: OperationID, _ arguments: [String], adding environment: [String] = []
     ) throws -> LaunchRequest? {
         guard let texts = try daemon.history.texts(of: operation) else { return nil }
-        return try composer.errand(of: operation, arguments, adding: environment, texts)
+        let attempt = AttemptID(operation, try daemon.history.record(of: operation)?.attempt ?? 0)
+        return try composer.errand(of: attempt, arguments, adding: environment, texts)
     }
 }

@@ -43,10 +43,9 @@ struct LaunchComposer {
 
     /// A condition's command or an observer: no log, no limits, ended with everything it started.
     mutating func errand(
-        of operation: OperationID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts
+        of attempt: AttemptID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts
     ) throws -> LaunchRequest {
         let details = try details(texts)
-        let attempt = AttemptID(operation, 0)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: -1, arguments: arguments, environment: try environment(texts, details),
             directory: details.directory, umask: details.umask, user: try user(texts, details), grace: 1_000_000_000)
@@ -69,13 +68,16 @@ struct LaunchComposer {
         case .split:
             try logs.makeDirectory(for: attempt.operation)
             return .split(stdout: logs.path(attempt), stderr: logs.path(attempt, .error))
-        case .journal: return .journal(identifier: "opsd-\(attempt.operation.rawValue)")
+        case .journal: return .journal(identifier: Self.journalIdentifier(of: attempt.operation))
         case .null: return .null
         case .files(let stdout, let stderr):
             let paths = details.paths(stdout, stderr)
             return .paths(stdout: paths.stdout, stderr: paths.stderr)
         }
     }
+
+    /// Under what the journal keeps its output.
+    static func journalIdentifier(of operation: OperationID) -> String { "opsd-\(operation.rawValue)" }
 
     /// What OPS_* says; nobody else may say it.
     private func own(_ attempt: AttemptID, _ slot: Int32?, _ texts: LaunchTexts) -> [String] {

@@ -96,6 +96,8 @@ import Testing
         #expect(try machine.ok("log", "--all", "--attempt", "2").lines == ["twice | 3"])
         #expect(try machine.ctl("log", "lost", "kept").status == 5)
         #expect(try machine.ctl("log", "kept", "twice", "--attempt", "2").status == 4)
+        let journal = try machine.submit("--output", "journal", "--hold", "--", "true")
+        #expect(try machine.ctl("log", "\(journal)").err.contains("journalctl -t opsd-\(journal)\n"))
     }
 
     @Test func attemptsAndStandardError() throws {

@@ -8,7 +8,7 @@ import Testing
         _ = try machine.graph(
             """
             {"operations": [{"name": "watched", "command": ["true"],
-              "observers": {"finish": ["sh", "-c", "cat > \(seen).new; mv \(seen).new \(seen)"]}}]}
+              "observers": {"finish": ["sh", "-c", "cat > \(seen).new; echo $OPS_ATTEMPT > \(seen).attempt; mv \(seen).new \(seen)"]}}]}
             """)
         #expect(try machine.ctl("wait", "watched", "--timeout", "20s").status == 0)
         let end = Date().addingTimeInterval(20)
@@ -17,6 +17,7 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: seen))) as? [String: Any]
         #expect(event?["type"] as? String == "finished")
         #expect(event?["id"] as? Int == 1)
+        #expect(try String(contentsOfFile: seen + ".attempt", encoding: .utf8) == "1\n")
     }
 
     @Test func theEventIsTheOneThatWatchersSee() throws {

@@ -60,7 +60,7 @@ extension Requests {
         try daemon.authorization.requireReading(
             exchange.caller, of: "the output of operation \(id.rawValue)", ownedBy: record.uid)
         let wantsErrors = request.stderr ?? false
-        if let refusal = try Details(record.details).own.output.refusal(ofReadingErrors: wantsErrors) {
+        if let refusal = try Details(record.details).own.output.refusal(of: id, readingErrors: wantsErrors) {
             throw ControlError.wrongState(id: id.rawValue, message: refusal)
         }
         if record.isGroup {

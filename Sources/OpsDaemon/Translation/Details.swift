@@ -134,11 +134,11 @@ struct Details {
 
 extension OperationDetails.Output {
     /// Why there is nothing for `Log` to read; nil: there is.
-    func refusal(ofReadingErrors wantsErrors: Bool) -> String? {
+    func refusal(of id: OperationID, readingErrors wantsErrors: Bool) -> String? {
         switch self {
         case .log: wantsErrors ? "its standard error is in the same log; leave --stderr out" : nil
         case .split: nil
-        case .journal: "its output goes to the journal: journalctl -t opsd"
+        case .journal: "its output goes to the journal: journalctl -t \(LaunchComposer.journalIdentifier(of: id))"
         case .null: "its output is not kept"
         case .files(let stdout, let stderr): "its output goes to \(stdout ?? stderr ?? "files")"
         }

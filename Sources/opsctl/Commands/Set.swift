@@ -5,6 +5,7 @@ enum SetVerb {
     private static let timeout = Option.value("timeout", "t", "D|none", .text, "bound on one attempt")
     private static let deadline = Option.value("deadline", "TIME|none", .text, "finished by then, or timed out")
     private static let notBefore = Option.value("not-before", "TIME|none", .text, "a duration from now, or an instant")
+        .known(as: "at")
 
     private static let categories = Option.value(
         "category", "c", "NAME[:HOW]|none", .category, repeats: true, "its categories, all of them")
