@@ -94,7 +94,7 @@ extension Scheduler {
         }
         table[place].place = Int32(endings.count)
         let ending = Ending(
-            place: place, outcome: decision.outcome, cause: decision.cause, root: decision.root ?? id,
+            place: place, outcome: decision.outcome, root: decision.root ?? id,
             rootOutcome: decision.rootOutcome, hasStarted: table[place].traits.contains(.hasStarted))
         endings.append(ending)
         dropProvided(of: place, decision)

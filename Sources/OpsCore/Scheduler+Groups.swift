@@ -122,7 +122,7 @@ extension Scheduler {
         let bases = categories.needs(of: table[place].categories)
         let held = executions[table[place].place].holding
         for (base, need) in zip(bases, held) {
-            let scope = categories.addScope(of: need, base: base.category, owner: place)
+            let scope = categories.addScope(of: need, base: base.category)
             families[family].scopes.append((base.category, scope))
             categories[need.category].familyHolders.append(place)
             doubtClaim(on: need.category)

@@ -5,7 +5,6 @@ internal import OpsLinux
 struct Caller: Equatable, Sendable {
     let user: UInt32
     let group: UInt32
-    let process: Int32
     /// Looked up once for a connection; nil where the user database knows nothing of the user.
     let account: Account?
 

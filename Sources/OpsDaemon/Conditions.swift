@@ -13,13 +13,11 @@ final class ConditionDesk {
         let operation: OperationID
         let token: Int64
         let conditions: [Condition]
-        let details: Details
         var index = 0
         var errand: Attempt?
         init(_ operation: OperationID, _ token: Int64, _ details: Details) {
             self.operation = operation
             self.token = token
-            self.details = details
             conditions = details.own.conditions
         }
     }

@@ -4,7 +4,7 @@ internal import OpsLinux
 internal import OpsStore
 
 /// Why opsd did not start: one sentence for a person.
-public struct StartError: Error, CustomStringConvertible {
+struct StartError: Error, CustomStringConvertible {
     public let description: String
 }
 

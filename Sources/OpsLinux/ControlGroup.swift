@@ -127,7 +127,7 @@ public struct ControlGroup: Hashable, Sendable {
     }
 
     /// The groups below.
-    public func children() throws(SystemError) -> [ControlGroup] {
+    func children() throws(SystemError) -> [ControlGroup] {
         var groups: [ControlGroup] = []
         do throws(SystemError) {
             for name in try Files.list(path) where Files.isDirectory(path + "/" + name) {

@@ -27,7 +27,7 @@ internal import Glibc
 /// Watches a descriptor, level-triggered.
 public final class ReadinessSource: EventSource {
     fileprivate let handler: (Readiness) -> Void
-    public private(set) var interest: Readiness
+    private(set) var interest: Readiness
 
     fileprivate init(_ interest: Readiness, _ handler: @escaping (Readiness) -> Void) {
         self.interest = interest

@@ -23,7 +23,7 @@ public enum Files {
     }
 
     /// Writes over what is there, for kernel files: one write, nothing kept of errors of close.
-    public static func write(_ text: String, to path: String) throws(SystemError) {
+    static func write(_ text: String, to path: String) throws(SystemError) {
         let number = try retrying("open \(path)") { unsafe open(path, O_WRONLY | O_CLOEXEC) }
         let descriptor = Descriptor(owning: number)
         guard try descriptor.writeAll(Array(text.utf8)) else { throw SystemError("write \(path)", errno: EPIPE) }
@@ -44,7 +44,7 @@ public enum Files {
     }
 
     /// Makes names just created or renamed beside `path` last.
-    public static func syncDirectory(holding path: String) throws(SystemError) {
+    static func syncDirectory(holding path: String) throws(SystemError) {
         let slash = path.lastIndex(of: "/")
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let number = try retrying("open \(parent)") { unsafe open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }

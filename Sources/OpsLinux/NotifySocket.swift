@@ -7,7 +7,7 @@ public struct NotifySocket: ~Copyable {
     public let address: String
     public let descriptor: Descriptor
     /// The longest message that is read whole.
-    public static let messageLimit = 16_384
+    static let messageLimit = 16_384
 
     public init(address: String) throws(SystemError) {
         let number = try retrying("bind \(address)") { unsafe ops_notify_socket(address) }

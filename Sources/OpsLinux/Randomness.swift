@@ -2,7 +2,7 @@ internal import COpsSpawn
 
 /// The kernel's random numbers.
 public enum Randomness {
-    public static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
+    static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
         var filled: [UInt8] = []
         while filled.count < count {
             var chunk = [UInt8](repeating: 0, count: count - filled.count)

@@ -21,14 +21,14 @@ public enum Signals {
     }
 
     /// Keeps a signal pending for `EventLoop.watchSignal`.
-    public static func block(_ number: Int32) throws(SystemError) {
+    static func block(_ number: Int32) throws(SystemError) {
         try retrying("block signal \(number)") { ops_block_signal(number) }
     }
 
     /// Sends to one process, or with a negative number to a process group; `false` when there is none, or none that
     /// this process may signal (one that has become another user's): the others of a tree must be reached all the same.
     @discardableResult
-    public static func send(_ number: Int32, to pid: Int32) throws(SystemError) -> Bool {
+    static func send(_ number: Int32, to pid: Int32) throws(SystemError) -> Bool {
         do throws(SystemError) {
             try retrying("kill \(pid)") { Glibc.kill(pid, number) }
             return true

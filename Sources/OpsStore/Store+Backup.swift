@@ -11,7 +11,7 @@ extension History {
 
 /// A backup under way. The file has its name only once it is whole and on the disk; dropped half way, it is gone.
 public final class RunningBackup {
-    public let path: String
+    let path: String
     private let part: String
     private var backup: Backup?
 

@@ -4,7 +4,7 @@ extension Store {
     /// The connection stays: opening the file anew would read the failed commit's frames back from the write-ahead
     /// log as if they had been stored, although the kernel may have given up writing them. Kept, the next commit
     /// writes over them.
-    public func recover() throws(StoreError) {
+    func recover() throws(StoreError) {
         database.rollBack()
         try interned.reload(from: database, boot: boot)
         needsRecovery = false

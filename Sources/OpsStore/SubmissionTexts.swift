@@ -4,13 +4,13 @@ public import OpsCore
 public struct SubmissionTexts: Sendable {
     /// What one operation has of its own.
     public struct Particulars: Sendable {
-        public var name: String?
+        var name: String?
         /// argv as a JSON array; "" for a group.
-        public var command: String
+        var command: String
         /// Place in `details`.
-        public var details: Int32
+        var details: Int32
         /// Place in `environments`.
-        public var environment: Int32
+        var environment: Int32
         public init(name: String? = nil, command: String, details: Int32 = 0, environment: Int32 = 0) {
             self.name = name
             self.command = command
@@ -19,18 +19,18 @@ public struct SubmissionTexts: Sendable {
         }
     }
     /// The name of the graph, when this submission makes one.
-    public var graphName: String?
-    public var uid: UInt32
-    public var gid: UInt32
-    public var user: String
+    var graphName: String?
+    var uid: UInt32
+    var gid: UInt32
+    var user: String
     /// The idempotency key.
-    public var key: String?
+    var key: String?
     /// JSON objects: directory, umask, stdin, output, user, limits, observers, conditions, qos, labels ...
-    public var details: [String]
+    var details: [String]
     /// JSON objects of strings.
-    public var environments: [String]
+    var environments: [String]
     /// Parallel to `submission.operations`.
-    public var particulars: [Particulars]
+    var particulars: [Particulars]
     public var submission: Submission
 
     public init(

@@ -11,22 +11,22 @@ public enum WireLimits {
     public static let edges = 16_000_000
     public static let groupDepth = 32
     /// Bytes of all names, of all commands, and so on, of one submission: each fits 32-bit places.
-    public static let tableBytes = 1 << 30
+    static let tableBytes = 1 << 30
     public static let categoriesPerOperation = 32
     public static let conditionsPerOperation = 16
     /// One command, its terminators counted: all that execve(2) takes, unless the stack may be larger than usual.
-    public static let commandBytes = 2 << 20
+    static let commandBytes = 2 << 20
     /// As many words as fit, each with its pointer.
-    public static let arguments = commandBytes / 8
+    static let arguments = commandBytes / 8
     /// All `NAME=VALUE` of one operation or capture.
     public static let environmentBytes = 1 << 20
     public static let environmentVariables = 4096
     /// As PATH_MAX.
     public static let pathBytes = 4095
     public static let labels = 64
-    public static let labelBytes = 1024
+    static let labelBytes = 1024
     public static let keyBytes = 255
-    public static let exitCodes = 256
+    static let exitCodes = 256
     /// What somebody writes beside an operation: a note, a reason, a message, what `why --what-if` asks.
     public static let textBytes = 4096
     /// References in one selection.

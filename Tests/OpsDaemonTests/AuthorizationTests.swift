@@ -7,9 +7,9 @@ import Testing
 @Suite struct AuthorizationTests {
     private let ofRoot = Authorization(daemonUser: 0)
     private let ofAnn = Authorization(daemonUser: 1000)
-    private let root = Caller(user: 0, group: 0, process: 1, account: account("root", 0))
-    private let ann = Caller(user: 1000, group: 1000, process: 2, account: account("ann", 1000))
-    private let bob = Caller(user: 1001, group: 1001, process: 3, account: account("bob", 1001))
+    private let root = Caller(user: 0, group: 0, account: account("root", 0))
+    private let ann = Caller(user: 1000, group: 1000, account: account("ann", 1000))
+    private let bob = Caller(user: 1001, group: 1001, account: account("bob", 1001))
 
     @Test func rootAndTheDaemonsOwnUserMayEverything() throws {
         for (authorization, caller) in [(ofRoot, root), (ofAnn, root), (ofAnn, ann)] {

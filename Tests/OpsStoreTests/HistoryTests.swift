@@ -32,7 +32,7 @@ import Testing
         #expect(record.name == "build" && record.graphName == "nightly" && record.queue == "default")
         #expect(record.state == .finished && record.outcome == .failed && record.cause == "exit status 2")
         #expect(record.command == #"["make"]"# && record.details == #"{"umask":18}"#)
-        #expect(record.attempt == 1 && record.exitCode == 2 && record.signal == nil && record.slot == 2)
+        #expect(record.attempt == 1 && record.exitCode == 2 && record.signal == nil)
         #expect(record.user == "ada" && record.uid == 1000 && record.key == "k1")
         #expect(record.progressDone == 2 && record.progressTotal == 2)
         #expect(record.statusText == "half" && record.result == "r")

@@ -61,7 +61,6 @@ struct Ended: Equatable {
 struct Ending {
     var place: Int32
     var outcome: Outcome
-    var cause: Cause?
     /// Where the cascade began that ended it, and how that one ended.
     var root: OperationID
     var rootOutcome: Outcome

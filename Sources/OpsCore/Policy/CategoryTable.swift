@@ -14,9 +14,8 @@ struct Category {
     var isSet = false
     /// Category sets that name it.
     var users: Int32 = 0
-    /// For a scope: the category that users know, and the group that holds it.
+    /// For a scope: the category that users know.
     var base: Int32 = -1
-    var scopeOwner: Int32 = -1
     /// A scope that its group holds shared: only shared holders, and any number of them.
     var isSharedScope = false
     var usedUnits: Int32 = 0
@@ -115,11 +114,10 @@ struct CategoryTable {
         return category
     }
 
-    /// What `need` is to the children of the group at `owner`, which holds it.
-    mutating func addScope(of need: Need, base: Int32, owner: Int32) -> Int32 {
+    /// What `need` is to the children of the group that holds it.
+    mutating func addScope(of need: Need, base: Int32) -> Int32 {
         var scope = Category(name: pool[base].name, capacity: need.units)
         scope.base = base
-        scope.scopeOwner = owner
         scope.isSharedScope = need.mode == .shared || pool[need.category].isSharedScope
         if need.mode == .exclusive { scope.capacity = max(1, pool[need.category].capacity) }
         return pool.insert(scope)

@@ -80,7 +80,7 @@ final class Server {
             _ = try descriptor.write(Reply.frame(refusal)[...])
             return
         }
-        let caller = Caller(user: peer.uid, group: peer.gid, process: peer.pid, account: try Account.withUID(peer.uid))
+        let caller = Caller(user: peer.uid, group: peer.gid, account: try Account.withUID(peer.uid))
         let connection = Connection(descriptor, caller: caller, server: self)
         try connection.start(in: clients)
         connections[ObjectIdentifier(connection)] = connection

@@ -12,8 +12,6 @@ public struct KeyedSubmission: Equatable, Sendable {
 public struct GraphRecord: Equatable, Sendable {
     public var id: GraphID
     public var name: String?
-    public var user: String
-    public var submittedAt: Int64
     public var count: Int
     public var isSuspended: Bool
 }
@@ -49,7 +47,7 @@ extension History {
     public func graph(_ id: GraphID) throws(StoreError) -> GraphRecord? {
         let row = try statement(
             """
-            SELECT name, user, at, (SELECT sum(count) FROM submission WHERE graph = ?1),
+            SELECT name, (SELECT sum(count) FROM submission WHERE graph = ?1),
                 EXISTS (SELECT 1 FROM suspendedGraph WHERE graph = ?1)
             FROM submission WHERE graph = ?1 ORDER BY first LIMIT 1
             """)
@@ -57,8 +55,7 @@ extension History {
         guard try row.step() else { return nil }
         defer { row.reset() }
         return GraphRecord(
-            id: id, name: row.optionalText(0), user: row.text(1), submittedAt: row.int(2), count: Int(row.int(3)),
-            isSuspended: row.bool(4))
+            id: id, name: row.optionalText(0), count: Int(row.int(1)), isSuspended: row.bool(2))
     }
 
     /// The latest submission of this user with this key.

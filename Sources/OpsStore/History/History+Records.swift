@@ -41,7 +41,7 @@ extension History {
     public func attempts(of id: OperationID) throws(StoreError) -> [AttemptRecord] {
         let rows = try statement(
             """
-            SELECT number, run, slot, pid, outcome, cause, \(ownStatus()), startedAt, finishedAt, exitedAt,
+            SELECT number, run, outcome, cause, \(ownStatus()), startedAt, finishedAt, exitedAt,
                 userMicroseconds, systemMicroseconds, maxResidentBytes
             FROM attempt WHERE operation = ?1 ORDER BY number
             """)
@@ -50,10 +50,10 @@ extension History {
         while try rows.step() {
             attempts.append(
                 AttemptRecord(
-                    number: rows.int32(0), run: rows.int32(1), slot: rows.int32(2), pid: rows.optionalInt32(3),
-                    outcome: Outcome(stored: rows.optionalInt(4)), cause: rows.optionalText(5),
-                    exitCode: rows.optionalInt32(6), signal: rows.optionalInt32(7), startedAt: rows.int(8),
-                    finishedAt: rows.optionalInt(9), usage: rows.isNull(10) ? nil : Self.usage(rows, from: 11)))
+                    number: rows.int32(0), run: rows.int32(1), outcome: Outcome(stored: rows.optionalInt(2)),
+                    cause: rows.optionalText(3), exitCode: rows.optionalInt32(4), signal: rows.optionalInt32(5),
+                    startedAt: rows.int(6), finishedAt: rows.optionalInt(7),
+                    usage: rows.isNull(8) ? nil : Self.usage(rows, from: 9)))
         }
         return attempts
     }

@@ -21,7 +21,7 @@ public struct OperationRecord: Sendable {
     /// The JSON object of `SubmissionTexts.details`.
     public internal(set) var details = "{}"
     public internal(set) var priority: Int8 = 0
-    public internal(set) var flags: Draft.Flags = []
+    var flags: Draft.Flags = []
     public internal(set) var policy = Policy()
     public internal(set) var categories: [CategoryUse] = []
     public internal(set) var dependencies: [Dependency] = []
@@ -30,13 +30,11 @@ public struct OperationRecord: Sendable {
     public internal(set) var run: Int32 = 1
     public internal(set) var exitCode: Int32?
     public internal(set) var signal: Int32?
-    public internal(set) var slot: Int32?
     public internal(set) var isCancelling = false
     public internal(set) var isFrozen = false
     /// Who submitted it.
     public internal(set) var user = ""
     public internal(set) var uid: UInt32 = 0
-    public internal(set) var gid: UInt32 = 0
     public internal(set) var key: String?
     public internal(set) var note: String?
     public internal(set) var producer: OperationID?
@@ -58,12 +56,10 @@ public struct OperationRecord: Sendable {
     public var isGroup: Bool { flags.contains(.group) }
 }
 
-/// All that is stored of one attempt.
+/// What is told of one attempt.
 public struct AttemptRecord: Equatable, Sendable {
     public internal(set) var number: Int32
     public internal(set) var run: Int32
-    public internal(set) var slot: Int32
-    public internal(set) var pid: Int32?
     public internal(set) var outcome: Outcome?
     public internal(set) var cause: String?
     public internal(set) var exitCode: Int32?

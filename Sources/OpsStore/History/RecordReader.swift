@@ -16,7 +16,6 @@ struct RecordReader {
         var graphName: String?
         var user: String
         var uid: UInt32
-        var gid: UInt32
         var key: String?
         var producer: OperationID?
         var at: Int64
@@ -49,7 +48,7 @@ struct RecordReader {
         SELECT o.id, o.name, o.queue, o.state, o.outcome, o.cause, o.details, o.priority, o.flags, o.attempt, o.run,
             o.frozen, o.parent, o.readyAt, o.startedAt, o.finishedAt, o.notBefore, o.policy, o.categories,
             o.state = 2 AND EXISTS (SELECT 1 FROM ending WHERE operation = o.id), c.body,
-            \(ownStatus("a.")), a.slot, a.progressDone, a.progressTotal, a.status, a.result,
+            \(ownStatus("a.")), a.progressDone, a.progressTotal, a.status, a.result,
             a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes, o.note
         FROM operation o
         LEFT JOIN text c ON c.id = o.command
@@ -85,18 +84,17 @@ struct RecordReader {
         record.notBefore = row.optionalInt(16)
         record.isCancelling = row.bool(19)
         record.command = row.optionalText(20)
-        record.note = row.optionalText(32)
+        record.note = row.optionalText(31)
     }
 
     private func readAttempt(_ row: Statement, into record: inout OperationRecord) {
         record.exitCode = row.optionalInt32(21)
         record.signal = row.optionalInt32(22)
-        record.slot = row.optionalInt32(23)
-        record.progressDone = row.optionalInt(24)
-        record.progressTotal = row.optionalInt(25)
-        record.statusText = row.optionalText(26)
-        record.result = row.optionalText(27)
-        if !row.isNull(28) { record.usage = History.usage(row, from: 29) }
+        record.progressDone = row.optionalInt(23)
+        record.progressTotal = row.optionalInt(24)
+        record.statusText = row.optionalText(25)
+        record.result = row.optionalText(26)
+        if !row.isNull(27) { record.usage = History.usage(row, from: 28) }
     }
 
     // MARK: What is shared
@@ -111,7 +109,6 @@ struct RecordReader {
         record.graphName = submission.graphName
         record.user = submission.user
         record.uid = submission.uid
-        record.gid = submission.gid
         record.key = submission.key
         record.producer = submission.producer
         record.submittedAt = submission.at
@@ -120,7 +117,7 @@ struct RecordReader {
     private func submission(of id: Int64) throws(StoreError) -> SubmissionRow? {
         let row = try history.statement(
             """
-            SELECT s.first, s.first + s.count - 1, s.graph, s.user, s.uid, s.gid, s.key, s.producer, s.at,
+            SELECT s.first, s.first + s.count - 1, s.graph, s.user, s.uid, s.key, s.producer, s.at,
                 (SELECT name FROM submission WHERE graph = s.graph AND isNew)
             FROM submission s WHERE s.first = (SELECT max(first) FROM submission WHERE first <= ?1)
             """)
@@ -129,9 +126,9 @@ struct RecordReader {
         defer { row.reset() }
         guard row.int(1) >= id else { return nil }
         return SubmissionRow(
-            ids: row.int(0)...row.int(1), graph: GraphID(row.int(2)), graphName: row.optionalText(9), user: row.text(3),
-            uid: UInt32(truncatingIfNeeded: row.int(4)), gid: UInt32(truncatingIfNeeded: row.int(5)),
-            key: row.optionalText(6), producer: row.optionalInt(7).map { OperationID($0) }, at: row.int(8))
+            ids: row.int(0)...row.int(1), graph: GraphID(row.int(2)), graphName: row.optionalText(8), user: row.text(3),
+            uid: UInt32(truncatingIfNeeded: row.int(4)), key: row.optionalText(5),
+            producer: row.optionalInt(6).map { OperationID($0) }, at: row.int(7))
     }
 
     private mutating func queue(_ id: Int64) throws(StoreError) -> String {

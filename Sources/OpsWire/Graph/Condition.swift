@@ -14,7 +14,7 @@ public struct Condition: Equatable, Sendable {
     }
     public var test: Test
     /// How the scheduler treats the answer.
-    public var policy = PolicyInput.Condition()
+    var policy = PolicyInput.Condition()
 
     static let testKeys = [
         "pathExists", "reachable", "exec", "freeSpace", "loadBelow", "memoryAvailable", "window",

@@ -21,7 +21,7 @@ extension GraphDecoder {
             let why =
                 isTooDeep
                 ? "groups are nested more than \(WireLimits.groupDepth) deep" : "an operation is an object"
-            report(GraphProblem(index: Int(draft.index), message: why, part: part, offset: draft.start))
+            report(GraphProblem(index: Int(draft.index), message: why, offset: draft.start))
             try scanner.skip()
             return
         }
@@ -111,8 +111,7 @@ extension GraphDecoder {
         guard draft.index >= 0 else {
             return GraphProblem(key: key.map { "defaults.\($0)" } ?? "defaults", message: message, offset: offset)
         }
-        return GraphProblem(
-            index: Int(draft.index), key: key, message: message, part: part, offset: offset)
+        return GraphProblem(index: Int(draft.index), key: key, message: message, offset: offset)
     }
 
     mutating func report(_ draft: OperationDraft, key: String?, _ message: String, at offset: Int? = nil) {

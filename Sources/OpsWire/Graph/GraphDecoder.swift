@@ -18,8 +18,6 @@ public struct GraphDecoder: Sendable {
     private var state: JSONScanner.State?
     /// Groups whose operations are being read, the innermost last.
     var openGroups: [OperationDraft] = []
-    /// The part being read, for telling where a problem is.
-    var part = -1
     private var totalBytes = 0
 
     /// `defaults`: a JSON object with keys of operations.
@@ -48,7 +46,6 @@ public struct GraphDecoder: Sendable {
         var budget = maxOperations
         while !isBroken, nextPart < waiting.count, budget > 0 {
             let part = waiting[nextPart]
-            if state == nil { self.part += 1 }
             let isDone = part.withUnsafeBufferPointer { bytes in
                 var scanner = JSONScanner(bytes)
                 // Lines are counted by whoever has the file; counting here would be quadratic in large parts.
@@ -78,7 +75,7 @@ public struct GraphDecoder: Sendable {
             } while !isBroken
             if !isBroken { try scanner.end() }
         } catch {
-            report(GraphProblem(message: error.reason.text, part: part, offset: error.offset))
+            report(GraphProblem(message: error.reason.text, offset: error.offset))
             isBroken = true
         }
         return true

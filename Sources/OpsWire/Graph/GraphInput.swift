@@ -5,11 +5,11 @@ public struct GraphInput: Sendable {
     public struct Flags: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        public static let group = Flags(rawValue: 1)
-        public static let barrier = Flags(rawValue: 2)
-        public static let held = Flags(rawValue: 4)
+        static let group = Flags(rawValue: 1)
+        static let barrier = Flags(rawValue: 2)
+        static let held = Flags(rawValue: 4)
         /// Made by a `provide`.
-        public static let provided = Flags(rawValue: 8)
+        static let provided = Flags(rawValue: 8)
     }
 
     public struct Operation: Sendable {
@@ -86,30 +86,17 @@ public struct CategoryInput: Hashable, Sendable {
 }
 
 /// Something that keeps a submission from being taken.
-public struct GraphProblem: Equatable, Sendable {
+struct GraphProblem: Equatable, Sendable {
     /// Place in the flattened graph.
-    public var index: Int?
-    public var name: String?
+    var index: Int?
+    var name: String?
     /// Path from the operation, `retry.limit`, or in the submission: `defaults.timeout`.
-    public var key: String?
-    public var message: String
-    /// Which of the parts that were added, and the byte in it.
-    public var part: Int?
-    public var offset: Int?
+    var key: String?
+    var message: String
+    /// The byte in its part at which it was found.
+    var offset: Int?
 
-    public init(
-        index: Int? = nil, name: String? = nil, key: String? = nil, message: String, part: Int? = nil,
-        offset: Int? = nil
-    ) {
-        self.index = index
-        self.name = name
-        self.key = key
-        self.message = message
-        self.part = part
-        self.offset = offset
-    }
-
-    public var wire: Problem {
+    var wire: Problem {
         .with {
             $0.index = index
             $0.name = name
@@ -121,6 +108,6 @@ public struct GraphProblem: Equatable, Sendable {
 
 /// All that is wrong with a submission, up to `WireLimits.problems`.
 public struct GraphRefusal: Error, Equatable, Sendable {
-    public var problems: [GraphProblem]
+    var problems: [GraphProblem]
     public var error: ControlError { .invalidOperation(problems.map(\.wire)) }
 }

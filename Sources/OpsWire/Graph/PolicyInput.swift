@@ -34,9 +34,9 @@ public struct PolicyInput: Hashable, Sendable {
     public struct Observers: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        public static let start = Observers(rawValue: 1)
-        public static let produce = Observers(rawValue: 2)
-        public static let finish = Observers(rawValue: 4)
+        static let start = Observers(rawValue: 1)
+        static let produce = Observers(rawValue: 2)
+        static let finish = Observers(rawValue: 4)
     }
 
     public var timeout: Int64?

@@ -1,10 +1,10 @@
 /// The words for priorities.
-public enum PriorityName: String, Sendable, CaseIterable {
+enum PriorityName: String, Sendable, CaseIterable {
     case veryLow, low, normal, high, veryHigh
 
     static let all = allCases.map(\.rawValue).joined(separator: ", ")
 
-    public var value: Int8 {
+    var value: Int8 {
         switch self {
         case .veryLow: -8
         case .low: -4

@@ -21,10 +21,10 @@ public struct JSONError: Error, Equatable, Sendable {
     /// Counted from 0, in bytes.
     public var offset: Int
     /// Counted from 1; columns in bytes. Both 0 where the reader asked for offsets alone.
-    public var line: Int
-    public var column: Int
+    var line: Int
+    var column: Int
     /// Keys and places from the value that was asked for down to the culprit: `retry.on[1]`.
-    public var path = ""
+    var path = ""
 
     public init(_ reason: Reason, offset: Int, line: Int, column: Int) {
         self.reason = reason

@@ -6,7 +6,7 @@ extension JSONScanner {
     }
 
     /// Reads a string that comes next and gives its place.
-    public mutating func text() throws(JSONError) -> Text {
+    mutating func text() throws(JSONError) -> Text {
         skipSpace()
         guard position < bytes.count else { throw error(.unexpectedEnd) }
         guard bytes[position] == UInt8(ascii: "\"") else { throw error(.expected("a string")) }
@@ -174,13 +174,13 @@ extension JSONScanner {
 
     // MARK: - Numbers
 
-    public enum Number: Equatable, Sendable {
+    enum Number: Equatable, Sendable {
         case integer(Int64)
         /// Written with a fraction or an exponent, or too large for 64 bits.
         case double(Double)
     }
 
-    public mutating func number() throws(JSONError) -> Number {
+    mutating func number() throws(JSONError) -> Number {
         guard try peek() == .number else { throw error(.expected("a number")) }
         let (range, isInteger) = try numberRange()
         if isInteger, let value = integer(range) { return .integer(value) }

@@ -10,7 +10,7 @@ public struct JSONScanner {
         var start: Int
         var end: Int
         var hasEscapes: Bool
-        public var count: Int { end - start }
+        var count: Int { end - start }
     }
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -123,10 +123,10 @@ public struct JSONScanner {
 
     // MARK: - Values without content
 
-    public mutating func null() throws(JSONError) { try word("null") }
+    mutating func null() throws(JSONError) { try word("null") }
 
     /// Reads a null when one comes next.
-    public mutating func skipNull() throws(JSONError) -> Bool {
+    mutating func skipNull() throws(JSONError) -> Bool {
         skipSpace()
         guard position < bytes.count, bytes[position] == UInt8(ascii: "n") else { return false }
         try null()
@@ -201,5 +201,5 @@ public struct JSONScanner {
         return JSONError(reason, offset: offset, line: line, column: offset - lineStart + 1)
     }
 
-    public func slice(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[range]) }
+    func slice(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[range]) }
 }

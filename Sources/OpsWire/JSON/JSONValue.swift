@@ -63,7 +63,7 @@ public indirect enum JSONValue: Equatable, Sendable {
     }
 
     /// The member of an object; nil where there is none, and in anything else.
-    public subscript(key: String) -> JSONValue? {
+    subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
     }

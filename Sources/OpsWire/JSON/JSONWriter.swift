@@ -16,7 +16,7 @@ public struct JSONWriter: Sendable {
     public mutating func endArray() { close(UInt8(ascii: "]")) }
 
     /// The next value's key; an ASCII name without quotes and backslashes.
-    public mutating func key(_ key: StaticString) {
+    mutating func key(_ key: StaticString) {
         comma()
         bytes.append(UInt8(ascii: "\""))
         bytes.append(contentsOf: UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
@@ -37,7 +37,7 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    public mutating func removeAll() {
+    mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
@@ -71,7 +71,7 @@ public struct JSONWriter: Sendable {
 
     public mutating func integer(_ value: some BinaryInteger) { integer(Int64(value)) }
 
-    public mutating func integer(_ value: Int64) {
+    mutating func integer(_ value: Int64) {
         comma()
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
         var rest = value.magnitude
@@ -88,7 +88,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// JSON has no infinity and no NaN: they become null.
-    public mutating func double(_ value: Double) {
+    mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         comma()
         bytes.append(contentsOf: "\(value)".utf8)
@@ -123,7 +123,7 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: json)
     }
 
-    public mutating func value(_ value: JSONValue) {
+    mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
         case .bool(let value): bool(value)

@@ -28,7 +28,7 @@ public enum DurationText {
     }
 
     /// A number of seconds, as JSON gives it.
-    public static func parse(seconds: Double) -> Int64? {
+    static func parse(seconds: Double) -> Int64? {
         guard seconds >= 0, seconds <= Double(WireLimits.duration) / 1e9 else { return nil }
         return Int64((seconds * 1e9).rounded())
     }

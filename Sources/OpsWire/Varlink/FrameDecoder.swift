@@ -4,7 +4,7 @@ public struct FrameDecoder: Sendable {
         public let limit: Int
     }
 
-    public let limit: Int
+    let limit: Int
     private var buffer: [UInt8] = []
     /// Where the first message that has not been taken begins.
     private var start = 0

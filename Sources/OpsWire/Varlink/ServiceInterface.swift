@@ -3,7 +3,7 @@ public enum ServiceInterface {
     public static let name = "org.varlink.service"
 
     /// As https://varlink.org/Service gives it.
-    public static let description = """
+    static let description = """
         # The Varlink Service Interface is provided by every varlink service. It
         # describes the service and the interfaces it implements.
         interface org.varlink.service
@@ -52,11 +52,11 @@ public struct GetInfoRequest: WireRequest {
 }
 
 public struct GetInfoReply: WireRecord {
-    public var vendor = "opsd"
-    public var product = "opsd"
+    var vendor = "opsd"
+    var product = "opsd"
     public var version = ""
     public var url = ""
-    public var interfaces = [ServiceInterface.name, ControlInterface.name]
+    var interfaces = [ServiceInterface.name, ControlInterface.name]
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("vendor", &vendor)
@@ -72,7 +72,7 @@ public struct GetInterfaceDescriptionRequest: WireRequest {
     public static let interface = ServiceInterface.name
     public static let method = "GetInterfaceDescription"
     /// The parameter.
-    public var name = ""
+    var name = ""
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("interface", &name)
@@ -89,7 +89,7 @@ public struct GetInterfaceDescriptionRequest: WireRequest {
 }
 
 public struct GetInterfaceDescriptionReply: WireRecord {
-    public var description = ""
+    var description = ""
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("description", &description)

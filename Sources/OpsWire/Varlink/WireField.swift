@@ -101,7 +101,7 @@ extension Array: WireField where Element: WireField {
 }
 
 /// A name out of a fixed set.
-public protocol WireEnum: WireField, RawRepresentable, CaseIterable where RawValue == String {}
+protocol WireEnum: WireField, RawRepresentable, CaseIterable where RawValue == String {}
 
 extension WireEnum {
     public static var varlinkType: String { "(\(allCases.map(\.rawValue).joined(separator: ", ")))" }

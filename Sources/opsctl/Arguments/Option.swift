@@ -7,16 +7,15 @@ struct Option: Sendable {
     let kind: ValueKind?
     let placeholder: String
     let help: String
-    let repeats: Bool
     /// Long too: the key of an operation that it sets, where a flag is called otherwise.
     var alias: String?
 
     static func flag(_ name: String, _ help: String) -> Option {
-        Option(name: name, short: nil, kind: nil, placeholder: "", help: help, repeats: false)
+        Option(name: name, short: nil, kind: nil, placeholder: "", help: help)
     }
 
     static func flag(_ name: String, _ short: Character, _ help: String) -> Option {
-        Option(name: name, short: short, kind: nil, placeholder: "", help: help, repeats: false)
+        Option(name: name, short: short, kind: nil, placeholder: "", help: help)
     }
 
     func known(as alias: String) -> Option {
@@ -27,17 +26,14 @@ struct Option: Sendable {
 
     func isCalled(_ name: String) -> Bool { name == self.name || name == alias }
 
-    static func value(
-        _ name: String, _ placeholder: String, _ kind: ValueKind, repeats: Bool = false, _ help: String
-    ) -> Option {
-        Option(name: name, short: nil, kind: kind, placeholder: placeholder, help: help, repeats: repeats)
+    static func value(_ name: String, _ placeholder: String, _ kind: ValueKind, _ help: String) -> Option {
+        Option(name: name, short: nil, kind: kind, placeholder: placeholder, help: help)
     }
 
     static func value(
-        _ name: String, _ short: Character, _ placeholder: String, _ kind: ValueKind, repeats: Bool = false,
-        _ help: String
+        _ name: String, _ short: Character, _ placeholder: String, _ kind: ValueKind, _ help: String
     ) -> Option {
-        Option(name: name, short: short, kind: kind, placeholder: placeholder, help: help, repeats: repeats)
+        Option(name: name, short: short, kind: kind, placeholder: placeholder, help: help)
     }
 
     /// The help with the other name.
@@ -82,7 +78,7 @@ extension Option {
     static let outcome = Option.value(
         "outcome", "OUTCOME", .choice(["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"]),
         "those that ended so")
-    static let label = Option.value("label", "l", "K=V", .keyValue, repeats: true, "those with a label")
+    static let label = Option.value("label", "l", "K=V", .keyValue, "those with a label")
     static let user = Option.value("user", "u", "USER", .text, "those of a user")
     static let all = Option.flag("all", "a", "every operation")
 }

@@ -2,10 +2,10 @@ internal import OpsWire
 
 /// `depend`: edges of what waits come and go.
 enum DependVerb {
-    private static let on = Option.value("on", "OPS", .operation, repeats: true, "wait for these")
+    private static let on = Option.value("on", "OPS", .operation, "wait for these")
     private static let when = Option.value(
         "when", "WHEN", .choice(["succeeded", "finished", "failed", "started"]), "until they have (succeeded)")
-    private static let remove = Option.value("remove", "OPS", .operation, repeats: true, "do not wait for these")
+    private static let remove = Option.value("remove", "OPS", .operation, "do not wait for these")
 
     static let verb = Verb(
         "depend", .steering, "add and remove dependencies of an operation that waits",

@@ -8,7 +8,7 @@ enum SetVerb {
         .known(as: "at")
 
     private static let categories = Option.value(
-        "category", "c", "NAME[:HOW]|none", .category, repeats: true, "its categories, all of them")
+        "category", "c", "NAME[:HOW]|none", .category, "its categories, all of them")
     private static let children = Option.value(
         "limit", "N", .integer, "of a group: how many of its children may execute at once")
 

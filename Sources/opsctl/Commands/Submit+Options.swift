@@ -4,7 +4,7 @@ extension Option {
     static let shell = Option.value("shell", "STRING", .command, "run by /bin/sh -c, instead of a command")
     static let directory = Option.value("directory", "C", "DIR", .directory, "where it runs (here)")
     static let env = Option.value(
-        "env", "e", "K=V", .text, repeats: true,
+        "env", "e", "K=V", .text,
         "a variable laid over the captured environment; K alone takes its value here"
     )
     .known(as: "environment")
@@ -14,7 +14,7 @@ extension Option {
     static let stdin = Option.value("stdin", "FILE", .file, "its standard input (/dev/null)")
     static let runAs = Option.value("user", "u", "USER", .text, "runs as this user; root alone may say so")
     static let labels = Option.value(
-        "label", "l", "K=V", .keyValue, repeats: true, "a label, for selecting and reporting"
+        "label", "l", "K=V", .keyValue, "a label, for selecting and reporting"
     )
     .known(as: "labels")
 
@@ -26,21 +26,21 @@ extension Option {
         "qos", "CLASS", .choice(["userInteractive", "userInitiated", "default", "utility", "background"]),
         "how the machine treats its processes")
     static let after = Option.value(
-        "after", "a", "OPS", .operation, repeats: true, "after these have succeeded: 12,build@g3")
+        "after", "a", "OPS", .operation, "after these have succeeded: 12,build@g3")
     static let afterFinished = Option.value(
-        "after-finished", "OPS", .operation, repeats: true, "after these have finished, however")
+        "after-finished", "OPS", .operation, "after these have finished, however")
     static let afterFailed = Option.value(
-        "after-failed", "OPS", .operation, repeats: true, "after these have finished without success")
+        "after-failed", "OPS", .operation, "after these have finished without success")
     static let afterStarted = Option.value(
-        "after-started", "OPS", .operation, repeats: true, "after these have started")
+        "after-started", "OPS", .operation, "after these have started")
     static let category = Option.value(
-        "category", "c", "NAME[:HOW]", .category, repeats: true,
+        "category", "c", "NAME[:HOW]", .category,
         "excludes others of the category; HOW is shared, exclusive or a number of units"
     )
     .known(as: "categories")
     static let barrier = Option.flag("barrier", "after all earlier in its queue, and before all later")
     static let condition = Option.value(
-        "condition", "COND", .text, repeats: true,
+        "condition", "COND", .text,
         "must be true at the start: JSON, or [wait:|skip:][!]FORM with pathExists=P, reachable=HOST:PORT, exec=COMMAND, "
             + "freeSpace=PATH:1G, loadBelow=4, memoryAvailable=1G, window=22:00-06:00, dependenciesSucceeded"
     )
@@ -63,7 +63,7 @@ extension Option {
     static let completion = Option.value(
         "completion", "HOW", .choice(["exit", "notify"]), "ended by its exit, or when it says so (exit)")
     static let observer = Option.value(
-        "observer", "WHEN=COMMAND", .keyValue, repeats: true,
+        "observer", "WHEN=COMMAND", .keyValue,
         "run at its start, produce or finish, with the event on standard input"
     )
     .known(as: "observers")
@@ -79,7 +79,7 @@ extension Option {
 
     // What it may use, and where its output goes.
     static let limit = Option.value(
-        "limit", "K=V", .keyValue, repeats: true,
+        "limit", "K=V", .keyValue,
         "nice, memory, tasks, cpuWeight, cpuQuota, openFiles, fileSize or coreSize"
     )
     .known(as: "limits")
@@ -90,7 +90,7 @@ extension Option {
 
     // How it is submitted.
     static let file = Option.value("file", "f", "FILE", .file, "a graph: JSON, JSON Lines, or - for standard input")
-    static let set = Option.value("set", "s", "K=V", .keyValue, repeats: true, "fills ${K} in the texts of the file")
+    static let set = Option.value("set", "s", "K=V", .keyValue, "fills ${K} in the texts of the file")
     static let dryRun = Option.flag("dry-run", "validate, and tell what would be stored")
     static let each = Option.value(
         "each", "FILE", .file, "one operation a line of FILE or -; {} is the line, in the name too")
