@@ -71,6 +71,18 @@ import Testing
         }
     }
 
+    @Test func everyVerbIsInTheArchitecture() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("docs/ARCHITECTURE.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "\n## From a verb to a change\n").last)
+            .components(separatedBy: "\n\n| told by ")[0]
+        let named = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap { row in
+            row.split(separator: "|")[0].matches(of: #/`(\w+)`/#).map { String($0.output.1) }
+        }
+        #expect(named == VerbTable.shown.map(\.name))
+    }
+
     @Test func everyVerbHasAnActionOrVerbsOfItsOwn() {
         for verb in Self.verbs {
             #expect((verb.action != nil) != !verb.verbs.isEmpty, "\(verb.name)")

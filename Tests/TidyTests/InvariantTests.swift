@@ -3,17 +3,6 @@ import Testing
 
 /// The numbered lists of docs/ARCHITECTURE.md are those of the code.
 @Suite struct InvariantTests {
-    /// Numbers and first words of a table below a heading.
-    private func table(_ heading: String) throws -> [(key: String, row: String)] {
-        let text = try Tree.text("docs/ARCHITECTURE.md")
-        let section = try #require(text.components(separatedBy: "## \(heading)\n").dropFirst().first)
-        return section.components(separatedBy: "\n## ")[0].components(separatedBy: "\n").compactMap { line in
-            let cells = line.components(separatedBy: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count > 3, !cells[1].isEmpty, cells[1] != "number", !cells[1].hasPrefix("-") else { return nil }
-            return (cells[1], line)
-        }
-    }
-
     @Test func whatTheCoreChecksOfItselfIsNumbered() throws {
         let source = try Tree.text("Sources/OpsCore/Scheduler+Invariants.swift")
         var checks: [String] = []
@@ -25,9 +14,9 @@ import Testing
             checks.append(String(number))
             functions.append(String(next.components(separatedBy: "func ").last?.prefix { $0 != "(" } ?? ""))
         }
-        let rows = try table("Invariants of the core")
-        #expect(rows.map(\.key) == checks)
-        for (row, function) in zip(rows, functions) { #expect(row.row.contains("`\(function)`"), "\(row.row)") }
+        let rows = try Tree.rows("docs/ARCHITECTURE.md", below: "Invariants of the core")
+        #expect(rows.map { $0[0] } == checks)
+        for (row, function) in zip(rows, functions) { #expect(row[3] == "`\(function)`", "\(row)") }
     }
 
     @Test func whatTheSimulationWatchesIsNumbered() throws {
@@ -37,8 +26,8 @@ import Testing
         where line.hasPrefix("case ") {
             promises += line.dropFirst(5).components(separatedBy: ", ")
         }
-        let rows = try table("Promises that the simulation watches")
-        #expect(rows.map(\.key) == promises.indices.map { "P\($0 + 1)" })
-        for (row, promise) in zip(rows, promises) { #expect(row.row.contains("`\(promise)`"), "\(row.row)") }
+        let rows = try Tree.rows("docs/ARCHITECTURE.md", below: "Promises that the simulation watches")
+        #expect(rows.map { $0[0] } == promises.indices.map { "P\($0 + 1)" })
+        for (row, promise) in zip(rows, promises) { #expect(row[1].hasPrefix("`\(promise)`"), "\(row)") }
     }
 }

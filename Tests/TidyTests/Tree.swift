@@ -40,6 +40,28 @@ enum Tree {
         try String(contentsOf: top.appendingPathComponent(path), encoding: .utf8)
     }
 
+    /// The rows of the tables below a heading of a page, as cells; without their headings.
+    static func rows(_ page: String, below heading: String) throws -> [[String]] {
+        guard let section = try text(page).components(separatedBy: "\n## \(heading)\n").dropFirst().first else {
+            return []
+        }
+        let lines = section.components(separatedBy: "\n## ")[0].components(separatedBy: "\n")
+        return zip(lines, lines.dropFirst() + [""]).compactMap { line, next in
+            guard line.hasPrefix("| "), !next.hasPrefix("|--") else { return nil }
+            return line.components(separatedBy: "|").dropFirst().dropLast().map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+        }
+    }
+
+    /// The names of an enum's cases, in their order.
+    static func cases(of name: String, in path: String) throws -> [String] {
+        guard let body = try text(path).components(separatedBy: "enum \(name)").dropFirst().first else { return [] }
+        return body.components(separatedBy: "\n}")[0].matches(of: #/(?m)^    (?:indirect )?case (\w+)/#).map {
+            String($0.output.1)
+        }
+    }
+
     static func files(under folder: String, _ ending: String = ".swift") throws -> [SourceFile] {
         let base = top.appendingPathComponent(folder)
         guard let walk = FileManager.default.enumerator(atPath: base.path) else { return [] }

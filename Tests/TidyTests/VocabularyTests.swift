@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+/// The lists of words in the documents are those of the code: arrows between states, methods, events, changes, effects,
+/// errors, the glossary. (The verbs are held to opsctl's own table by OpsctlTests.)
+@Suite struct VocabularyTests {
+    private static let architecture = "docs/ARCHITECTURE.md"
+    private static let interface = "Sources/OpsWire/org.opsd.Control.varlink"
+
+    /// The words between backquotes.
+    private func words(_ cell: String) -> [String] {
+        cell.matches(of: #/`(\w+)[^`]*`/#).map { String($0.output.1) }
+    }
+
+    private func words(below heading: String, column: Int, ofWidth width: Int) throws -> Set<String> {
+        let rows = try Tree.rows(Self.architecture, below: heading).filter { $0.count == width }
+        return Set(rows.flatMap { words($0[column]) })
+    }
+
+    @Test func theArrowsAreThoseThatTheJudgeAllows() throws {
+        let judge = try Tree.text("Tests/OpsTesting/FakeStore+Apply.swift")
+        var lawful: Set<String> = []
+        for step in judge.matches(of: #/try step\(id, from: \[\.(\w+)\], to: (\.?\w+)\)/#) {
+            // One target is a variable: a new run waits, in either way.
+            let targets = step.output.2.hasPrefix(".") ? [String(step.output.2.dropFirst())] : ["pending", "ready"]
+            for target in targets { lawful.insert("\(step.output.1) to \(target)") }
+        }
+        let rows = try Tree.rows(Self.architecture, below: "States")
+        var arrows: Set<String> = []
+        for row in rows where row[2] != "`submitted`" && row[2] != "`finished`" {
+            for from in words(row[0]) { for to in words(row[1]) { arrows.insert("\(from) to \(to)") } }
+        }
+        #expect(arrows == lawful)
+        let states = try Tree.cases(of: "OperationState", in: "Sources/OpsCore/Operation/OperationState.swift")
+        #expect(Set(rows.flatMap { words($0[0]) + words($0[1]) }) == Set(states))
+    }
+
+    @Test func everyMethodBelongsToAVerb() throws {
+        let methods = try Tree.text(Self.interface).matches(of: #/(?m)^method (\w+)/#).map { String($0.output.1) }
+        #expect(
+            try words(below: "From a verb to a change", column: 1, ofWidth: 4).subtracting(["submit"]) == Set(methods))
+    }
+
+    @Test func everyEventIsToldBySomebody() throws {
+        let events = try Tree.cases(of: "Event", in: "Sources/OpsCore/Event.swift")
+        let told = try words(below: "From a verb to a change", column: 2, ofWidth: 4)
+            .union(try words(below: "From a verb to a change", column: 1, ofWidth: 3))
+        #expect(told == Set(events))
+    }
+
+    @Test func everyChangeFollowsFromSomething() throws {
+        let changes = Set(try Tree.cases(of: "Change", in: "Sources/OpsCore/Change.swift"))
+        let steps = try words(below: "States", column: 2, ofWidth: 3)
+        let named = steps.union(try words(below: "From a verb to a change", column: 3, ofWidth: 4))
+            .union(try words(below: "From a verb to a change", column: 2, ofWidth: 3))
+        #expect(named == changes)
+        let lives = try words(below: "The life of one operation", column: 2, ofWidth: 4)
+        #expect(lives.subtracting(["pending", "ready"]).isSubset(of: changes))
+    }
+
+    @Test func everyEffectIsInTheLifeOfAnOperation() throws {
+        let effects = try Tree.cases(of: "Effect", in: "Sources/OpsCore/Effect.swift")
+        let page = try Tree.text(Self.architecture)
+        let life = try #require(page.components(separatedBy: "\n## The life of one operation\n").last)
+            .components(separatedBy: "\n## ")[0]
+        for effect in effects { #expect(life.contains("`\(effect)`"), "\(effect)") }
+    }
+
+    @Test func everyErrorHasItsExitStatus() throws {
+        let errors = try Tree.text(Self.interface).matches(of: #/(?m)^error (\w+)/#).map { String($0.output.1) }
+        let rows = try Tree.rows("docs/PROTOCOL.md", below: "Errors")
+        #expect(rows.flatMap { words($0[0]) } == errors)
+        let statuses = try Tree.text("Sources/opsctl/Client/Failure.swift")
+            .matches(of: #/static let (\w+) = ExitStatus\(code: (\d+)\)/#)
+        let codes = Dictionary(uniqueKeysWithValues: statuses.map { ($0.output.1, $0.output.2) })
+        let refusals = try Tree.text("Sources/opsctl/Client/Refusal.swift")
+        for (error, row) in zip(errors, rows) {
+            let rest = try #require(refusals.components(separatedBy: "case \"\(error)\"").dropFirst().first, "\(error)")
+            let status = try #require(rest.firstMatch(of: #/Failure\(\s*\.(\w+)/#)).output.1
+            #expect(codes[status].map(String.init) == row[2], "\(error)")
+        }
+    }
+
+    @Test func everyWordOfTheGlossaryIsInTheCode() throws {
+        let sources = try Tree.files(under: "Sources").map { $0.lines.joined(separator: "\n") }.joined(separator: "\n")
+        let rows = try Tree.rows(Self.architecture, below: "Glossary")
+        #expect(rows.count > 15)
+        for row in rows {
+            for word in words(row[2]) {
+                let declaration = try Regex("\\b(struct|class|enum|var) \(word)\\b")
+                #expect(sources.firstMatch(of: declaration) != nil, "\(row[0]): \(word)")
+            }
+        }
+    }
+}
