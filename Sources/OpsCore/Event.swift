@@ -8,7 +8,7 @@ public enum Event: Sendable {
     case resume(Level)
     /// `revived`: what of `operations` (and of what was skipped because of them, or of all after them with
     /// `--downstream`) has left the core, as the store remembers it.
-    case retry([OperationID], revived: Revival, by: String)
+    case retry([OperationID], revived: Revival)
     case finish(OperationID, failed: Bool, message: String?, by: String)
     /// All of it or nothing: each operation is named once.
     case edit([EditedTogether])

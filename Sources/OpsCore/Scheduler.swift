@@ -96,7 +96,7 @@ public struct Scheduler {
             return try cancel(ids, by: by, reason: reason, force: force)
         case .suspend(let level, let freeze): return try suspend(level, freeze: freeze)
         case .resume(let level): return try resume(level)
-        case .retry(let ids, let revived, _): return try retry(ids, revived)
+        case .retry(let ids, let revived): return try retry(ids, revived)
         case .finish(let id, let failed, let message, let by):
             return try finish(id, failed: failed, message: message, by: by)
         case .edit(let groups): return try edit(groups)

@@ -47,25 +47,18 @@ extension Daemon {
     private func reload() {
         do {
             try Service.notifyReloading()
-            let fresh = try Configuration.load(options)
-            configuration.onStop = fresh.onStop
-            configuration.logLevel = fresh.logLevel
-            configuration.keepFor = fresh.keepFor
-            configuration.keepAtMost = fresh.keepAtMost
-            configuration.logLimit = fresh.logLimit
-            configuration.exitWhenIdle = fresh.exitWhenIdle
-            configuration.connections = fresh.connections
-            configuration.connectionsPerUser = fresh.connectionsPerUser
-            diary.level = fresh.logLevel
-            performer.setLogCap(fresh.logLimit)
-            retention.schedule()
-            server?.setLimits(connectionLimits)
-            let before = configuredWorkers
-            configuration.workers = fresh.workers
-            if configuredWorkers != before { record(.setWorkers(configuredWorkers)) }
-            if fresh.state != configuration.state || fresh.socket != configuration.socket {
+            let (old, oldWorkers) = (configuration, configuredWorkers)
+            configuration = try Configuration.load(options)
+            if configuration.state != old.state || configuration.socket != old.socket {
                 diary.warning("state and socket change with the next start only")
             }
+            configuration.state = old.state
+            configuration.socket = old.socket
+            diary.level = configuration.logLevel
+            performer.setLogCap(configuration.logLimit)
+            retention.schedule()
+            server?.setLimits(connectionLimits)
+            if configuredWorkers != oldWorkers { record(.setWorkers(configuredWorkers)) }
             diary.notice("configuration read again")
         } catch {
             diary.error("configuration not changed: \(error)")

@@ -130,7 +130,7 @@ extension Event {
         case .cancel(let ids, _, _, _): ids.count
         case .edit(let groups): groups.reduce(0) { $0 + $1.operations.count }
         case .suspend(.operations(let ids), _), .resume(.operations(let ids)): ids.count
-        case .retry(_, let revived, _): revived.operations.count
+        case .retry(_, let revived): revived.operations.count
         default: 1
         }
     }

@@ -41,7 +41,7 @@ final class JournalWriter {
             (name: "MESSAGE_ID", value: id), (name: "OPS_ID", value: "\(operation.rawValue)"),
             (name: "OPS_EVENT", value: "\(report.kind)"),
         ]
-        if let graph = report.graph { fields.append((name: "OPS_GRAPH", value: "g\(graph.rawValue)")) }
+        if let graph = report.graph { fields.append((name: "OPS_GRAPH", value: graph.reference)) }
         if let name = names[operation] { fields.append((name: "OPS_NAME", value: name)) }
         if let outcome = report.outcome { fields.append((name: "OPS_OUTCOME", value: "\(outcome)")) }
         if report.kind == .started, let attempt = report.detail { fields.append((name: "OPS_ATTEMPT", value: attempt)) }
@@ -54,22 +54,11 @@ final class JournalWriter {
         switch report.kind {
         case .started: (Message.started, "started", .info)
         case .finished:
-            (Message.finished, report.outcome.map(words) ?? "finished", report.outcome == .succeeded ? .info : .notice)
+            (Message.finished, report.outcome?.verb ?? "finished", report.outcome == .succeeded ? .info : .notice)
         case .retrying: (Message.retrying, "is tried again", .info)
         case .interrupted: (Message.interrupted, "was interrupted", .warning)
         case .cancelling: (Message.cancelling, "is being cancelled", .info)
         case .submitted, .ready, .progress, .produced, .suspended, .resumed, .edited, .conditionFalse: nil
-        }
-    }
-
-    private func words(_ outcome: Outcome) -> String {
-        switch outcome {
-        case .succeeded: "succeeded"
-        case .failed: "failed"
-        case .timedOut: "timed out"
-        case .cancelled: "was cancelled"
-        case .skipped: "was skipped"
-        case .interrupted: "was interrupted"
         }
     }
 }

@@ -122,7 +122,7 @@ final class ObserverDesk {
             row.seq = daemon.core?.lastSequence ?? 0
             row.at = InstantText.format(record.finishedAt ?? Moment.now().wall)
             row.id = order.operation.rawValue
-            row.graph = "g\(record.graph.rawValue)"
+            row.graph = record.graph.reference
             row.type = EventType(order.kind)
             row.product = order.product?.rawValue
             guard order.kind == .finished else { return }

@@ -34,10 +34,17 @@ struct Selections {
         return id
     }
 
+    /// All that is stored of it.
+    func record(_ ref: String) throws -> OperationRecord {
+        guard let record = try history.record(of: operation(ref)) else {
+            throw ControlError.notFound(kind: "operation", name: ref, nearest: nil)
+        }
+        return record
+    }
+
     /// `g7`, `7` or a name.
     func graph(_ ref: String) throws -> GraphID {
-        let digits = ref.hasPrefix("g") ? String(ref.dropFirst()) : ref
-        if let number = Int64(digits), try history.graph(GraphID(number)) != nil { return GraphID(number) }
+        if let id = GraphID(reference: ref), try history.graph(id) != nil { return id }
         guard let id = try history.newestGraph(named: ref) else {
             let known = try history.graphNames(prefix: String(ref.prefix(1)), limit: Self.candidates)
             throw ControlError.notFound(kind: "graph", name: ref, nearest: Nearest.name(to: ref, among: known))
@@ -173,5 +180,15 @@ struct Selections {
         case (nil, let queue?): return .queue(try self.queue(queue))
         default: return nil
         }
+    }
+
+    /// Whether an operation is in a queue, or was when it ended.
+    func isOperation(_ id: OperationID, inQueue name: String) throws(StoreError) -> Bool {
+        if let queue = daemon.core?.queue(of: id) { return queue == name }
+        // It has ended in the commit that brought it.
+        var query = OpsStore.Selection()
+        query.ids = [id.rawValue...id.rawValue]
+        query.queue = name
+        return try !history.select(query, limit: 1).isEmpty
     }
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsCore
+public import OpsCore
 
 /// The words for a `Cause`, fit for a person. Names and conditions come from whoever can look them up.
 struct CauseText {
@@ -25,10 +25,10 @@ struct CauseText {
         case .groupTimedOut(let group): return "group \(try label(group)) timed out"
         case .groupSkipped(let group, let root):
             let why = try root.map { (root) throws(StoreError) in
-                "dependency \(try label(root.operation)) \(verb(root.outcome))"
+                "dependency \(try label(root.operation)) \(root.outcome.verb)"
             }
             return "group \(try label(group)) was skipped" + note(why)
-        case .dependency(let root, let outcome): return "dependency \(try label(root)) \(verb(outcome))"
+        case .dependency(let root, let outcome): return "dependency \(try label(root)) \(outcome.verb)"
         case .neverStarted(let root): return "dependency \(try label(root)) ended without starting"
         case .conditionFalse(let index, let detail): return try conditionText(index, detail)
         case .children(let first, let count): return try childrenText(first, count)
@@ -51,24 +51,13 @@ struct CauseText {
         return "\(id.rawValue) (\(name))"
     }
 
-    private func verb(_ outcome: Outcome) -> String {
-        switch outcome {
-        case .succeeded: "succeeded"
-        case .failed: "failed"
-        case .timedOut: "timed out"
-        case .cancelled: "was cancelled"
-        case .skipped: "was skipped"
-        case .interrupted: "was interrupted"
-        }
-    }
-
     private func conditionText(_ index: Int32, _ detail: String) throws(StoreError) -> String {
         let asked = try condition(index).map { " (\($0))" } ?? ""
         return "condition \(index + 1)\(asked) is false" + note(detail)
     }
 
     private func childrenText(_ first: OperationID, _ count: Int32) throws(StoreError) -> String {
-        let ended = verb(try other(first).outcome ?? .failed)
+        let ended = try (other(first).outcome ?? .failed).verb
         let more = count > 1 ? " and \(count - 1) more did not succeed" : ""
         return "child \(try label(first)) \(ended)\(more)"
     }
@@ -105,4 +94,18 @@ func durationText(_ nanoseconds: Int64) -> String {
         rest %= size
     }
     return text.isEmpty ? "0s" : text
+}
+
+extension Outcome {
+    /// What an operation has done, in a sentence about it.
+    public var verb: String {
+        switch self {
+        case .succeeded: "succeeded"
+        case .failed: "failed"
+        case .timedOut: "timed out"
+        case .cancelled: "was cancelled"
+        case .skipped: "was skipped"
+        case .interrupted: "was interrupted"
+        }
+    }
 }

@@ -101,7 +101,7 @@ import Testing
         var revived = Revival()
         revived.queues = ["default"]
         revived.operations = [Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, run: 1)]
-        world.after(.retry([1], revived: revived, by: "root"))
+        world.after(.retry([1], revived: revived))
         #expect(world.state(1) == .ready)
         #expect(world.executing == [2], "it had started and goes on")
         world.after(world.exit(2))
@@ -122,7 +122,7 @@ import Testing
         revived.operations = [
             Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, flags: .barrier, attempt: 1, run: 1)
         ]
-        world.after(.retry([1], revived: revived, by: "root"))
+        world.after(.retry([1], revived: revived))
         let child = world.add(child: 2)
         world.turn()
         #expect(world.state(child) == .pending, "it comes after both in their queue, and 2 has passed 1")
@@ -147,7 +147,7 @@ import Testing
         var revived = Revival()
         revived.queues = ["default"]
         revived.operations = [Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, run: 1)]
-        world.after(.retry([1], revived: revived, by: "root"))
+        world.after(.retry([1], revived: revived))
         #expect(world.executing == [1, 2, 3], "the group has passed")
         world.after(world.exit(3))
         #expect(world.executing == [1, 2], "its child has not: 1 was submitted earlier to its queue")

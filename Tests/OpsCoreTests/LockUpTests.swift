@@ -138,7 +138,7 @@ import Testing
             Snapshot.Row(id: 4, graph: GraphID(1), categories: 0, state: .finished, attempt: 1, attemptsInRun: 1)
         ]
         #expect(world.handle(.depend(3, on: 4, when: .started, finished: nil)) == .failure(.unknownOperation(4)))
-        world.handle(.retry([4], revived: revival, by: "root"))
+        world.handle(.retry([4], revived: revival))
         #expect(world.scheduler.state(of: 4) == .ready)
         guard case .failure(.lockUp(_, category: "a")) = world.handle(.depend(3, on: 4, when: .failed, finished: nil))
         else {
@@ -177,7 +177,7 @@ import Testing
             Snapshot.Row(id: 3, graph: GraphID(1), parent: 1, state: .finished),
         ]
         revival.edges = [Snapshot.Edge(from: 1, on: 3, when: .succeeded)]
-        let answer = world.handle(.retry([1], revived: revival, by: "root"))
+        let answer = world.handle(.retry([1], revived: revival))
         guard case .failure(.cycle) = answer else {
             Issue.record("taken: \(answer)")
             return

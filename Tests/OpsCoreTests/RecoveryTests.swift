@@ -180,7 +180,7 @@ import Testing
         ]
         revival.edges = [Snapshot.Edge(from: 2, on: 1, when: .succeeded)]
         #expect(
-            world.after(.retry([1], revived: revival, by: "root")) == [
+            world.after(.retry([1], revived: revival)) == [
                 "reopened 1 run 2 ready", "reopened 2 run 2 pending", "started 1#2 slot 0",
             ])
         #expect(world.after(world.exit(1)).suffix(2) == ["ready 2", "started 2#1 slot 0"])
@@ -250,7 +250,7 @@ import Testing
         ]
         revival.endedChildren = [Snapshot.EndedChildren(parent: 1, unsuccessful: 0, firstUnsuccessful: 0)]
         world.handle(world.exit(3, 1))
-        world.after(.retry([2], revived: revival, by: "root"))
+        world.after(.retry([2], revived: revival))
         world.after(world.exit(4))
         #expect(world.after(world.exit(2)).last == "finished 1 failed children 3 of 1")
     }
@@ -301,7 +301,7 @@ import Testing
         revival.edges = [
             Snapshot.Edge(from: 2, on: 1, when: .succeeded), Snapshot.Edge(from: 1, on: 2, when: .finished),
         ]
-        guard case .failure(.cycle(let circle)) = world.handle(.retry([1, 2], revived: revival, by: "root")) else {
+        guard case .failure(.cycle(let circle)) = world.handle(.retry([1, 2], revived: revival)) else {
             Issue.record("taken")
             return
         }

@@ -212,7 +212,7 @@ import Testing
         var revival = Revival()
         revival.queues = ["default"]
         revival.operations = [Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, attemptsInRun: 1)]
-        world.after(.retry([1], revived: revival, by: "root"))
+        world.after(.retry([1], revived: revival))
         #expect(world.scheduler.effectivePriority(of: 1) == 7)
         #expect(world.scheduler.why(3, at: world.now).flatMap(\.ids) == [1, 2])
         world.after(world.exit(2))

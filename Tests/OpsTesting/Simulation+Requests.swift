@@ -62,7 +62,7 @@ extension Simulation {
         guard !finished.isEmpty else { return .tick }
         let ids = random.some(finished, atMost: 2)
         guard !ids.isEmpty else { return .tick }
-        return .retry(ids, revived: store.revival(of: ids, downstream: random.chance(30)), by: "ann")
+        return .retry(ids, revived: store.revival(of: ids, downstream: random.chance(30)))
     }
 
     private mutating func edit() -> Edit {

@@ -43,16 +43,12 @@ extension Requests {
 
     func suspend(_ request: SuspendRequest, _ exchange: Exchange) throws {
         let level = try self.level(request.selection, exchange.caller)
-        daemon.request(.suspend(level, freeze: request.freeze ?? false), of: exchange) { acceptance in
-            exchange.reply(Touched.with { $0.touched = acceptance.touched })
-        }
+        putCounting(.suspend(level, freeze: request.freeze ?? false), exchange)
     }
 
     func resume(_ request: ResumeRequest, _ exchange: Exchange) throws {
         let level = try self.level(request.selection, exchange.caller)
-        daemon.request(.resume(level), of: exchange) { acceptance in
-            exchange.reply(Touched.with { $0.touched = acceptance.touched })
-        }
+        putCounting(.resume(level), exchange)
     }
 
     /// The daemon, a queue, a graph, or chosen operations; each to those who may.
@@ -91,8 +87,7 @@ extension Requests {
         let revived = try daemon.history.revival(
             of: ids, downstream: request.downstream ?? false,
             of: daemon.authorization.isPrivileged(caller) ? nil : caller.user)
-        let event = Event.retry(ids, revived: revived, by: exchange.caller.name)
-        daemon.request(event, of: exchange) { acceptance in
+        daemon.request(.retry(ids, revived: revived), of: exchange) { acceptance in
             exchange.reply(
                 TouchedOnes.with {
                     $0.touched = acceptance.touched
@@ -113,10 +108,7 @@ extension Requests {
         let ids = try changeable(selected, by: exchange.caller)
         guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(Touched()) } }
         try requireMeaning(edit, ids)
-        let groups = try together(ids, edit)
-        daemon.request(.edit(groups), of: exchange) { acceptance in
-            exchange.reply(Touched.with { $0.touched = acceptance.touched })
-        }
+        putCounting(.edit(try together(ids, edit)), exchange)
     }
 
     /// As at submission: no key that says nothing of its operation.
@@ -152,19 +144,15 @@ extension Requests {
     func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
         try requireRoom(for: request.message, of: "a message", atMost: WireLimits.textBytes)
         let id = try one(request.ref, exchange.caller)
-        let event = Event.finish(
-            id, failed: request.failed ?? false, message: request.message, by: exchange.caller.name)
-        daemon.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
+        let failed = request.failed ?? false
+        put(.finish(id, failed: failed, message: request.message, by: exchange.caller.name), exchange)
     }
 
     func note(_ request: NoteRequest, _ exchange: Exchange) throws {
         let id = try one(request.ref, exchange.caller)
         let text = request.text.flatMap { $0.isEmpty ? nil : $0 }
         try requireRoom(for: text, of: "a note", atMost: WireLimits.textBytes)
-        guard let record = try daemon.history.record(of: id) else {
-            throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
-        }
-        daemon.request(.note(id, record.graph, text), of: exchange) { _ in exchange.reply(Nothing()) }
+        put(.note(id, try selections.record(request.ref).graph, text), exchange)
     }
 
     func addDependency(_ request: AddDependencyRequest, _ exchange: Exchange) throws {
@@ -176,14 +164,26 @@ extension Requests {
             throw invalid("when", "\"\(name)\" is none of \(known.joined(separator: ", "))")
         }
         let fact = try daemon.history.finishedFacts([on])[on]
-        daemon.request(.depend(id, on: on, when: when, finished: fact), of: exchange) { _ in exchange.reply(Nothing()) }
+        put(.depend(id, on: on, when: when, finished: fact), exchange)
     }
 
     func removeDependency(_ request: RemoveDependencyRequest, _ exchange: Exchange) throws {
         let id = try one(request.ref, exchange.caller)
         let on = try selections.operation(request.on)
         let isMet = try daemon.history.edges(from: id, to: id).contains { $0.on == on }
-        daemon.request(.undepend(id, on: on, isMet: isMet), of: exchange) { _ in exchange.reply(Nothing()) }
+        put(.undepend(id, on: on, isMet: isMet), exchange)
+    }
+
+    /// Puts a change to the scheduler; that it is stored is all there is to answer.
+    func put(_ event: Event, _ exchange: Exchange) {
+        daemon.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
+    }
+
+    /// The same, where the answer counts what it touched.
+    private func putCounting(_ event: Event, _ exchange: Exchange) {
+        daemon.request(event, of: exchange) { acceptance in
+            exchange.reply(Touched.with { $0.touched = acceptance.touched })
+        }
     }
 
     /// The one operation that a changing request names.

@@ -22,16 +22,13 @@ extension Requests {
     }
 
     func show(_ request: ShowRequest, _ exchange: Exchange) throws {
-        let id = try daemon.selections.operation(request.ref)
-        guard let record = try daemon.history.record(of: id) else {
-            throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
-        }
+        let record = try daemon.selections.record(request.ref)
         var reply = ShowReply()
         reply.operation = try daemon.rows.row(record)
         if daemon.authorization.mayRead(exchange.caller, ownedBy: record.uid) {
-            reply.operation.environment = try daemon.history.environment(of: id).map { try stringMap($0) }
+            reply.operation.environment = try daemon.history.environment(of: record.id).map { try stringMap($0) }
         }
-        reply.attempts = try daemon.rows.attempts(of: id)
+        reply.attempts = try daemon.rows.attempts(of: record.id)
         exchange.reply(reply)
     }
 
@@ -93,7 +90,7 @@ extension Requests {
 
     private static func picture(_ graph: GraphRecord, _ history: History) throws(StoreError) -> GraphReply {
         var reply = GraphReply()
-        reply.graph = "g\(graph.id.rawValue)"
+        reply.graph = graph.id.reference
         reply.name = graph.name
         reply.suspended = graph.isSuspended
         reply.nodes = try history.nodes(of: graph.id, limit: drawable).map(node)

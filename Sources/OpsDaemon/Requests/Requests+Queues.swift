@@ -42,7 +42,7 @@ extension Requests {
 
     func removeQueue(_ request: RemoveQueueRequest, _ exchange: Exchange) throws {
         try daemon.authorization.requirePrivilege(exchange.caller, to: "remove queues")
-        daemon.request(.removeQueue(request.name), of: exchange) { _ in exchange.reply(Nothing()) }
+        put(.removeQueue(request.name), exchange)
     }
 
     func listCategories(_ exchange: Exchange) throws {
@@ -73,8 +73,7 @@ extension Requests {
         guard request.workers >= 0, request.workers <= Int(Limits.workers) else {
             throw invalid("workers", "workers are a number from 0 to \(Limits.workers); not \(request.workers)")
         }
-        let event = Event.setWorkers(Int32(request.workers), insteadOf: daemon.configuredWorkers)
-        daemon.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
+        put(.setWorkers(Int32(request.workers), insteadOf: daemon.configuredWorkers), exchange)
     }
 
     /// Names of queues and categories are what names of operations are.

@@ -53,10 +53,8 @@ extension Requests {
     }
 
     func log(_ request: LogRequest, _ exchange: Exchange) throws {
-        let id = try daemon.selections.operation(request.ref)
-        guard let record = try daemon.history.record(of: id) else {
-            throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
-        }
+        let record = try daemon.selections.record(request.ref)
+        let id = record.id
         try daemon.authorization.requireReading(
             exchange.caller, of: "the output of operation \(id.rawValue)", ownedBy: record.uid)
         let wantsErrors = request.stderr ?? false

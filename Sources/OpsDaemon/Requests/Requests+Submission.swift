@@ -86,7 +86,7 @@ extension Requests {
         _ graph: GraphID, _ first: OperationID, _ count: Int, _ order: SubmissionOrder, names: (Int) -> String?
     ) -> SubmitReply {
         var reply = SubmitReply()
-        reply.graph = "g\(graph.rawValue)"
+        reply.graph = graph.reference
         reply.first = first.rawValue
         reply.count = count
         if order.wantsList {

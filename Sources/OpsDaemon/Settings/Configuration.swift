@@ -1,3 +1,4 @@
+internal import OpsCore
 internal import OpsWire
 
 /// Everything an administrator can decide; what is not said has its default here.
@@ -68,8 +69,8 @@ extension Configuration {
             guard value.hasPrefix("/") else { throw refuse("must be an absolute path, not \"\(value)\"") }
             if key == "state" { state = value } else { socket = value }
         case "workers":
-            guard let number = Int32(value), (0...4096).contains(number) else {
-                throw refuse("must be a number from 0 to 4096, not \"\(value)\"")
+            guard let number = Int32(value), (0...Limits.workers).contains(number) else {
+                throw refuse("must be a number from 0 to \(Limits.workers), not \"\(value)\"")
             }
             workers = number
         case "on-stop":

@@ -11,23 +11,26 @@ final class Diary {
     }
 
     func error(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        if .error <= level { write(.error, message(), fields) }
+        write(.error, message(), fields)
     }
     func warning(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        if .warning <= level { write(.warning, message(), fields) }
+        write(.warning, message(), fields)
     }
     func notice(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        if .notice <= level { write(.notice, message(), fields) }
+        write(.notice, message(), fields)
     }
     func info(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        if .info <= level { write(.info, message(), fields) }
+        write(.info, message(), fields)
     }
     func debug(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        if .debug <= level { write(.debug, message(), fields) }
+        write(.debug, message(), fields)
     }
 
-    func write(_ level: Configuration.LogLevel, _ message: String, _ fields: [(name: String, value: String)]) {
+    func write(
+        _ level: Configuration.LogLevel, _ text: @autoclosure () -> String, _ fields: [(name: String, value: String)]
+    ) {
         guard level <= self.level else { return }
+        let message = text()
         if writesToJournal && writeToJournal(level, message, fields) { return }
         Program.complain("opsd: \(message)")
     }

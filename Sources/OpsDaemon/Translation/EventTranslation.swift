@@ -8,7 +8,7 @@ struct EventTranslation {
             row.seq = report.sequence
             row.at = InstantText.format(report.at)
             row.id = report.operation?.rawValue
-            row.graph = report.graph.map { "g\($0.rawValue)" }
+            row.graph = report.graph?.reference
             row.type = EventType(report.kind)
             row.old = report.old.map { StateName($0).rawValue }
             row.new = report.new.map { StateName($0).rawValue }

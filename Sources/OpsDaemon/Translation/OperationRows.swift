@@ -33,7 +33,7 @@ struct OperationRows {
     private func identify(_ record: OperationRecord, _ row: inout OperationRow) {
         row.id = record.id.rawValue
         row.name = record.name
-        row.graph = "g\(record.graph.rawValue)"
+        row.graph = record.graph.reference
         row.graphName = record.graphName
         row.queue = record.queue
         row.user = record.user
@@ -138,20 +138,4 @@ struct OperationRows {
 extension Daemon {
     var rows: OperationRows { OperationRows(history: history, daemon: self) }
     var selections: Selections { Selections(history: history, daemon: self) }
-
-    /// `12 (build)`, or the number alone where there is no name.
-    func label(_ id: OperationID) -> String {
-        // A label is for people: without the database the number must do.
-        guard let name = (try? history.names(of: [id]))?[id] else { return "\(id.rawValue)" }
-        return "\(id.rawValue) (\(name))"
-    }
-
-    func isOperation(_ id: OperationID, inQueue name: String) throws(StoreError) -> Bool {
-        if let queue = core?.queue(of: id) { return queue == name }
-        // It has ended in the commit that brought it.
-        var query = OpsStore.Selection()
-        query.ids = [id.rawValue...id.rawValue]
-        query.queue = name
-        return try !history.select(query, limit: 1).isEmpty
-    }
 }

@@ -15,7 +15,7 @@ extension Daemon {
         case .builtInQueue("main"):
             return .wrongState(id: nil, message: "queue main is serial for ever and stays; make another one")
         case .builtInQueue(let name): return .wrongState(id: nil, message: "queue \(name) is built in and stays")
-        case .unknownGraph(let graph): return .notFound(kind: "graph", name: "g\(graph.rawValue)", nearest: nil)
+        case .unknownGraph(let graph): return .notFound(kind: "graph", name: graph.reference, nearest: nil)
         case .cycle(let path): return .cycle(path.map { text($0, names) }, category: nil)
         case .lockUp(let path, let category): return .cycle(path.map { text($0, names) }, category: category)
         case .unitsExceedCapacity(let category, let units, let capacity):

@@ -1,0 +1,24 @@
+internal import OpsCore
+internal import OpsStore
+
+// How operations and graphs are called where people, and clients, read of them.
+
+extension GraphID {
+    /// `g7`.
+    var reference: String { "g\(rawValue)" }
+
+    /// The graph that `g7`, or `7`, would be.
+    init?(reference: String) {
+        guard let number = Int64(reference.hasPrefix("g") ? reference.dropFirst() : reference[...]) else { return nil }
+        self.init(number)
+    }
+}
+
+extension Daemon {
+    /// `12 (build)`, or the number alone where there is no name.
+    func label(_ id: OperationID) -> String {
+        // A label is for people: without the database the number must do.
+        guard let name = (try? history.names(of: [id]))?[id] else { return "\(id.rawValue)" }
+        return "\(id.rawValue) (\(name))"
+    }
+}
