@@ -42,6 +42,12 @@ struct Selections {
         return record
     }
 
+    /// An operation, where a name alone means one of this graph.
+    func operation(_ ref: String, inOrOutside graph: GraphID?) throws -> OperationID {
+        guard let graph, Int64(ref) == nil, !ref.utf8.contains(UInt8(ascii: "@")) else { return try operation(ref) }
+        return try operation("\(ref)@g\(graph.rawValue)")
+    }
+
     /// `g7`, `7` or a name.
     func graph(_ ref: String) throws -> GraphID {
         if let id = GraphID(reference: ref), try history.graph(id) != nil { return id }

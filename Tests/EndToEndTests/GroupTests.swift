@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct GroupTests {
@@ -60,5 +61,29 @@ import Testing
             #expect(try machine.outcome(child) == "cancelled")
             #expect((try machine.show(child)["cause"] as? String)?.contains("g") == true)
         }
+    }
+
+    /// A child names what is in its graph already, not what bears the name elsewhere.
+    @Test func childrenMayNameWhatIsInTheirGraph() throws {
+        let machine = try Machine()
+        let file = machine.state + "/children.json"
+        try #"""
+        {"operations": [{"name": "second", "command": ["true"], "after": ["first"]},
+          {"name": "third", "command": ["true"], "after": ["second", "maker@g1"]}]}
+        """#.write(toFile: file, atomically: true, encoding: .utf8)
+        let submit = "\(Machine.programs)/opsctl submit --child"
+        let script = """
+            \(submit) --name first -- true; \(submit) -f \(file); echo $?
+            sed -i 's/, "maker@g1"//' \(file); \(submit) -f \(file); echo $?
+            sed -i 's/first/frist/' \(file); \(submit) -f \(file); echo $?
+            """
+        let maker = try machine.submit("--name", "maker", "--output", "split", "--shell", script)
+        _ = try machine.submit("--name", "frist", "--", "true")
+        #expect(try machine.ctl("wait", "\(maker)", "--timeout", "30s").status == 0)
+        let said = try machine.ok("log", "\(maker)").lines.filter { !$0.hasPrefix("g") }
+        #expect(said.suffix(3) == ["5", "0", "5"], "\(said): it waits for its producer, is well, or names nothing")
+        let first = try machine.show("first")["id"] as? Int
+        let edges = try #require(machine.show("second")["dependencies"] as? [[String: Any]])
+        #expect(edges.compactMap { $0["id"] as? Int } == [first])
     }
 }

@@ -94,6 +94,21 @@ import Testing
         #expect(try machine.ok("ls", "--json").out.isEmpty)
     }
 
+    /// A file each, a variable each: what HyperQueue and GNU parallel users write.
+    @Test func optionsOfAFanOutAreFilledToo() throws {
+        let machine = try Machine()
+        try machine.ok(
+            "submit", "--array", "1-2", "--stdout", machine.state + "/out-{}", "--env", "K=k{}", "--label", "n={}",
+            "--timeout", "1m", "--shell", "echo $K $OPS_INDEX {}")
+        #expect(try machine.ctl("wait", "--all", "--timeout", "30s").status == 0)
+        for index in 1...2 {
+            let text = try String(contentsOfFile: machine.state + "/out-\(index)", encoding: .utf8)
+            #expect(text == "k\(index) \(index) \(index)\n")
+        }
+        #expect(try machine.ok("ls", "--json", "--label", "n=2").objects.compactMap { $0["id"] as? Int } == [2])
+        #expect(try machine.show(1)["timeout"] as? String == "1m")
+    }
+
     @Test func aGraphIsNamedForPeople() throws {
         let machine = try Machine()
         try machine.ok("submit", "--graph-name", "nightly backup: A@B, höher", "--name", "-1", "--", "true")

@@ -72,9 +72,11 @@ struct SubmissionBuilder: Sendable {
     // MARK: Edges
 
     private mutating func findTargets(_ daemon: Daemon) throws {
+        // What becomes part of a graph that exists may name what is in it.
+        let joined = try submission.asChildren ? submission.producer.flatMap { try daemon.history.record(of: $0) } : nil
         for (place, ref) in input.externals.enumerated() {
             do {
-                targets.append(try daemon.selections.operation(ref))
+                targets.append(try daemon.selections.operation(ref, inOrOutside: joined?.graph))
             } catch let error as ControlError {
                 targets.append(nil)
                 tellUnknown(ref, place, error)

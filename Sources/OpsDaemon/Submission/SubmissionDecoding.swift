@@ -19,7 +19,7 @@ final class SubmissionDecoding: ReplyStream {
         self.order = order
         self.exchange = exchange
         self.requests = requests
-        self.decoder = decoder ?? GraphDecoder(defaults: order.defaults)
+        self.decoder = decoder ?? GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild)
     }
 
     func add(_ operations: [UInt8]) { decoder.add(operations) }
@@ -86,7 +86,7 @@ final class SubmissionParts {
 
     init(_ order: SubmissionOrder) {
         self.order = order
-        decoder = GraphDecoder(defaults: order.defaults)
+        decoder = GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild)
     }
 
     var count: Int { decoder.count }

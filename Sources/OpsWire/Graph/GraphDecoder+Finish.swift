@@ -93,7 +93,8 @@ extension GraphDecoder {
     /// Turns names into places; what is no name of this graph must look like an operation elsewhere.
     private mutating func resolveEdges() {
         // With no other operation here that has a name, a name can only mean one outside: the newest that bears it.
-        let meansOutside = input.operations.count == 1 || input.operations.allSatisfy { $0.name < 0 }
+        let meansOutside =
+            joinsGraph || input.operations.count == 1 || input.operations.allSatisfy { $0.name < 0 }
         var externals: [Int32: Int32] = [:]
         for index in input.edges.indices {
             var edge = input.edges[index]

@@ -19,9 +19,12 @@ public struct GraphDecoder: Sendable {
     /// Groups whose operations are being read, the innermost last.
     var openGroups: [OperationDraft] = []
     private var totalBytes = 0
+    /// It becomes part of a graph that exists, whose operations it may name.
+    let joinsGraph: Bool
 
     /// `defaults`: a JSON object with keys of operations.
-    public init(defaults: [UInt8]? = nil) {
+    public init(defaults: [UInt8]? = nil, joinsGraph: Bool = false) {
+        self.joinsGraph = joinsGraph
         if let defaults { read(defaults: defaults) }
     }
 

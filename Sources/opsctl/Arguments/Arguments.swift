@@ -26,6 +26,17 @@ struct Arguments: Sendable {
         values.filter { $0.option == option.name }.map(\.value)
     }
 
+    /// Whether the value of an option, other than these, contains a text.
+    func mentions(_ text: String, except left: [Option]) -> Bool {
+        values.contains { value in value.value.contains(text) && !left.contains { $0.name == value.option } }
+    }
+
+    /// The same with every value of an option changed.
+    func changed(_ change: (String) -> String) -> Arguments {
+        Arguments(
+            verb: verb, path: path, values: values.map { ($0.option, change($0.value)) }, operands: operands)
+    }
+
     func integer(_ option: Option) -> Int? {
         text(option).flatMap { Int($0) }
     }

@@ -55,45 +55,53 @@ struct FanOut {
     func submission() throws(Failure) -> Submission {
         var keys = OperationKeys(arguments: session.arguments)
         try keys.resolve(session)
-        let environment = try keys.environment()
         let command = try SubmitVerb.command(session)
+        // What is the same for all is said once.
+        let isShared = !session.arguments.mentions("{}", except: [.name, .shell])
         var defaults = JSONWriter()
-        var failure: Failure?
-        defaults.object { object in
-            do throws(Failure) { try keys.write(to: &object) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        defaults.beginObject()
+        if isShared { try keys.write(to: &defaults) }
+        defaults.endObject()
+        let environment = isShared ? try keys.environment() : []
 
         var text = JSONWriter()
         var ranges: [Range<Int>] = []
         ranges.reserveCapacity(values.count)
         for (index, value) in values.enumerated() {
             let start = text.bytes.count
-            write(command, value, environment, index, to: &text)
+            text.beginObject()
+            write(command, value, index, to: &text)
+            if isShared {
+                write(environment, value, to: &text)
+            } else {
+                let own = OperationKeys(arguments: keys.arguments.changed { fill($0, value) }, ids: keys.ids)
+                try own.write(to: &text)
+                write(try own.environment(), value, to: &text)
+            }
+            text.endObject()
             ranges.append(start..<text.bytes.count)
             text.terminate(with: 0x0a)
         }
         return Submission(defaults: defaults.bytes, text: text.bytes, operations: ranges)
     }
 
-    private func write(
-        _ command: SubmitVerb.Command, _ value: String, _ environment: [Pair], _ index: Int, to object: inout JSONWriter
-    ) {
-        object.object {
-            if let name = session.arguments.text(.name) {
-                $0.member(
-                    "name",
-                    name.utf8.contains(UInt8(ascii: "{"))
-                        ? fill(name, value) : "\(name)-\(isIndexed ? value : "\(index + 1)")")
-            }
-            if let shell = command.shell {
-                $0.member("shell", fill(shell, value))
-            } else {
-                $0.member("command", command.words.map { fill($0, value) })
-            }
-            let own = isIndexed ? [Pair("OPS_INDEX=\(value)")].compactMap { $0 } : []
-            if !environment.isEmpty || !own.isEmpty { $0.member("environment", environment + own) }
+    private func write(_ command: SubmitVerb.Command, _ value: String, _ index: Int, to object: inout JSONWriter) {
+        if let name = session.arguments.text(.name) {
+            object.member(
+                "name",
+                name.utf8.contains(UInt8(ascii: "{"))
+                    ? fill(name, value) : "\(name)-\(isIndexed ? value : "\(index + 1)")")
         }
+        if let shell = command.shell {
+            object.member("shell", fill(shell, value))
+        } else {
+            object.member("command", command.words.map { fill($0, value) })
+        }
+    }
+
+    private func write(_ environment: [Pair], _ value: String, to object: inout JSONWriter) {
+        let own = isIndexed ? [Pair("OPS_INDEX=\(value)")].compactMap { $0 } : []
+        if !environment.isEmpty || !own.isEmpty { object.member("environment", environment + own) }
     }
 
     /// Every `{}` becomes the value.

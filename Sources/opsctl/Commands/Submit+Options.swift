@@ -93,9 +93,10 @@ extension Option {
     static let set = Option.value("set", "s", "K=V", .keyValue, "fills ${K} in the texts of the file")
     static let dryRun = Option.flag("dry-run", "validate, and tell what would be stored")
     static let each = Option.value(
-        "each", "FILE", .file, "one operation a line of FILE or -; {} is the line, in the name too")
+        "each", "FILE", .file, "one operation a line of FILE or -; {} is the line, in values of options too")
     static let array = Option.value(
-        "array", "A-B[:STEP]", .text, "one operation an index; {}, in the name too, and $OPS_INDEX are the index")
+        "array", "A-B[:STEP]", .text,
+        "one operation an index; {}, in values of options too, and $OPS_INDEX are the index")
     static let graphName = Option.value("graph-name", "NAME", .text, "the name of the graph")
     static let key = Option.value(
         "key", "k", "KEY", .text, "submitted before with this key: answer that one, store nothing")
