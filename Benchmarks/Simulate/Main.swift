@@ -14,6 +14,7 @@ struct Simulate {
     }
 
     private static func live(through count: UInt64, from first: UInt64) {
+        var tally = HandTally()
         for seed in first..<(first + count) {
             var simulation = Simulation<Scheduler>(seed: seed)
             do {
@@ -22,9 +23,10 @@ struct Simulate {
                 print(error)
                 exit(1)
             }
+            tally += simulation.tally
             if (seed - first + 1).isMultiple(of: 500) { print(simulation.summary) }
         }
-        print("\(count) seeds from \(first): every promise kept")
+        print("\(count) seeds from \(first): every promise kept; starts by the runner: \(tally)")
     }
 
     private static func exploreWorlds() {

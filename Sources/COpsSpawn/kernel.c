@@ -180,6 +180,48 @@ int ops_event(int nonblocking) {
     return eventfd(0, EFD_CLOEXEC | (nonblocking ? EFD_NONBLOCK : 0));
 }
 
+int ops_semaphore(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+}
+
+int ops_semaphore_add(int fd) {
+    uint64_t one = 1;
+    return write(fd, &one, sizeof one) == sizeof one ? 0 : -1;
+}
+
+int ops_semaphore_take(int fd) {
+    uint64_t one;
+    return read(fd, &one, sizeof one) == sizeof one ? 0 : -1;
+}
+
+ssize_t ops_send_descriptor(int fd, const void *bytes, size_t size, int passed) {
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof passed)] = {0};
+    struct iovec vector = {.iov_base = (void *)bytes, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof passed);
+    memcpy(CMSG_DATA(header), &passed, sizeof passed);
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+ssize_t ops_receive_descriptor(int fd, void *bytes, size_t size, int *passed) {
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof *passed)];
+    struct iovec vector = {.iov_base = bytes, .iov_len = size};
+    // Those for which there is no room are closed by the kernel.
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    *passed = -1;
+    ssize_t count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    if (count < 0) return -1;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+        memcpy(passed, CMSG_DATA(header), sizeof *passed);
+    return count;
+}
+
 int ops_start_thread(void *(*body)(void *), void *argument) {
     pthread_attr_t attributes;
     errno = pthread_attr_init(&attributes);

@@ -33,6 +33,13 @@ public enum Event: Sendable {
     /// Nothing of the attempt is alive any more.
     case gone(AttemptID)
     case told(AttemptID, Notice)
+    /// The runner has begun what was in its hand, in the slot of one that had ended.
+    case taken(AttemptID, Place)
+    /// The hand was taken back: what comes after the first `taken` of it was not begun and will not be. Those are 0
+    /// unless the runner was lost with the word of what it took.
+    case recalled(taken: Int)
+    /// The runner has put away what was recalled: it may be given another hand.
+    case emptyHanded
     /// A runner has connected, or says that it is ending: which one, and what it knows.
     case runnerConnected(Inventory)
     case runnerLost
@@ -42,6 +49,19 @@ public enum Event: Sendable {
     case observed(OperationID, run: Int32)
     /// Nothing happened but time.
     case tick
+}
+
+extension Event {
+    /// What the runner tells of attempts under way. Everything else is told only once the hand has been taken back.
+    public var isWordOfRunner: Bool {
+        switch self {
+        case .launched, .launchFailed, .exited, .gone, .told, .taken, .recalled, .emptyHanded: true
+        case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .depend, .undepend, .setQueue,
+            .removeQueue, .setCategory, .setWorkers, .setDraining, .runnerConnected, .runnerLost, .conditionsAnswered,
+            .observed, .tick:
+            false
+        }
+    }
 }
 
 /// What `suspend` and `resume` name.
@@ -177,15 +197,31 @@ public struct Inventory: Hashable, Sendable {
     public var words: [AttemptID: Notice]
     /// It starts nothing any more: what was ordered and is not in `entries` never will be.
     public var isEnding: Bool
+    /// Where they execute, as far as the runner still knows.
+    public var places: [AttemptID: Place]
+    /// It can hold launches for later; an older one cannot.
+    public var takesHand: Bool
     public init(
         runner: String, boot: String, entries: [AttemptID: Entry] = [:], words: [AttemptID: Notice] = [:],
-        isEnding: Bool = false
+        isEnding: Bool = false, places: [AttemptID: Place] = [:], takesHand: Bool = false
     ) {
         self.isEnding = isEnding
         self.runner = runner
         self.boot = boot
         self.entries = entries
         self.words = words
+        self.places = places
+        self.takesHand = takesHand
+    }
+}
+
+/// Where and when a runner began something by itself.
+public struct Place: Hashable, Sendable {
+    public var slot: Int32
+    public var at: Moment
+    public init(slot: Int32, at: Moment) {
+        self.slot = slot
+        self.at = at
     }
 }
 

@@ -79,6 +79,7 @@ extension Scheduler {
     private mutating func abandon(_ place: Int32, by: String) {
         let index = table[place].place
         guard !table[place].traits.contains(.ending) else { return }
+        settlePresumption(index, nil)
         // Launched in this very turn it would live without an operation.
         let launch = Effect.launch(attemptID(index), slot: executions[index].slot)
         if let order = transition.effects.lastIndex(of: launch) { transition.effects.remove(at: order) }

@@ -1,7 +1,9 @@
 extension Scheduler {
     /// When the scheduler next wants a turn although nothing happened.
     public var nextDeadline: Deadlines {
-        Deadlines(monotonic: monotonicTimers.first?.at, wall: wallTimers.first?.at)
+        let monotonic = monotonicTimers.first?.at
+        return Deadlines(
+            monotonic: hand.isEmpty ? monotonic : min(monotonic ?? .max, handUntil), wall: wallTimers.first?.at)
     }
 
     // MARK: Setting clocks

@@ -44,6 +44,9 @@ extension Scheduler {
             disarmTimeout(index)
         }
         guard treeIsGone else { return leaveOver(index) }
+        if exit.status == .code(0), exit.at.monotonic - executions[index].startedAt.monotonic < Limits.shortRun {
+            hasSeenShortRun = true
+        }
         if executions[index].ending != nil { executions[index].endedAt = exit.at.wall }
         treeGone(index)
     }
@@ -158,7 +161,7 @@ extension Scheduler {
     }
 
     /// Thawed to get its signal, or gone while it was frozen.
-    private mutating func unfreeze(_ place: Int32) {
+    mutating func unfreeze(_ place: Int32) {
         guard !table[place].traits.isDisjoint(with: .frozen) else { return }
         table[place].traits.remove(.frozen)
         tell(.frozen(table[place].operationID, false))

@@ -166,7 +166,8 @@ extension Scheduler {
     private func standing(of place: Int32, where matches: (OperationRow) -> Bool) -> Int {
         let key = table[place].key
         var before = 0
-        for other in table.rows where other.id != 0 && other.state == .ready && other.place >= 0 && !other.isGroup {
+        for other in table.rows where other.id != 0 && other.state == .ready && !other.isGroup {
+            guard other.place >= 0 || other.traits.contains(.inHand) else { continue }
             if other.key < key, matches(other) { before += 1 }
         }
         return before + 1

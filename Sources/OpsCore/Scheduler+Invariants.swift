@@ -5,6 +5,7 @@ extension Scheduler {
         let rows = table.placesByID
         return checkCounts(rows) + checkRoom() + checkCategories() + checkWaiting(rows) + checkLanes(rows)
             + checkNothingIdles() + checkPriorities(rows) + checkFamilies(rows) + checkBarriers() + checkScratch(rows)
+            + checkHand(rows)
     }
 
     /// 1. Every count of states is what counting gives, and every id is found where it stands.
@@ -209,6 +210,33 @@ extension Scheduler {
             || !doubtfulQueues.isEmpty
         {
             broken.append("10: something is decided and not told")
+        }
+        return broken
+    }
+
+    /// 11. Who is in hand would start next, in this order, and nobody else may.
+    private func checkHand(_ rows: [Int32]) -> [String] {
+        var broken: [String] = []
+        for place in rows where table[place].traits.contains(.inHand) != hand.contains(place) {
+            broken.append("11: \(table[place].id) is in hand, or is not")
+        }
+        guard let last = hand.last else { return broken }
+        if hand.count > Limits.hand || slots.used != workers || !mayStart || !handIsFree {
+            broken.append("11: a hand of \(hand.count) with \(slots.used) of \(workers) slots used")
+        }
+        for place in hand where table[place].state != .ready || table[place].place >= 0 {
+            broken.append("11: \(table[place].id) is in hand and \(table[place].state)")
+        }
+        if zip(hand, hand.dropFirst()).contains(where: { table[$0].key >= table[$1].key }) {
+            broken.append("11: the hand is out of order")
+        }
+        for lane in lanes.places where lanes[lane].live > 0 && !lanes[lane].key.isGroup {
+            guard let first = lanes[lane].members.first, lanes[lane].top < table[last].key,
+                lanes[lane].status != .evaluating, lanes[lane].status != .parked(.evaluations)
+            else { continue }
+            if obstacle(to: first.place, in: lane) == nil {
+                broken.append("11: \(table[first.place].id) comes before the hand")
+            }
         }
         return broken
     }

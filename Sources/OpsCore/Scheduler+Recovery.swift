@@ -19,11 +19,14 @@ extension Scheduler {
         let queuePlaces = snapshot.queues.map { queues.find($0.name) ?? 0 }
         let places = restore(
             snapshot.operations, queuePlaces, snapshot.categorySets, snapshot.policies, snapshot.endedChildren)
+        // Before the edges: nothing that waits for its start has that yet.
+        for foretold in snapshot.foretold { doubtStart(foretold) }
         for edge in snapshot.edges {
             guard let from = unfinished(edge.from), let on = unfinished(edge.on) else { continue }
             if table[from].state == .pending { addEdge(from: from, on: on, when: edge.when) }
         }
         for running in snapshot.running { restore(running) }
+        for foretold in snapshot.foretold { presume(foretold) }
         rebuildAllBarriers()
         raiseAll(places)
         for place in places where table[place].state == .ready {
@@ -174,14 +177,13 @@ extension Scheduler {
     mutating func runnerConnected(_ inventory: Inventory) {
         // One that is ending goes on telling, but starts nothing.
         runner = inventory.isEnding ? nil : inventory.runner
+        handIsFree = inventory.takesHand && !inventory.isEnding
         let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
-        for index in Array(executions.places) {
-            let place = executions[index].operation
-            guard !table[place].isGroup, !executions[index].isOver, !table[place].traits.contains(.ending) else {
-                continue
-            }
-            reconcile(index, inventory)
-        }
+        let all = Array(executions.places)
+        // What was only foretold has its place where another ended. One may bring about the end of the next.
+        let presumed = all.filter { executions[$0].isPresumed }
+        for index in all where !executions[index].isPresumed && isUncertain(index) { reconcile(index, inventory) }
+        for index in presumed where isUncertain(index) && believes(index, inventory) { reconcile(index, inventory) }
         for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
             switch inventory.entries[attempt] {
             case .running, .exited: order(.terminate(attempt, grace: Policy().grace))
@@ -189,6 +191,11 @@ extension Scheduler {
             case nil: break
             }
         }
+    }
+
+    private func isUncertain(_ index: Int32) -> Bool {
+        let place = executions[index].operation
+        return !table[place].isGroup && !executions[index].isOver && !table[place].traits.contains(.ending)
     }
 
     private mutating func reconcile(_ index: Int32, _ inventory: Inventory) {

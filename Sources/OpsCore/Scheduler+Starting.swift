@@ -35,7 +35,7 @@ extension Scheduler {
         return plain
     }
 
-    private static func dropStale(_ heap: inout LaneHeap, _ lanes: Pool<Lane>) {
+    static func dropStale(_ heap: inout LaneHeap, _ lanes: Pool<Lane>) {
         while let first = heap.first, !counts(first, lanes) { heap.removeFirst() }
     }
 
@@ -78,15 +78,27 @@ extension Scheduler {
         let passed = overtaken(by: key, needs)
         lanes[lane].members.removeFirst()
         take(needs)
+        leaveLaneForStart(place, lane)
+        noteOvertaken(passed, by: key)
+        let isGroup = table[place].isGroup
+        let index = begin(place, holding: needs, slot: isGroup ? -1 : slots.take(), at: now)
+        if !isGroup {
+            order(.launch(attemptID(index), slot: executions[index].slot))
+        }
+        if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.start) == true {
+            order(.observeStart(table[place].operationID))
+        }
+    }
+
+    /// What has its slot and all it takes executes from now on.
+    mutating func begin(_ place: Int32, holding needs: [Need], slot: Int32, at begun: Moment) -> Int32 {
         let life = takeLife(of: place)
         let isGroup = table[place].isGroup
         if !isGroup { table[place].attempt += 1 }
         let execution = Execution(
             operation: place, attempt: isGroup ? 0 : table[place].attempt, run: life.run,
-            attemptsInRun: life.attemptsInRun + 1, slot: isGroup ? -1 : slots.take(), runner: runner ?? "",
-            startedAt: now, holding: needs)
-        leaveLaneForStart(place, lane)
-        noteOvertaken(passed, by: key)
+            attemptsInRun: life.attemptsInRun + 1, slot: slot, runner: runner ?? "", startedAt: begun,
+            holding: needs)
         setState(place, .executing)
         table[place].traits.insert(.hasStarted)
         let index = executions.insert(execution)
@@ -94,7 +106,7 @@ extension Scheduler {
         tell(
             .started(
                 table[place].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
-                runner: execution.runner, at: now))
+                runner: execution.runner, at: begun))
         report(.started, place, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
         settleStartEdges(of: place)
         // Who waited for its start alone lends it nothing any more.
@@ -105,11 +117,8 @@ extension Scheduler {
         } else {
             if table[place].family >= 0 { releaseChildren(of: place) }
             countRunning(place, 1)
-            order(.launch(AttemptID(table[place].operationID, execution.attempt), slot: execution.slot))
         }
-        if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.start) == true {
-            order(.observeStart(table[place].operationID))
-        }
+        return index
     }
 
     /// As `leaveLane`, for the member that has just been taken from the front; the lane goes on with the next.
@@ -139,7 +148,7 @@ extension Scheduler {
     }
 
     /// What waits for the start of an operation, and for no more.
-    private mutating func settleStartEdges(of place: Int32) {
+    mutating func settleStartEdges(of place: Int32) {
         guard table[place].traits.contains(.startIsAwaited) else { return }
         table[place].traits.remove(.startIsAwaited)
         var edge = table[place].firstDependent
@@ -155,7 +164,7 @@ extension Scheduler {
     }
 
     /// The run that is about to go on.
-    private mutating func takeLife(of place: Int32) -> Life {
+    mutating func takeLife(of place: Int32) -> Life {
         guard table[place].traits.contains(.hasLife) else { return Life(run: 1, attemptsInRun: 0) }
         table[place].traits.remove(.hasLife)
         return lives.removeValue(forKey: place) ?? Life(run: 1, attemptsInRun: 0)

@@ -45,6 +45,17 @@ public struct Scheduler {
     /// The connected runner's id; without one nothing starts.
     var runner: String?
 
+    // What the runner may begin by itself; see `Scheduler+Hand`.
+    /// In the order in which they start.
+    var hand: [Int32] = []
+    /// Monotonic instant at which what is left of the hand is taken back.
+    var handUntil: Int64 = 0
+    /// The runner can be given a hand, and nothing of an earlier one is left there.
+    var handIsFree = false
+    /// Of this turn: nothing but the runner was heard; it told of a short run that succeeded.
+    var isOfRunnerAlone = true
+    var hasSeenShortRun = false
+
     // What this turn has come to.
     var now: Moment
     var transition = Transition()
@@ -79,7 +90,9 @@ public struct Scheduler {
 
     /// Records one event. A request is answered; a fact is always taken.
     public mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
+        precondition(hand.isEmpty || event.isWordOfRunner, "the hand is taken back before anything else is told")
         self.now = now
+        if !event.isWordOfRunner { isOfRunnerAlone = false }
         do throws(Rejection) {
             let acceptance = try take(event)
             settleEnds()
@@ -113,8 +126,11 @@ public struct Scheduler {
         case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)
         case .gone(let attempt): gone(attempt)
         case .told(let attempt, let notice): told(attempt, notice)
+        case .taken(let attempt, let place): taken(attempt, at: place)
+        case .recalled(let taken): recalled(taken: taken)
+        case .emptyHanded: handIsFree = true
         case .runnerConnected(let inventory): runnerConnected(inventory)
-        case .runnerLost: runner = nil
+        case .runnerLost: runnerLost()
         case .conditionsAnswered(let id, let token, let answer): conditionsAnswered(id, token: token, answer)
         case .observed(let id, let run): observed(id, run: run)
         case .tick: break
@@ -124,6 +140,7 @@ public struct Scheduler {
 
     /// Lets time act, starts what can start, and returns all that this turn leaves to do, in order.
     public mutating func endTurn(at now: Moment) -> Transition {
+        precondition(!mustRecall(at: now), "the hand is taken back before anybody else may start")
         self.now = now
         letTimeAct()
         settleEnds()
@@ -133,6 +150,7 @@ public struct Scheduler {
             settlePriorities()
             // A changed priority may have set free what was kept back.
         } while mayStart && (reservationsInDoubt || hasCandidate())
+        foresee()
         forgetFinished()
         dropStaleTimers()
         submissions = 0

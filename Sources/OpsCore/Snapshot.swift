@@ -89,6 +89,17 @@ public struct Snapshot: Sendable {
             self.timeoutRemaining = timeoutRemaining
         }
     }
+    /// A start that was foretold: whether it has happened only the runner can say.
+    public struct Foretold: Sendable {
+        public var attempt: AttemptID
+        public var runner: String
+        public var boot: String
+        public init(attempt: AttemptID, runner: String, boot: String) {
+            self.attempt = attempt
+            self.runner = runner
+            self.boot = boot
+        }
+    }
     /// Both ends are unfinished: an edge whose `on` has finished is settled in the commit that finished it.
     public struct Edge: Sendable {
         public var from: OperationID
@@ -128,6 +139,7 @@ public struct Snapshot: Sendable {
     /// In the order of their ids.
     public var operations: [Row] = []
     public var running: [Running] = []
+    public var foretold: [Foretold] = []
     public var edges: [Edge] = []
     public var endedChildren: [EndedChildren] = []
     /// `finish` observers that were owed when opsd ended.

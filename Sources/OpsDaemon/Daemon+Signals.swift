@@ -40,6 +40,10 @@ extension Daemon {
     }
 
     private func leave() {
+        if outage == nil, (core?.handCount ?? 0) > 0 {
+            takeHandBack()
+            settle()
+        }
         if core?.counts.executing == 0 { runner.stopOwn() }
         loop.stop()
     }

@@ -17,6 +17,7 @@ extension Daemon {
             return requestBeside(
                 call, names: names, prepare: { LargeRequest(event: event, texts: texts) }, then: answer)
         }
+        takeHandBack()
         turn.hasEvents = true
         switch core?.handle(event, at: .now()) {
         case .success(let acceptance):
@@ -37,8 +38,11 @@ extension Daemon {
     func record(_ fact: Event) {
         guard outage == nil, core != nil else { return keep(fact) }
         if longTurn != nil { return keepForLater(fact) }
+        if !fact.isWordOfRunner { takeHandBack() }
         if fact.isToldOnce { turn.facts.append(fact) }
         _ = core?.handle(fact, at: .now())
+        // Nothing to store, nothing to decide.
+        if case .emptyHanded = fact { return }
         guard !fact.isPatient else {
             turn.hasPatientEvents = true
             return
@@ -61,10 +65,10 @@ extension Daemon {
 
     /// Once per wake-up of the loop, when all that was ready has been told.
     func endTurn() {
-        if turn.hasEvents || !turn.afterwards.isEmpty {
+        if turnIsDue {
             settle { server?.flush() }
-        } else if turn.hasPatientEvents {
-            settleSoon()
+        } else if turn.isAheadOfStore {
+            settle(within: turn.hasEvents ? DaemonLimits.gathering : DaemonLimits.patience)
         }
         // What needs no commit: errands that are over or have had their time.
         runner.flush()
@@ -73,14 +77,24 @@ extension Daemon {
         stopIfDrained()
         upkeep.turnEnded()
         idleExit.turnEnded()
-        if turn.hasEvents || !turn.afterwards.isEmpty { wakeUp() }
+        if turnIsDue { wakeUp() }
+    }
+
+    /// Somebody waits for its commit: not while the runner has enough in hand.
+    private var turnIsDue: Bool {
+        !turn.afterwards.isEmpty || turn.hasEvents && core?.handSuffices != true
     }
 
     /// Decides, commits, then answers, orders and publishes; in this order for ever. `send` lets the answers leave:
     /// whoever waits for one need not wait for processes to be made.
     func settle(_ send: () -> Void = {}) {
+        var now = Moment.now()
+        if turn.isAheadOfStore, core?.mustRecall(at: now) == true {
+            takeHandBack()
+            now = .now()
+        }
         var transition = Transition()
-        if turn.isAheadOfStore, outage == nil, let decided = core?.endTurn(at: .now()) {
+        if turn.isAheadOfStore, outage == nil, let decided = core?.endTurn(at: now) {
             transition = decided
             do throws(StoreError) {
                 try store.commit(transition, submissions: turn.submissions)
@@ -106,13 +120,17 @@ extension Daemon {
     }
 
     /// One commit for many: the number of commits costs, not their size.
-    private func settleSoon() {
-        if patience.instant == nil, !patience.set(after: DaemonLimits.patience) { settle() }
+    private func settle(within duration: Int64) {
+        let due = Clock.read().monotonic + duration
+        guard due < patience.instant ?? .max else { return }
+        if !patience.set(at: due) { settle() }
     }
 
     func setAlarms() {
         let next = outage == nil && longTurn == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
-        monotonicAlarm.set(at: next.monotonic)
+        // It may fire too early: setting it anew at every turn for a hand that rests a little longer would cost more.
+        let isEarly = next.monotonic.map { monotonicAlarm.instant ?? .max <= $0 } ?? false
+        if !isEarly { monotonicAlarm.set(at: next.monotonic) }
         wallAlarm.set(at: next.wall)
     }
 

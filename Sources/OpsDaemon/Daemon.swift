@@ -10,6 +10,7 @@ internal import OpsStore
 ///
 /// - `Turn`: what waits for the commit.
 /// - `Daemon+Turn`: the turn itself.
+/// - `Daemon+Hand`: starts that the runner makes by itself.
 /// - `LongTurn`: a turn so large that it is decided and committed beside the loop.
 /// - `Daemon+Storage`: what happens when the disk says no.
 /// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
@@ -59,7 +60,7 @@ public final class Daemon {
     private(set) lazy var observers = ObserverDesk(daemon: self)
     var server: Server?
 
-    private(set) lazy var monotonicAlarm = Alarm(self, .monotonic) { [unowned self] in self.record(.tick) }
+    private(set) lazy var monotonicAlarm = Alarm(self, .monotonic) { [unowned self] in self.timeHasCome() }
     private(set) lazy var wallAlarm = Alarm(self, .wall) { [unowned self] in self.record(.tick) }
     private(set) lazy var probeAlarm = Alarm(self) { [unowned self] in self.probe() }
     private(set) lazy var patience = Alarm(self) { [unowned self] in self.settle() }

@@ -28,6 +28,11 @@ enum DaemonLimits {
     static let eventsBehind: Int64 = 1_000_000
     /// Nanoseconds that what nobody waits for may wait for its commit.
     static let patience: Int64 = 20_000_000
+    /// Nanoseconds in which what the runner tells is gathered for one commit while it has enough in hand.
+    static let gathering: Int64 = 5_000_000
+    /// Nanoseconds in which the runner has to say what it began before its hand was taken back; it says so before it
+    /// does.
+    static let handPatience: Int64 = 250_000_000
     /// Within which the service manager may expect the database to be open.
     static let openingMicroseconds = 600_000_000
     static let observersAtOnce = 4

@@ -27,6 +27,8 @@ final class EffectPerformer {
     private func perform(_ effect: Effect) {
         switch effect {
         case .launch(let attempt, let slot): launch(attempt, slot)
+        case .hand(let attempt): hand(attempt)
+        case .recall: daemon.runner.send(.recall)
         case .terminate(let attempt, let grace): daemon.runner.send(.terminate(Attempt(attempt), grace: grace))
         case .freeze(let attempt): daemon.runner.send(.freeze(Attempt(attempt)))
         case .thaw(let attempt): daemon.runner.send(.thaw(Attempt(attempt)))
@@ -46,11 +48,7 @@ final class EffectPerformer {
         // Without a runner the order is given again when one has connected.
         guard daemon.runner.isConnected else { return }
         do {
-            guard let texts = try daemon.store.texts(of: attempt.operation) else {
-                throw SystemError("read what to start", errno: ENOENT)
-            }
-            let policy = daemon.core?.policy(of: attempt.operation) ?? Policy()
-            daemon.runner.send(.launch(try composer.launch(attempt, slot: slot, policy, texts)))
+            daemon.runner.send(.launch(try composed(attempt, slot)))
         } catch let error as StoreError {
             daemon.fall(error)
         } catch let error as SystemError {
@@ -61,8 +59,29 @@ final class EffectPerformer {
         }
     }
 
+    /// What cannot be launched is no more in hand than what comes after it: it fails when its turn has come.
+    private func hand(_ attempt: AttemptID) {
+        guard daemon.runner.isConnected, daemon.core?.isInHand(attempt) == true else { return }
+        do {
+            daemon.runner.hand(try composed(attempt, -1))
+        } catch let error as StoreError {
+            daemon.fall(error)
+        } catch {
+            daemon.takeHandBack()
+        }
+    }
+
+    private func composed(_ attempt: AttemptID, _ slot: Int32) throws -> LaunchRequest {
+        guard let texts = try daemon.store.texts(of: attempt.operation) else {
+            throw SystemError("read what to start", errno: ENOENT)
+        }
+        let policy = daemon.core?.policy(of: attempt.operation) ?? Policy()
+        return try composer.launch(attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.takesHand)
+    }
+
     private func cannotStart(_ attempt: AttemptID, _ error: SystemError) {
         daemon.diary.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
+        daemon.takeHandBack()
         daemon.record(.launchFailed(attempt, step: error.call, errno: error.errno))
     }
 

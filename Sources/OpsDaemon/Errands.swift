@@ -128,8 +128,3 @@ extension Errands.Ending {
             }
     }
 }
-
-extension Attempt {
-    /// Attempts of operations count from 1 upwards, errands from -1 downwards.
-    var isErrand: Bool { number < 0 }
-}

@@ -24,14 +24,16 @@ struct LaunchComposer {
     }
 
     mutating func launch(
-        _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts
+        _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool
     ) throws -> LaunchRequest {
         let details = try details(texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
             environment: try environment(texts, details), directory: details.directory,
             umask: details.umask, stdin: details.stdin ?? "/dev/null", user: try user(texts, details), logCap: logCap)
-        for variable in own(attempt, slot, texts) { request.environment.append(variable) }
+        for variable in own(attempt, texts) { request.environment.append(variable) }
+        // A runner of today says it itself, since it may choose it.
+        if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
         if texts.hasDependencies { request.environment += try results(of: attempt.operation) }
         request.output = try output(attempt, details)
         // What may yet say that all is done is let be; opsd tells when it is not.
@@ -49,7 +51,7 @@ struct LaunchComposer {
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: -1, arguments: arguments, environment: try environment(texts, details),
             directory: details.directory, umask: details.umask, user: try user(texts, details), grace: 1_000_000_000)
-        for variable in own(attempt, nil, texts) + extra { request.environment.append(variable) }
+        for variable in own(attempt, texts) + extra { request.environment.append(variable) }
         return request
     }
 
@@ -80,14 +82,12 @@ struct LaunchComposer {
     static func journalIdentifier(of operation: OperationID) -> String { "opsd-\(operation.rawValue)" }
 
     /// What OPS_* says; nobody else may say it.
-    private func own(_ attempt: AttemptID, _ slot: Int32?, _ texts: LaunchTexts) -> [String] {
-        var own = [
+    private func own(_ attempt: AttemptID, _ texts: LaunchTexts) -> [String] {
+        [
             "OPS_ID=\(attempt.operation.rawValue)", "OPS_NAME=\(texts.name ?? "")",
             "OPS_GRAPH=g\(texts.graph.rawValue)", "OPS_QUEUE=\(texts.queue)", "OPS_ATTEMPT=\(attempt.number)",
             "OPS_SOCKET=\(socket)",
         ]
-        if let slot { own.append("OPS_SLOT=\(slot)") }
-        return own
     }
 
     private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> Words {

@@ -46,7 +46,11 @@ extension Daemon {
         precondition(longTurn == nil, "one long turn at a time")
         exchange.holdNext()
         // What one turn answers may have led to the next.
-        while turn.isAheadOfStore && outage == nil { settle() }
+        takeHandBack()
+        while turn.isAheadOfStore && outage == nil {
+            settle()
+            takeHandBack()
+        }
         guard outage == nil, let core else { return requests.fail(exchange, unavailable) }
         do throws(StoreError) {
             // What is committed beside the loop is not seen before the scheduler knows of it.

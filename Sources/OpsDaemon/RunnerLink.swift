@@ -15,6 +15,14 @@ final class RunnerLink {
     private var isWanted = false
     /// What attempts have said, until the greeting tells how they are.
     private var words: [AttemptID: Notice] = [:]
+    /// One for each launch in the runner's hand; whoever takes it decides whether that begins.
+    private var tokens: Tokens?
+    /// Launches given out beforehand, of which the runner has not told; and how many of their tokens we have taken back.
+    private var handed: [AttemptID] = []
+    private var takenBack = 0
+    /// While the hand is taken back what is no word of attempts has to wait.
+    private var isTakingBack = false
+    private var putOff: [RunnerReport] = []
 
     /// Of the runner that has greeted us.
     private(set) var pid: Int32?
@@ -22,6 +30,8 @@ final class RunnerLink {
     private var instance: String?
     /// What it can do on this machine; nil until one has greeted us.
     private(set) var abilities: RunnerAbilities?
+    /// An older one holds no launches for later, and leaves OPS_SLOT to us.
+    private(set) var takesHand = false
     /// The runner that was asked to become the program that is installed now: once is enough.
     private var renewed: String?
 
@@ -48,9 +58,15 @@ final class RunnerLink {
             source = try daemon.loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
                 self.isReady(readiness)
             }
+            let shared = try Tokens()
+            var hello: [UInt8] = []
+            RunnerOrder.hello(version: RunnerProtocol.version).append(to: &hello)
+            // Into the empty buffer of a new connection it goes whole or not at all.
+            guard case .moved = try connected.write(hello[...], passing: shared.descriptor) else {
+                throw SystemError("greet the runner", errno: SystemError.invalid)
+            }
             descriptor = consume connected
-            send(.hello(version: RunnerProtocol.version))
-            flush()
+            tokens = consume shared
         } catch {
             // Nobody listens: the usual case of a first start.
             do throws(SystemError) {
@@ -84,13 +100,19 @@ final class RunnerLink {
         output = OutputBuffer()
         words = [:]
         pid = nil
+        tokens = nil
+        handed = []
+        takenBack = 0
     }
 
     /// The other side is gone, or talks nonsense: tell the scheduler, and look for a runner again.
     private func lose(_ why: String) {
         daemon.diary.write(
             .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
+        takeTokens()
+        let missing = handed.count - takenBack
         drop()
+        daemon.handIsBack(taken: missing)
         daemon.errands.runnerIsGone()
         daemon.record(.runnerLost)
         if isWanted { connectLater() }
@@ -134,6 +156,10 @@ final class RunnerLink {
     private func isReady(_ readiness: Readiness) {
         if readiness.contains(.writable) { flush() }
         guard descriptor != nil, readiness != .writable else { return }
+        read()
+    }
+
+    private func read() {
         do {
             var bytes: [UInt8] = []
             switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
@@ -141,15 +167,24 @@ final class RunnerLink {
             case .wouldBlock: return
             case .ended, nil: return lose("it closed the connection")
             }
-            while descriptor != nil, let report = try reader.next() { take(report) }
+            try hearWhatIsThere()
         } catch {
             lose("\(error)")
         }
     }
 
+    private func hearWhatIsThere() throws(ProtocolError) {
+        while descriptor != nil, let report = try reader.next() { take(report) }
+    }
+
     private func take(_ report: RunnerReport) {
+        if isTakingBack, !report.isWordOfAttempt { return putOff.append(report) }
         switch report {
         case .hello(let greeting): greet(greeting)
+        case .taken(let attempt, let slot, let at):
+            handed.removeAll { $0 == AttemptID(attempt) }
+            daemon.record(.taken(AttemptID(attempt), Place(slot, at)))
+        case .emptyHanded: daemon.record(.emptyHanded)
         case .launched(let attempt, let process):
             if attempt.isErrand { return }
             daemon.record(.launched(AttemptID(attempt), Process(process)))
@@ -169,6 +204,55 @@ final class RunnerLink {
         }
     }
 
+    // MARK: The hand
+
+    /// Gives the runner a launch beforehand, and the token that makes it good.
+    func hand(_ launch: LaunchRequest) {
+        guard descriptor != nil else { return }
+        do throws(SystemError) {
+            try tokens?.add()
+        } catch {
+            return lose("\(error)")
+        }
+        handed.append(AttemptID(launch.attempt))
+        send(.hand(launch))
+    }
+
+    /// Takes all tokens back, and hears of what the runner was faster with: after that nothing is in its hand.
+    func takeHandBack() {
+        takeTokens()
+        isTakingBack = true
+        let end = Clock.read().monotonic + DaemonLimits.handPatience
+        do {
+            try hearWhatIsThere()
+            while handed.count > takenBack {
+                let left = (end - Clock.read().monotonic) / 1_000_000
+                guard left > 0 else { throw SystemError("hear what the runner has begun", errno: SystemError.timedOut) }
+                if try descriptor?.waitUntil(.readable, milliseconds: Int32(left)) == true { read() }
+            }
+        } catch {
+            lose("\(error)")
+        }
+        isTakingBack = false
+        handed = []
+        takenBack = 0
+    }
+
+    /// What had to wait until the hand was back.
+    func hearWhatWasPutOff() {
+        let late = putOff
+        putOff = []
+        for report in late where descriptor != nil { take(report) }
+    }
+
+    private func takeTokens() {
+        do throws(SystemError) {
+            while try tokens?.take() == true { takenBack += 1 }
+        } catch {
+            daemon.diary.error("\(error)")
+        }
+    }
+
     private func greet(_ greeting: RunnerGreeting) {
         guard RunnerProtocol.understands(greeting.version) else {
             return lose("it speaks version \(greeting.version) of the protocol, this opsd \(RunnerProtocol.version)")
@@ -182,6 +266,7 @@ final class RunnerLink {
         instance = greeting.instance
         isEnding = greeting.isEnding
         abilities = greeting.abilities
+        takesHand = greeting.version >= RunnerProtocol.versionWithHand
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         var inventory = Inventory(greeting)
         swap(&inventory.words, &words)

@@ -14,6 +14,8 @@ struct WhatIf {
             guard let verb = parts.first else { continue }
             let event = try event(verb, Array(parts.dropFirst()))
             let now = Moment.now()
+            // In the copy too, and what the sentence before it has led to may have filled it again.
+            _ = core.handle(.recalled(taken: 0), at: now)
             if case .failure(let rejection) = core.handle(event, at: now) { throw rejection }
             letItHappen(event, &core, now)
         }

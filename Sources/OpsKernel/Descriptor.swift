@@ -1,3 +1,4 @@
+internal import COpsSpawn
 internal import Glibc
 
 /// An open file descriptor with one owner, closed when that owner lets go of it.
@@ -79,6 +80,46 @@ extension Descriptor {
         } catch {
             return try Descriptor.transfer(error)
         }
+    }
+
+    /// As `write`, with another descriptor beside the bytes: the receiver has a second of the same open file.
+    public borrowing func write(
+        _ bytes: ArraySlice<UInt8>, passing other: borrowing Descriptor
+    ) throws(SystemError) -> Transfer {
+        let (rawValue, passed) = (rawValue, other.rawValue)
+        do throws(SystemError) {
+            return .moved(
+                try retrying("send descriptor") {
+                    unsafe bytes.withUnsafeBytes { raw in
+                        unsafe ops_send_descriptor(rawValue, raw.baseAddress, raw.count, passed)
+                    }
+                })
+        } catch {
+            return try Descriptor.transfer(error)
+        }
+    }
+
+    /// As `read`; a descriptor that came along is put into `passed`.
+    public borrowing func read(
+        atMost count: Int, onto buffer: inout [UInt8], passed: inout Descriptor?
+    ) throws(SystemError) -> Transfer {
+        let rawValue = rawValue
+        var failure: SystemError?
+        var number: Int32 = -1
+        let fresh = unsafe [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
+            do throws(SystemError) {
+                initialized = try retrying("receive") {
+                    unsafe ops_receive_descriptor(rawValue, bytes.baseAddress, count, &number)
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if number >= 0 { passed = Descriptor(owning: number) }
+        if let failure { return try Descriptor.transfer(failure) }
+        if fresh.isEmpty { return .ended }
+        buffer.append(contentsOf: fresh)
+        return .moved(fresh.count)
     }
 
     /// Blocks until all of `bytes` is written; `false` when the other side is closed.

@@ -23,6 +23,7 @@ public struct SystemError: Error, Hashable, Sendable {
 extension SystemError {
     /// What was found makes no sense.
     public static let invalid = EINVAL
+    public static let timedOut = ETIMEDOUT
 }
 
 extension SystemError: CustomStringConvertible {

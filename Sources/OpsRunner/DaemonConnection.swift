@@ -14,6 +14,10 @@ final class DaemonConnection {
     private(set) var isUrgent = false
     /// Has said its version, and is understood.
     var isGreeted = false
+    /// What it speaks.
+    var version: UInt16 = 0
+    /// One for each launch in hand; came with its greeting.
+    private var tokens: Tokens?
     private(set) var isClosed = false
 
     init(
@@ -39,7 +43,10 @@ final class DaemonConnection {
         var orders: [RunnerOrder] = []
         do {
             var bytes: [UInt8] = []
-            switch try socket.read(atMost: DaemonConnection.readSize, onto: &bytes) {
+            var passed: Descriptor?
+            let transfer = try socket.read(atMost: DaemonConnection.readSize, onto: &bytes, passed: &passed)
+            if let descriptor = passed.take() { tokens = Tokens(descriptor) }
+            switch transfer {
             case .moved: reader.append(bytes)
             case .wouldBlock: return []
             case .ended: close()
@@ -51,6 +58,9 @@ final class DaemonConnection {
         }
         return orders
     }
+
+    /// Takes one of the tokens that stand for what is in hand; `false`: opsd has taken them back.
+    func takeToken() throws(SystemError) -> Bool { try tokens?.take() ?? false }
 
     func send(_ report: RunnerReport) {
         guard !isClosed else { return }

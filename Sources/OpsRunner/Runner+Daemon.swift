@@ -21,6 +21,8 @@ extension Runner {
         guard peer.uid == Identity.uid || peer.uid == 0 else { return }
         let next = try DaemonConnection(socket, in: loop) { [unowned self] in receiveOrders() }
         connection?.close()
+        // Nothing begins behind the back of an opsd that is gone.
+        hand.drop()
         connection = next
     }
 
@@ -48,12 +50,18 @@ extension Runner {
         case .acknowledge(let attempt): forget(attempt)
         case .stop(let grace): endEverything(grace: grace)
         case .reexecute: wantsReexecution = true
+        case .hand(let request): hand.add(request)
+        case .recall:
+            hand.drop()
+            report(.emptyHanded)
         }
     }
 
     /// Says who we are and what we know; a version too far away hears only that.
     private func greet(_ version: UInt16) {
         guard let connection else { return }
+        hand.reset()
+        connection.version = version
         guard RunnerProtocol.understands(version) else {
             connection.send(greeting(knowing: []))
             connection.flush()
@@ -81,7 +89,8 @@ extension Runner {
                 version: RunnerProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
                 entries: known.map { .init($0.attempt, $0.greetingState) },
                 abilities: RunnerAbilities(hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
-                release: Release.current.text, isEnding: ending != nil))
+                release: Release.current.text, isEnding: ending != nil,
+                places: known.filter { $0.slot >= 0 }.map { .init($0.attempt, slot: $0.slot, at: $0.process.at) }))
     }
 
     /// What is launched from now on is none of ours; everything said before comes before this.
@@ -89,6 +98,7 @@ extension Runner {
 
     /// The end of the attempt is stored (or it was given up): nothing of it is kept.
     private func forget(_ attempt: Attempt) {
+        hand.settle(attempt)
         guard let record = table.removeValue(forKey: attempt) else { return }
         mains[record.process.pid] = mains[record.process.pid] == attempt ? nil : mains[record.process.pid]
         if record.tree == .descent { descent.end(attempt, main: record.process.pid) }

@@ -16,6 +16,7 @@ extension Runner {
         adoptOrphans()
         for (record, child) in ended { mainEnded(record, child) }
         if !descent.isEmpty { endEmptyDescents() }
+        passSlotsOn()
         removeLeftGroups()
     }
 
@@ -65,6 +66,7 @@ extension Runner {
             return end(record, exit, isNews: true)
         }
         reportTold()
+        if !record.attempt.isErrand { hand.close(for: record.attempt) }
         report(.exited(record.attempt, exit, treeIsGone: false))
         watchRest(of: record)
         if record.leftovers == .kill { terminate(record, grace: record.grace) }
@@ -119,6 +121,7 @@ extension Runner {
         giveBack(record.line, slot: record.slot)
         record.line = nil
         noting { () throws(SystemError) in try logs.remove(record.attempt) }
+        noteFreeSlot(of: record, exit, isNews: isNews)
         record.phase = .gone(exit)
         record.killAt = nil
         record.groupWatch = nil

@@ -15,6 +15,7 @@ extension Runner {
         do throws(SpawnError) {
             record = try start(request, at: before)
         } catch {
+            if request.slot >= 0 { hand.close(for: request.attempt) }
             let nothing = LaunchedProcess(pid: 0, startTicks: 0, at: before)
             record = AttemptRecord(
                 request.attempt, .failed(step: request.subject(of: error), errno: error.errno), process: nothing,
@@ -74,6 +75,10 @@ extension Runner {
     ) throws(SpawnError) -> Int32 {
         var spawn = Spawn(arguments: request.arguments, environment: request.environment)
         spawn.environment.append("NOTIFY_SOCKET=" + address)
+        // An older opsd has said it.
+        if request.slot >= 0, connection?.version ?? 0 >= RunnerProtocol.versionWithHand {
+            spawn.environment.append("OPS_SLOT=\(request.slot)")
+        }
         spawn.directory = request.directory
         spawn.umask = request.umask
         spawn.standardInput = .reading(request.stdin)

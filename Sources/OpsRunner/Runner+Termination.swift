@@ -108,6 +108,8 @@ extension Runner {
         let (deadline, overflow) = Clock.read().monotonic.addingReportingOverflow(longest)
         let isNews = ending == nil
         ending = Ending(deadline: overflow ? .max : deadline &+ 2 * Ending.patience)
+        // What is in hand would begin behind the end; opsd takes it back when it hears of that.
+        hand.drop()
         if isNews { tellEnding() }
     }
 

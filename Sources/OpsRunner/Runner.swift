@@ -23,6 +23,7 @@ public final class Runner {
     /// Attempts of an earlier runner whose remains are being killed.
     var reaping: [Attempt: Remains] = [:]
     var connection: DaemonConnection?
+    var hand = Hand()
     /// What said something since the last report.
     var toldAttempts: Set<Attempt> = []
     /// To get their SIGTERM at the end of this turn: all in one look at the machine.
@@ -169,7 +170,10 @@ public final class Runner {
         resumeAccepting(now: now)
         reportTold()
         tell(now: now)
-        if connection?.isClosed == true { connection = nil }
+        if connection?.isClosed == true {
+            connection = nil
+            hand.drop()
+        }
         // The next program would know nothing of an end that has begun.
         if wantsReexecution, ending == nil { reexecute() }
         settle(now: now)

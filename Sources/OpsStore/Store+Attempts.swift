@@ -10,6 +10,7 @@ extension Store {
             return try update(statements.operation.startedGroup, attempt.operation, Int64(run), at.wall)
         }
         try update(statements.operation.started, attempt.operation, Int64(attempt.number), Int64(run), at.wall)
+        try update(statements.hand.delete, attempt.operation)
         let statement = statements.attempt.insertAttempt
         statement.bind(1, attempt.operation.rawValue)
         statement.bind(2, attempt.number)

@@ -43,6 +43,10 @@ extension Store {
             try update(statements.operation.becamePending, id)
         case .started(let id, let attempt, let run, let slot, let runner, let at):
             try start(AttemptID(id, attempt), run, slot, runner, at)
+        case .foretold(let attempt, let runner): try foretell(attempt, runner)
+        case .withdrawn(let attempt): try withdraw(attempt)
+        case .presumed(let attempt, let run, let slot, let at): try presume(attempt, run, slot, at)
+        case .placed(let attempt, let begun): try place(attempt, begun)
         case .launched(let attempt, let process):
             try launched(attempt, process)
         case .exited(let attempt, let exit):
@@ -114,7 +118,8 @@ extension Store {
             statement.bind(1, configured.map { _ in Int64(count) })
             statement.bind(2, configured.map(Int64.init))
             try statement.run()
-        case .submitted, .becameReady, .becamePending, .started, .launched, .exited, .attemptEnded, .retrying,
+        case .submitted, .becameReady, .becamePending, .started, .foretold, .withdrawn, .presumed, .placed, .launched,
+            .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .told,
             .timeoutMoved, .observerOwed, .observed:
             preconditionFailure("apply takes the changes of operations")

@@ -38,6 +38,7 @@ extension Store {
         try loadOperations(&snapshot)
         try loadEdges(&snapshot)
         try loadRunning(&snapshot)
+        try loadForetold(&snapshot)
         try loadEndedChildren(&snapshot)
         let owed = try database.prepare("SELECT operation, run FROM owedObserver")
         while try owed.step() { snapshot.owedObservers.append((OperationID(owed.int(0)), run: owed.int32(1))) }
@@ -70,6 +71,17 @@ extension Store {
         let rows = try RunningRows(database)
         for row in snapshot.operations where row.state == .executing {
             if let running = try rows.running(row) { snapshot.running.append(running) }
+        }
+    }
+
+    private func loadForetold(_ snapshot: inout Snapshot) throws(StoreError) {
+        let foretold = try database.prepare(
+            "SELECT f.operation, f.attempt, r.name, r.boot FROM foretold f JOIN runner r ON r.id = f.runner ORDER BY 1")
+        while try foretold.step() {
+            snapshot.foretold.append(
+                Snapshot.Foretold(
+                    attempt: AttemptID(OperationID(foretold.int(0)), foretold.int32(1)), runner: foretold.text(2),
+                    boot: foretold.text(3)))
         }
     }
 

@@ -41,6 +41,8 @@ import Testing
 
     @Test func whatIfAnswersFromACopy() throws {
         let machine = try Machine()
+        // Without a runner nothing would start.
+        try machine.ok("wait", "\(try machine.submit("--", "true"))")
         let held = try machine.submit("--hold", "--", "true")
         let later = try machine.submit("--after-finished", "\(held)", "--", "true")
         #expect(try kinds(later, machine) == ["dependency"])

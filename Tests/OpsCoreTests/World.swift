@@ -113,6 +113,12 @@ func brief(_ change: Change) -> String {
     case .becameReady(let id, _): "ready \(id.rawValue)"
     case .becamePending(let id): "pending \(id.rawValue)"
     case .started(let id, let attempt, _, let slot, _, _): "started \(id.rawValue)#\(attempt) slot \(slot)"
+    case .foretold(let attempt, _): "foretold \(attempt.operation.rawValue)#\(attempt.number)"
+    case .withdrawn(let attempt): "withdrawn \(attempt.operation.rawValue)#\(attempt.number)"
+    case .presumed(let attempt, _, let slot, _):
+        "presumed \(attempt.operation.rawValue)#\(attempt.number) slot \(slot)"
+    case .placed(let attempt, let begun):
+        "placed \(attempt.operation.rawValue)#\(attempt.number) slot \(begun.slot)"
     case .launched(let attempt, _): "launched \(attempt.operation.rawValue)#\(attempt.number)"
     case .exited(let attempt, _): "exited \(attempt.operation.rawValue)#\(attempt.number)"
     case .attemptEnded(let attempt, let outcome, _, _):

@@ -24,6 +24,7 @@ import Testing
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .journal(identifier: "build"))),
         .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
         .reap(attempt, socket: "/run/opsd/control.sock"), .stop(grace: 5), .reexecute,
+        .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"])), .recall,
     ]
 
     static let reports: [RunnerReport] = [
@@ -36,7 +37,7 @@ import Testing
                     .init(attempt, .gone(ProcessExit(status: .signal(9), outOfMemory: true, at: at))),
                     .init(attempt, .failed(step: "exec", errno: 2)),
                 ], abilities: RunnerAbilities(hasControlGroups: true, controllers: ["cpu", "memory"]), release: "1.2",
-                isEnding: true)),
+                isEnding: true, places: [.init(attempt, slot: 3, at: at)])),
         .launched(attempt, LaunchedProcess(pid: 1, startTicks: 2, at: at)),
         .failed(attempt, step: "directory", errno: 13),
         .exited(
@@ -48,6 +49,7 @@ import Testing
         .told(
             attempt,
             Told(status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1, extendTimeout: 4)),
+        .taken(attempt, slot: 2, at: at), .emptyHanded,
     ]
 
     func bytes(_ messages: [some RunnerMessage]) -> [UInt8] {

@@ -135,6 +135,19 @@ final class RunnerProcess {
         }
     }
 
+    /// Greets once more, with the tokens that stand for what is in hand.
+    func shareTokens() throws -> Tokens {
+        let tokens = try Tokens()
+        var hello: [UInt8] = []
+        RunnerOrder.hello(version: RunnerProtocol.version).append(to: &hello)
+        let descriptor = Descriptor(owning: dup(socket))
+        #expect(try descriptor.write(hello[...], passing: tokens.descriptor) == .moved(hello.count))
+        greeting = nil
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while greeting == nil { try receive(until: end) }
+        return tokens
+    }
+
     func disconnect() {
         if socket >= 0 { close(socket) }
         socket = -1

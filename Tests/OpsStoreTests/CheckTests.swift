@@ -24,6 +24,10 @@ import Testing
             "INSERT INTO ending (operation, outcome, causeKind, \"by\") VALUES (3, 3, 6, 'x')",
             "an end is decided for operation 3, which does not execute"
         ),
+        (
+            "INSERT INTO foretold (operation, attempt, runner) VALUES (1, 2, 1)",
+            "operation 1 may yet be started, which is not about to"
+        ),
         ("UPDATE operation SET queue = 99 WHERE id = 3", "row 3 of operation refers to what is not there"),
         ("DELETE FROM meta", "the row of meta is missing"),
         ("UPDATE edge SET \"when\" = 9 WHERE dependency = 1", "operation 2 waits for 1 in an unknown way"),

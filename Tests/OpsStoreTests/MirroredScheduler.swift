@@ -30,6 +30,8 @@ struct MirroredScheduler: TestedScheduler {
     }
 
     var nextDeadline: Deadlines { core.nextDeadline }
+    var handCount: Int { core.handCount }
+    func mustRecall(at now: Moment) -> Bool { core.mustRecall(at: now) }
     func why(_ operation: OperationID, at now: Moment) -> [Reason] { core.why(operation, at: now) }
     func brokenInvariant() -> String? { mirror.problem ?? core.brokenInvariant() }
 }
@@ -123,6 +125,7 @@ final class Mirror {
                 \(running.timeoutRemaining ?? -1) \(running.isOver)
                 """
         }
+        lines += snapshot.foretold.map { "foretold \($0.attempt) \($0.runner) \($0.boot)" }
         lines += snapshot.endedChildren.map { "children \($0.parent.rawValue) \($0.unsuccessful)" }
         lines += snapshot.owedObservers.map { "owed \($0.0.rawValue) \($0.run)" }
         return lines.sorted()

@@ -85,6 +85,8 @@ public struct Habits: Sendable {
     public var aging: Bool
     public var queues: Int
     public var categories: Int
+    /// Many short operations that have nothing to do with one another, and few requests: what the hand is for.
+    public var isPlain: Bool
 
     public init(using random: inout SeededGenerator) {
         let isCalm = random.chance(40)
@@ -97,5 +99,6 @@ public struct Habits: Sendable {
         reboots = isCalm ? 0 : random.below(3)
         queues = 1 + random.below(3)
         categories = 1 + random.below(3)
+        isPlain = random.chance(30)
     }
 }

@@ -16,6 +16,7 @@ extension FakeStore {
             try step(id, from: [.ready], to: .pending)
         case .started(let id, let attempt, let run, let slot, let runner, let at):
             try start(id, attempt, run, slot, runner, boot: boot, at: at)
+        case .foretold, .withdrawn, .presumed, .placed: try applyHand(change, boot: boot)
         case .launched(let attempt, let process):
             try current(attempt)
             self[attempt.operation].running?.process = process
@@ -91,7 +92,8 @@ extension FakeStore {
                 queues.append(queue)
             }
         case .queueRemoved(let name): queues.removeAll { $0.name == name }
-        case .submitted, .becameReady, .becamePending, .started, .launched, .exited, .attemptEnded, .retrying,
+        case .submitted, .becameReady, .becamePending, .started, .foretold, .withdrawn, .presumed, .placed, .launched,
+            .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling:
             preconditionFailure("apply(_:) takes the steps")
         }
@@ -145,6 +147,9 @@ extension FakeStore {
         self[id].backoffUntil = 0
         settleEdges(on: id)
         if self[id].isGroup { return }
+        let foretold = self[id].foretold?.attempt ?? AttemptID(id, attempt)
+        try require(foretold == AttemptID(id, attempt), .lawfulSteps, "\(foretold) foretold, \(attempt) started")
+        self[id].foretold = nil
         try require(attempt == self[id].attempt + 1, .lawfulSteps, "attempt \(attempt) of \(id)")
         self[id].attempt = attempt
         self[id].attemptsInRun += 1
@@ -155,6 +160,7 @@ extension FakeStore {
     private mutating func finish(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?) throws(Violation) {
         let record = self[id]
         try require(!record.isFinished, .oneOutcome, "\(id) finished twice")
+        try require(record.foretold == nil, .lawfulSteps, "\(id) finished, may yet be started")
         try require(record.running?.isOver ?? true, .oneOutcome, "\(id) finished in the middle of an attempt")
         try require(cause != nil || outcome == .succeeded, .oneOutcome, "\(id) \(outcome) without a cause")
         var isAbandoned = false
@@ -213,7 +219,7 @@ extension FakeStore {
     }
 
     /// What waits for `id` and has what it waited for keeps it, whatever becomes of `id` later.
-    private mutating func settleEdges(on id: OperationID) {
+    mutating func settleEdges(on id: OperationID) {
         for place in records.indices where !records[place].isFinished {
             for edge in records[place].edges.indices where records[place].edges[edge].on == id {
                 let isMet = records[place].edges[edge].when.isMet(by: self[id])

@@ -21,6 +21,11 @@ extension FakeStore {
             if let running = record.running ?? endingGroup(record) {
                 snapshot.running.append(restated(running, record.ending))
             }
+            if let foretold = record.foretold {
+                snapshot.foretold.append(
+                    Snapshot.Foretold(
+                        attempt: foretold.attempt, runner: foretold.runner, boot: foretold.boot))
+            }
             for edge in record.edges where !self[edge.on].isFinished && !edge.isSettled {
                 snapshot.edges.append(Snapshot.Edge(from: record.id, on: edge.on, when: edge.when))
             }

@@ -7,6 +7,7 @@ extension FakeWorld {
     ) throws(Violation) {
         switch effect {
         case .launch(let attempt, let slot): try launch(attempt, slot, store, at: now, using: &random)
+        case .hand, .recall: try performHand(effect, store)
         case .terminate(let attempt, _):
             guard isConnected, let place = tree(attempt) else { return }
             trees[place].isTerminating = true
@@ -47,15 +48,23 @@ extension FakeWorld {
         if inventory[attempt] != nil { return }
         try require(!everLaunched.contains(attempt), .oneProcessAnAttempt, "\(attempt) launched twice")
         try require(!running.isOver, .oneProcessAnAttempt, "\(attempt) launched after its end")
+        begin(attempt, slot, store[attempt.operation].policy, at: now, using: &random)
+    }
+
+    /// Makes its process, or fails to.
+    mutating func begin(
+        _ attempt: AttemptID, _ slot: Int32, _ policy: Policy, at now: Moment, using random: inout SeededGenerator
+    ) {
         everLaunched.insert(attempt)
+        places[attempt] = Place(slot: slot, at: now)
         if random.chance(6) {
+            disturbances.insert(attempt)
             inventory[attempt] = .failed(step: "execve", errno: 2)
             tell(.launchFailed(attempt, step: "execve", errno: 2))
             return
         }
         nextPid += 1
         let process = Process(pid: nextPid, startTicks: UInt64(nextPid) * 10, at: now)
-        let policy = store[attempt.operation].policy
         // Who waits for a word lets live what may say it.
         let leftovers = policy.completion == .notify ? .wait : policy.leftovers
         let plan = Plan(
@@ -87,6 +96,8 @@ extension FakeWorld {
         guard isConnected else { return }
         inventory[attempt] = nil
         words[attempt] = nil
+        places[attempt] = nil
+        disturbances.remove(attempt)
         acknowledged.insert(attempt)
     }
 }

@@ -46,6 +46,14 @@ public struct FakeWorld: Sendable {
     /// Conditions being asked, with their tokens.
     public internal(set) var evaluations: [(operation: OperationID, token: Int64)] = []
     public internal(set) var observersOwed: [(operation: OperationID, run: Int32)] = []
+    /// What the runner begins by itself, and what opsd has given it and not heard of as taken.
+    var hand: [AttemptID] = []
+    var handed: [AttemptID] = []
+    /// What did not succeed, until opsd has heard of it: the runner begins nothing by itself meanwhile.
+    var disturbances: Set<AttemptID> = []
+    /// Every third runner is of a release that knows no hand.
+    var takesHand: Bool { generations % 3 != 0 }
+    var places: [AttemptID: Place] = [:]
     var everLaunched: Set<AttemptID> = []
     var acknowledged: Set<AttemptID> = []
     var generations: Int32 = 1
@@ -68,7 +76,7 @@ public struct FakeWorld: Sendable {
         for event in taken {
             // A connection is made once: only what is said over it can come twice, and words in their order alone.
             switch event {
-            case .runnerConnected, .runnerLost, .told: break
+            case .runnerConnected, .runnerLost, .told, .emptyHanded: break
             default: told.append(event)
             }
         }
@@ -84,9 +92,23 @@ public struct FakeWorld: Sendable {
         evaluations.removeAll()
         observersOwed.removeAll()
         isConnected = false
-        if isRunnerAlive {
-            tell(.runnerConnected(Inventory(runner: runner, boot: boot, entries: inventory, words: words)))
-        }
+        dropHand()
+        if isRunnerAlive { greet() }
+    }
+
+    private mutating func greet() {
+        tell(
+            .runnerConnected(
+                Inventory(
+                    runner: runner, boot: boot, entries: inventory, words: words, places: places,
+                    takesHand: takesHand)))
+    }
+
+    /// Nothing begins behind the back of an opsd that is gone.
+    mutating func dropHand() {
+        hand.removeAll()
+        handed.removeAll()
+        disturbances.removeAll()
     }
 
     /// A process of an attempt speaks, and the runner hears it while anything of it is alive.
@@ -100,10 +122,14 @@ public struct FakeWorld: Sendable {
     }
 
     /// One tree takes its next step: the main process ends, or what it left behind does.
-    public mutating func advance(_ attempt: AttemptID, at now: Moment) {
+    public mutating func advance(
+        _ attempt: AttemptID, _ store: FakeStore, at now: Moment, using random: inout SeededGenerator
+    ) throws(Violation) {
         guard let place = tree(attempt) else { return }
         if trees[place].mainIsAlive {
+            let tree = trees[place]
             endMain(place, at: now)
+            try passOn(tree, store, at: now, using: &random)
         } else {
             trees[place].othersAreAlive = false
             endTree(place)
@@ -147,8 +173,10 @@ public struct FakeWorld: Sendable {
     public mutating func killRunner() {
         isRunnerAlive = false
         isConnected = false
+        hand.removeAll()
         inventory.removeAll()
         words.removeAll()
+        places.removeAll()
         facts.removeAll { event in
             switch event {
             case .observed, .conditionsAnswered: false
@@ -164,7 +192,7 @@ public struct FakeWorld: Sendable {
         runner = "runner\(generations)"
         isRunnerAlive = true
         for place in trees.indices { trees[place].isReaped = false }
-        tell(.runnerConnected(Inventory(runner: runner, boot: boot)))
+        greet()
     }
 
     /// The machine dies, and comes up with nothing but its disk.
@@ -176,6 +204,7 @@ public struct FakeWorld: Sendable {
         trees.removeAll()
         inventory.removeAll()
         words.removeAll()
+        places.removeAll()
         told.removeAll()
         reconnect()
     }

@@ -18,9 +18,9 @@ extension Judge {
             }
         }
         if outcome == .skipped, case .dependency(let root, let how)? = cause {
-            // Of one whose own root has come back since there is no more to say.
+            // Of one that has come back since, or whose own root has, there is no more to say.
             let deeper = rules.store.root(rules.store[root])
-            let isRoot = deeper == root || !rules.store[deeper].isFinished
+            let isRoot = deeper == root || !rules.store[deeper].isFinished || rules.store[root].run > 1
             try require(
                 rules.store[root].outcome == how && isRoot, .oneOutcome,
                 "\(id) skipped because of \(root), said to be \(how)")

@@ -10,6 +10,8 @@ public struct Judge {
     private var confirmed: [OperationID: Int64] = [:]
     private var asked: [OperationID: Int64] = [:]
     private var latest: Int64 = 0
+    /// Of the last turn: what the runner begins by itself it begins by what was known then.
+    private var settled: Setting?
     /// When back-offs end by the clock that is never set; unknown once a new core had to go by the other, set since.
     private var restsUntil: [OperationID: Int64] = [:]
 
@@ -73,8 +75,12 @@ public struct Judge {
             let rules = rules(store, setting)
             switch change {
             case .started(let id, _, _, let slot, _, _):
-                try judgeStart(id, slot, rules)
+                let past = store[id].foretold == nil ? nil : settled
+                try judgeStart(id, slot, self.rules(store, past ?? setting))
                 restsUntil[id] = nil
+            case .presumed(let attempt, _, let slot, _):
+                try judgeSlot(slot, of: attempt, store)
+            case .placed(let attempt, let begun): try judgeSlot(begun.slot, of: attempt, store)
             case .retrying(let id, let notBefore):
                 try judgeRetry(id, notBefore, rules)
                 restsUntil[id] = setting.now.monotonic + notBefore - setting.now.wall
@@ -94,7 +100,15 @@ public struct Judge {
         }
         confirmed = confirmed.filter { store[$0.key].state == .ready }
         ordered(transition.effects)
+        settled = setting
         try judgeRest(rules(store, setting))
+    }
+
+    private func judgeSlot(_ slot: Int32, of attempt: AttemptID, _ store: FakeStore) throws(Violation) {
+        let isTaken = store.records.contains {
+            $0.hasSlot && $0.id != attempt.operation && $0.running?.slot == slot
+        }
+        try require(!isTaken, .slotUnique, "\(attempt) in slot \(slot)")
     }
 
     /// What leaves its place in line is asked its conditions anew; a rest that outlives its policy is not measured.

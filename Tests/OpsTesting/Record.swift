@@ -21,6 +21,12 @@ public struct Record: Sendable {
         /// The attempt has ended, its children have not.
         public var isOver = false
     }
+    /// A start that the runner may make by itself.
+    public struct Foretold: Sendable {
+        public var attempt: AttemptID
+        public var runner: String
+        public var boot: String
+    }
     /// The end that was decided while its tree (or its children) lived.
     public struct Ending: Sendable {
         public var outcome: Outcome
@@ -51,6 +57,7 @@ public struct Record: Sendable {
     public var readyAt: Int64 = 0
     public var backoffUntil: Int64 = 0
     public var running: Running?
+    public var foretold: Foretold?
     public var ending: Ending?
     /// What its attempts have published, by their numbers.
     public var results: [Int32: String] = [:]

@@ -4,11 +4,13 @@ extension Simulation {
     static var second: Int64 { 1_000_000_000 }
 
     /// What happens between two turns: time, processes, and now and then a disaster.
-    mutating func disturb() {
-        pass(random.chance(30) ? Int64(random.below(6)) * Self.second : Int64(1 + random.below(1_000_000)))
+    mutating func disturb() throws(Violation) {
+        pass(
+            random.chance(habits.isPlain ? 10 : 30)
+                ? Int64(random.below(6)) * Self.second : Int64(1 + random.below(1_000_000)))
         for _ in 0..<random.below(3) {
             let restless = world.restless
-            if !restless.isEmpty { world.advance(random.pick(restless), at: now) }
+            if !restless.isEmpty { try world.advance(random.pick(restless), store, at: now, using: &random) }
         }
         if random.chance(30) { answerSomeone() }
         if random.chance(habits.clockJumps) {

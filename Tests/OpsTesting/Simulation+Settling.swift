@@ -37,7 +37,7 @@ extension Simulation {
     private mutating func settleStep() throws(Violation) {
         var isQuiet = true
         for attempt in world.restless {
-            world.advance(attempt, at: now)
+            try world.advance(attempt, store, at: now, using: &random)
             isQuiet = false
         }
         while !world.evaluations.isEmpty {

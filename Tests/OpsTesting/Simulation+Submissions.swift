@@ -4,7 +4,7 @@ extension Simulation {
     mutating func submission() -> Submission {
         var submission = Submission()
         submission.queues = []
-        let count = 1 + random.below(4)
+        let count = 1 + random.below(habits.isPlain ? 12 : 4)
         for place in 0..<count { addOperation(&submission, place) }
         if random.chance(4) { addRing(&submission) }
         var named: [OperationID] = []
@@ -38,6 +38,12 @@ extension Simulation {
     private mutating func when() -> When { random.chance(55) ? .succeeded : random.pick(When.allCases) }
 
     private mutating func addOperation(_ submission: inout Submission, _ place: Int) {
+        if habits.isPlain, random.chance(93) {
+            submission.add(
+                priority: random.chance(90) ? 0 : Int8(random.below(9) - 4),
+                policy: random.chance(10) ? policy(isGroup: false) : nil)
+            return
+        }
         let groups = submission.operations.indices.filter { submission.operations[$0].flags.contains(.group) }
         let group = groups.isEmpty || random.chance(30) ? -1 : Int32(random.pick(groups))
         let isGroup = random.chance(place == 0 ? 18 : 6)

@@ -23,6 +23,7 @@ public struct Simulation<Tested: TestedScheduler> {
     public private(set) var history = History()
     public private(set) var turns = 0
     public private(set) var starts = 0
+    public private(set) var tally = HandTally()
 
     public init(seed: UInt64, habits: Habits? = nil) {
         self.seed = seed
@@ -45,17 +46,21 @@ public struct Simulation<Tested: TestedScheduler> {
     }
 
     public var summary: String {
-        "seed \(seed): \(turns) turns, \(store.records.count) operations, \(starts) starts"
+        """
+        seed \(seed): \(turns) turns, \(store.records.count) operations, \(starts) starts; \(tally)
+        """
     }
     public var digest: UInt64 { history.digest }
 
     private mutating func liveOneTurn() throws(Violation) {
-        disturb()
+        try disturb()
         var events = world.takeFacts(atMost: random.below(4))
-        for _ in 0..<random.below(3) { events.append(request()) }
+        if !habits.isPlain || random.chance(25) {
+            for _ in 0..<random.below(3) { events.append(request()) }
+        }
         dropSecondRetry(&events)
         if random.chance(habits.duplicates), !world.told.isEmpty { events.append(random.pick(world.told)) }
-        if events.isEmpty { events = [.tick] }
+        if events.isEmpty, !habits.isPlain || random.chance(20) { events = [.tick] }
         try turn(events, fate: fate())
     }
 
@@ -79,13 +84,19 @@ public struct Simulation<Tested: TestedScheduler> {
         turns += 1
         history.begin(turns, now, fate.rawValue)
         var taken: [Submission] = []
-        for event in events { try hand(event, to: &taken) }
+        var rest = events[...]
+        while let event = rest.popFirst() {
+            if !event.isWordOfRunner { try recall(&rest, &taken) }
+            try hand(event, to: &taken)
+        }
+        if core.mustRecall(at: now) { try recall(&rest, &taken) }
         let transition = core.endTurn(at: now)
         history.record(transition)
         if let broken = core.brokenInvariant() { throw Violation(.coreInvariant, broken) }
         if fate == .commitFails || fate == .crashBeforeCommit { return rebuild() }
         try judge.commit(transition, to: &store, submissions: taken, setting)
         starts += transition.changes.count { if case .started = $0 { true } else { false } }
+        for change in transition.changes { tally.count(change) }
         if fate == .crashAfterCommit { return rebuild() }
         let performed =
             fate == .crashAmidEffects ? random.below(transition.effects.count + 1) : transition.effects.count
@@ -107,7 +118,7 @@ public struct Simulation<Tested: TestedScheduler> {
         Judge.Setting(workers: workers, runner: knownRunner, isDraining: isDraining, boot: world.boot, now: now)
     }
 
-    private mutating func hand(_ event: Event, to taken: inout [Submission]) throws(Violation) {
+    mutating func hand(_ event: Event, to taken: inout [Submission]) throws(Violation) {
         let result = core.handle(event, at: now)
         history.record(event, result)
         judge.heard(event, store, at: now)
@@ -122,6 +133,9 @@ public struct Simulation<Tested: TestedScheduler> {
         case (.setDraining(let isOn), .success): isDraining = isOn
         case (.runnerConnected(let inventory), _): knownRunner = inventory.runner
         case (.runnerLost, _): knownRunner = nil
+        case (.taken(let attempt, _), _):
+            world.handed.removeAll { $0 == attempt }
+            tally.taken += 1
         case (.cancel(let ids, _, _, force: true), .success):
             for id in ids { abandoned.formUnion(familyOf(id)) }
         default: break
@@ -147,6 +161,8 @@ public struct Simulation<Tested: TestedScheduler> {
         for tree in world.trees {
             let record = store[tree.attempt.operation]
             if let running = record.running, running.attempt == tree.attempt, !running.isOver { continue }
+            // Begun by the runner from its hand: the word of it is on its way.
+            if record.foretold?.attempt == tree.attempt { continue }
             if record.policy.leftovers == .leave, !tree.mainIsAlive { continue }
             if abandoned.contains(record.id) { continue }
             throw Violation(.nothingLeftBehind, "\(tree.attempt) is alive, its operation \(record.state)")

@@ -6,12 +6,18 @@ protocol Perturbation {
     init()
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event
     mutating func says(_ transition: Transition) -> Transition
+    /// Before a turn is decided.
+    mutating func decides(_ core: inout Scheduler, at now: Moment)
+    /// How many launches it knows of that the runner has for later.
+    func countsHand(_ core: Scheduler) -> Int
     func explains(_ reasons: [Reason]) -> [Reason]
 }
 
 extension Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event { event }
     mutating func says(_ transition: Transition) -> Transition { transition }
+    mutating func decides(_ core: inout Scheduler, at now: Moment) {}
+    func countsHand(_ core: Scheduler) -> Int { core.handCount }
     func explains(_ reasons: [Reason]) -> [Reason] { reasons }
 }
 
@@ -26,8 +32,13 @@ struct Broken<Bug: Perturbation>: TestedScheduler {
     mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
         core.handle(bug.hears(event, &core, at: now), at: now)
     }
-    mutating func endTurn(at now: Moment) -> Transition { bug.says(core.endTurn(at: now)) }
+    mutating func endTurn(at now: Moment) -> Transition {
+        bug.decides(&core, at: now)
+        return bug.says(core.endTurn(at: now))
+    }
     var nextDeadline: Deadlines { core.nextDeadline }
+    var handCount: Int { bug.countsHand(core) }
+    func mustRecall(at now: Moment) -> Bool { core.mustRecall(at: now) }
     func why(_ operation: OperationID, at now: Moment) -> [Reason] { bug.explains(core.why(operation, at: now)) }
     func brokenInvariant() -> String? { nil }
 }
@@ -234,4 +245,33 @@ struct MistakesTheRunner: Perturbation {
 /// Names what it waits for, but not who holds it.
 struct ExplainsNothing: Perturbation {
     func explains(_ reasons: [Reason]) -> [Reason] { reasons.filter { $0.kind != .category && $0.kind != .pool } }
+}
+
+/// Thinks the hand is back and never asks the runner for it.
+struct LeavesTheHand: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        if !event.isWordOfRunner { withdraw(&core, at: now) }
+        return event
+    }
+
+    mutating func decides(_ core: inout Scheduler, at now: Moment) {
+        if core.mustRecall(at: now) { withdraw(&core, at: now) }
+    }
+
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.effects.removeAll { $0 == .recall }
+        return altered
+    }
+
+    func countsHand(_ core: Scheduler) -> Int { 0 }
+
+    private func withdraw(_ core: inout Scheduler, at now: Moment) { _ = core.handle(.recalled(taken: 0), at: now) }
+}
+
+/// Takes all of the hand for given back, whatever of it the runner has begun meanwhile.
+struct ForgetsWhatWasTaken: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        if case .recalled = event { .recalled(taken: 0) } else { event }
+    }
 }

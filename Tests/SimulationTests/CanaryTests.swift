@@ -19,12 +19,30 @@ struct CanaryTests {
     }
     @Test func forgottenPriority() throws { try expectFound(ForgetsPriority.self, [.startOrder]) }
     @Test func mistakenRunner() throws { try expectFound(MistakesTheRunner.self, [.oneProcessAnAttempt]) }
+    @Test func handLeftBehind() throws {
+        try expectFound(LeavesTheHand.self, [.commitBeforeEffect]) { $0.isPlain = true }
+    }
+    @Test func forgottenStart() throws {
+        try expectFound(ForgetsWhatWasTaken.self, [.oneProcessAnAttempt, .nothingLeftBehind]) {
+            $0.isPlain = true
+            $0.runnerDeaths = 10
+        }
+    }
     @Test func emptyExplanation() throws { try expectFound(ExplainsNothing.self, [.explanation]) }
 
     /// Some seed of the normal number must break one of the promises that the bug betrays.
-    private func expectFound<Bug: Perturbation>(_: Bug.Type, _ promises: [Violation.Promise]) throws {
+    private func expectFound<Bug: Perturbation>(
+        _: Bug.Type, _ promises: [Violation.Promise], changing change: ((inout Habits) -> Void)? = nil
+    ) throws {
         for seed in seedsInTests {
-            var simulation = Simulation<Broken<Bug>>(seed: seed)
+            var habits: Habits?
+            if let change {
+                var random = SeededGenerator(seed: seed)
+                var changed = Habits(using: &random)
+                change(&changed)
+                habits = changed
+            }
+            var simulation = Simulation<Broken<Bug>>(seed: seed, habits: habits)
             do throws(Failure) {
                 try simulation.run()
             } catch {

@@ -27,6 +27,20 @@ struct SimulatedLives {
     }
 
     @Test
+    func plainLivesUseTheHand() throws {
+        var tally = HandTally()
+        for seed in seedsInTests.prefix(40) {
+            var random = SeededGenerator(seed: seed)
+            var habits = Habits(using: &random)
+            habits.isPlain = true
+            var simulation = Simulation<Scheduler>(seed: seed, habits: habits)
+            try simulation.run()
+            tally += simulation.tally
+        }
+        #expect(tally.taken > 10, "\(tally)")
+    }
+
+    @Test
     func aSeedLivesTheSameLifeTwice() throws {
         for seed in seedsInTests.prefix(15) {
             #expect(try digest(of: seed) == digest(of: seed), "seed \(seed)")

@@ -87,6 +87,16 @@ int ops_epoll_ready(int epoll, uint64_t *tokens, uint32_t *events, int count);
 
 /* An eventfd, close-on-exec; what is read from it is how often it was written to. */
 int ops_event(int nonblocking);
+/* An eventfd of which each read takes one, and fails with EAGAIN when there is none. */
+int ops_semaphore(void);
+/* Adds one. */
+int ops_semaphore_add(int fd);
+/* Takes one. */
+int ops_semaphore_take(int fd);
+/* As send and recv on a stream socket, with a descriptor beside the bytes; of those that come only the first is kept,
+ * close-on-exec; -1: none came. */
+ssize_t ops_send_descriptor(int fd, const void *bytes, size_t size, int passed);
+ssize_t ops_receive_descriptor(int fd, void *bytes, size_t size, int *passed);
 /* A detached thread that no signal interrupts; `argument` is handed to `body`. */
 int ops_start_thread(void *(*body)(void *), void *argument);
 

@@ -32,6 +32,8 @@ struct Execution {
     var isReaping = false
     /// The runner that holds it has answered since the scheduler was made.
     var isConfirmed = true
+    /// It was foretold, and whether it has started is for the runner to say.
+    var isPresumed = false
     /// Monotonic instant of its timeout; while frozen, what is left of it is in `timeoutLeft`.
     var timeoutAt: Int64?
     var timeoutLeft: Int64?

@@ -78,7 +78,10 @@ struct Traits: OptionSet {
     static let hasLife = Traits(bit: 21)
     static let hasObservers = Traits(bit: 22)
 
+    /// The runner may begin it at any moment.
+    static let inHand = Traits(bit: 23)
+
     static let frozen: Traits = [.frozenItself, .frozenByQueue, .frozenByGraph, .frozenByDaemon]
     /// Any of these keeps a ready operation out of the lanes.
-    static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .ending]
+    static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .ending, .inHand]
 }

@@ -21,6 +21,10 @@ struct SlotPool {
         used += 1
     }
 
+    func isFree(_ slot: Int32) -> Bool {
+        slot >= 0 && (Int(slot) / 64 >= words.count || words[Int(slot) / 64] & 1 << UInt64(slot % 64) == 0)
+    }
+
     mutating func release(_ slot: Int32) {
         words[Int(slot) / 64] &= ~(1 << UInt64(slot % 64))
         used -= 1

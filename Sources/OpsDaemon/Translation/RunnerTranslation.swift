@@ -44,10 +44,19 @@ extension Notice {
     }
 }
 
+extension Place {
+    init(_ slot: Int32, _ at: ClockReading) {
+        self.init(slot: slot, at: Moment(monotonic: at.monotonic, wall: at.wall))
+    }
+}
+
 extension Inventory {
     /// Without errands, which are nobody's attempts.
     init(_ greeting: RunnerGreeting) {
-        self.init(runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding)
+        self.init(
+            runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding,
+            takesHand: greeting.version >= RunnerProtocol.versionWithHand)
+        for begun in greeting.places { places[AttemptID(begun.attempt)] = Place(begun.slot, begun.at) }
         for entry in greeting.entries where !entry.attempt.isErrand {
             let state: Entry =
                 switch entry.state {

@@ -9,6 +9,9 @@ public struct Attempt: Hashable, Comparable, Sendable {
         self.number = number
     }
 
+    /// Attempts of operations count from 1 upwards, errands from -1 downwards.
+    public var isErrand: Bool { number < 0 }
+
     public static func < (a: Attempt, b: Attempt) -> Bool {
         (a.operation, a.number) < (b.operation, b.number)
     }
@@ -21,7 +24,7 @@ public struct LaunchRequest: Hashable, Sendable {
     public var slot: Int32
     /// The first is the program; without a slash it is looked for in the PATH of `environment`.
     public var arguments: [String]
-    /// `NAME=value`, complete but for NOTIFY_SOCKET, which the runner adds.
+    /// `NAME=value`, complete but for NOTIFY_SOCKET and OPS_SLOT, which the runner adds.
     public var environment: Words
     public var directory: String
     public var umask: UInt32

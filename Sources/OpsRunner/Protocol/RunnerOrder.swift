@@ -16,6 +16,11 @@ public enum RunnerOrder: Hashable, Sendable {
     case stop(grace: Int64)
     /// Replace the runner's program by the one now installed; processes, table and instance id stay.
     case reexecute
+    /// To be launched after those before it, in the slot of an attempt that has succeeded, for one of the tokens that
+    /// came with `hello`; answered by `taken` when that comes to be.
+    case hand(LaunchRequest)
+    /// What is in hand is void; answered by `emptyHanded`.
+    case recall
 }
 
 extension RunnerOrder: RunnerMessage {
@@ -30,6 +35,8 @@ extension RunnerOrder: RunnerMessage {
         case .acknowledge: 7
         case .stop: 8
         case .reexecute: 9
+        case .hand: 10
+        case .recall: 11
         }
     }
 
@@ -39,7 +46,7 @@ extension RunnerOrder: RunnerMessage {
             case .hello(let version):
                 packer.pack(RunnerProtocol.magic)
                 packer.pack(version)
-            case .launch(let request): packer.pack(request)
+            case .launch(let request), .hand(let request): packer.pack(request)
             case .terminate(let attempt, let grace):
                 packer.pack(attempt)
                 packer.pack(grace)
@@ -48,7 +55,7 @@ extension RunnerOrder: RunnerMessage {
                 packer.pack(attempt)
                 packer.pack(socket)
             case .stop(let grace): packer.pack(grace)
-            case .reexecute: break
+            case .reexecute, .recall: break
             }
         }
     }
@@ -67,6 +74,8 @@ extension RunnerOrder: RunnerMessage {
         case 7: self = .acknowledge(try from.attempt())
         case 8: self = .stop(grace: try from.number())
         case 9: self = .reexecute
+        case 10: self = .hand(try from.launchRequest())
+        case 11: self = .recall
         default: throw .unknownMessage(kind)
         }
     }

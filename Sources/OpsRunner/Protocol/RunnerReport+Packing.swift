@@ -9,6 +9,8 @@ extension RunnerReport: RunnerMessage {
         case .exited: 4
         case .gone: 5
         case .told: 6
+        case .taken: 7
+        case .emptyHanded: 8
         }
     }
 
@@ -31,6 +33,11 @@ extension RunnerReport: RunnerMessage {
             case .told(let attempt, let told):
                 packer.pack(attempt)
                 packer.pack(told)
+            case .taken(let attempt, let slot, let at):
+                packer.pack(attempt)
+                packer.pack(slot)
+                packer.pack(at)
+            case .emptyHanded: break
             }
         }
     }
@@ -44,6 +51,8 @@ extension RunnerReport: RunnerMessage {
         case 4: self = .exited(try from.attempt(), try from.processExit(), treeIsGone: try from.flag())
         case 5: self = .gone(try from.attempt())
         case 6: self = .told(try from.attempt(), try from.told())
+        case 7: self = .taken(try from.attempt(), slot: try from.number(), at: try from.clockReading())
+        case 8: self = .emptyHanded
         default: throw .unknownMessage(kind)
         }
     }
@@ -118,6 +127,11 @@ extension Packer {
         pack(greeting.abilities.controllers.sorted()) { $0.pack($1) }
         pack(greeting.release)
         pack(greeting.isEnding)
+        pack(greeting.places) { packer, place in
+            packer.pack(place.attempt)
+            packer.pack(place.slot)
+            packer.pack(place.at)
+        }
     }
 }
 
@@ -159,6 +173,10 @@ extension Unpacker {
             abilities: RunnerAbilities(hasControlGroups: try flag(), controllers: Set(try texts())))
         if !isAtEnd { greeting.release = try text() }
         if !isAtEnd { greeting.isEnding = try flag() }
+        if isAtEnd { return greeting }
+        greeting.places = try list { (from: inout Unpacker) throws(ProtocolError) in
+            RunnerGreeting.Place(try from.attempt(), slot: try from.number(), at: try from.clockReading())
+        }
         return greeting
     }
 

@@ -11,6 +11,10 @@ public enum RunnerReport: Hashable, Sendable {
     case gone(Attempt)
     /// Before `hello`: all that an attempt it knows has said so far.
     case told(Attempt, Told)
+    /// What was first in hand is being launched, in this slot.
+    case taken(Attempt, slot: Int32, at: ClockReading)
+    /// Nothing is in hand any more.
+    case emptyHanded
 
     /// Nobody waits for it: that what was ordered has happened.
     var isPatient: Bool {
@@ -46,12 +50,26 @@ public struct RunnerGreeting: Hashable, Sendable {
     public var release: String
     /// It starts nothing any more: what is not among `entries` never was and never will be.
     public var isEnding: Bool
+    /// Where those of `entries` execute that have a slot.
+    public var places: [Place]
+    public struct Place: Hashable, Sendable {
+        public var attempt: Attempt
+        public var slot: Int32
+        public var at: ClockReading
+        public init(_ attempt: Attempt, slot: Int32, at: ClockReading) {
+            self.attempt = attempt
+            self.slot = slot
+            self.at = at
+        }
+    }
     public init(
         version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry],
-        abilities: RunnerAbilities = RunnerAbilities(), release: String = "", isEnding: Bool = false
+        abilities: RunnerAbilities = RunnerAbilities(), release: String = "", isEnding: Bool = false,
+        places: [Place] = []
     ) {
         self.isEnding = isEnding
         self.release = release
+        self.places = places
         self.version = version
         self.instance = instance
         self.boot = boot

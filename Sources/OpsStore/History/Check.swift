@@ -100,6 +100,10 @@ extension History {
         JOIN operation o ON o.id = e.operation WHERE o.state <> 2
         """,
         """
+        SELECT 'operation ' || f.operation || ' may yet be started, which is not about to' FROM foretold f
+        JOIN operation o ON o.id = f.operation WHERE o.state NOT IN (1, 2)
+        """,
+        """
         SELECT 'events are missing: ' || (max(seq) - min(seq) + 1 - count(*)) || ' between ' || min(seq) || ' and '
             || max(seq)
         FROM event HAVING max(seq) - min(seq) + 1 <> count(*)

@@ -1,0 +1,41 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsRunner
+
+extension Daemon {
+    /// Before anything is put to the rules that is no word of the runner, and before they decide more than the hand
+    /// foresees: what has not been begun of it will not be, and what has has been told.
+    func takeHandBack() {
+        guard (core?.handCount ?? 0) > 0 else { return }
+        runner.takeHandBack()
+        handIsBack(taken: 0)
+        runner.hearWhatWasPutOff()
+    }
+
+    /// `taken`: so many were begun of which nobody has told.
+    func handIsBack(taken: Int) {
+        guard (core?.handCount ?? 0) > 0 else { return }
+        _ = core?.handle(.recalled(taken: taken), at: .now())
+        turn.hasEvents = true
+        wakeUp()
+    }
+
+    /// What is due now, if anything is: the timer may still be set for a hand that has changed since.
+    func timeHasCome() {
+        guard let due = core?.nextDeadline.monotonic, due <= Clock.read().monotonic else { return }
+        record(.tick)
+    }
+}
+
+extension RunnerReport {
+    /// Told of an attempt of an operation, and of nothing else.
+    var isWordOfAttempt: Bool {
+        switch self {
+        case .hello: false
+        case .launched(let attempt, _), .failed(let attempt, _, _), .exited(let attempt, _, _), .gone(let attempt),
+            .told(let attempt, _), .taken(let attempt, _, _):
+            !attempt.isErrand
+        case .emptyHanded: true
+        }
+    }
+}
