@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -20,17 +22,48 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+/* A path too long for an address is reached through its directory, which is open until `leave`: the descriptor is
+ * returned. -1: it fits as it is. -2: there is no such address. */
 static int unix_address(const char *path, struct sockaddr_un *address, socklen_t *length) {
     size_t count = strlen(path);
-    if (count == 0 || count >= sizeof address->sun_path) {
-        errno = count == 0 ? EINVAL : ENAMETOOLONG;
-        return -1;
-    }
+    int directory = -1;
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
-    memcpy(address->sun_path, path, count);
+    if (count == 0) {
+        errno = EINVAL;
+        return -2;
+    }
+    if (count < sizeof address->sun_path) {
+        memcpy(address->sun_path, path, count);
+    } else {
+        char parent[PATH_MAX];
+        const char *name = strrchr(path, '/');
+        if (name == NULL || name == path || (size_t)(name - path) >= sizeof parent) {
+            errno = ENAMETOOLONG;
+            return -2;
+        }
+        memcpy(parent, path, (size_t)(name - path));
+        parent[name - path] = 0;
+        directory = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (directory < 0) return -2;
+        int written = snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d%s", directory, name);
+        if (written < 0 || (size_t)written >= sizeof address->sun_path) {
+            close(directory);
+            errno = ENAMETOOLONG;
+            return -2;
+        }
+        count = (size_t)written;
+    }
     *length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count + 1);
-    return 0;
+    return directory;
+}
+
+/* `result`, with errno as it is, once the directory is no longer needed. */
+static int leave(int directory, int result) {
+    int error = errno;
+    if (directory >= 0) close(directory);
+    errno = error;
+    return result;
 }
 
 int ops_unix_socket(int nonblocking) {
@@ -40,15 +73,17 @@ int ops_unix_socket(int nonblocking) {
 int ops_bind_unix(int fd, const char *path) {
     struct sockaddr_un address;
     socklen_t length;
-    if (unix_address(path, &address, &length) < 0) return -1;
-    return bind(fd, (struct sockaddr *)&address, length);
+    int directory = unix_address(path, &address, &length);
+    if (directory == -2) return -1;
+    return leave(directory, bind(fd, (struct sockaddr *)&address, length));
 }
 
 int ops_connect_unix(int fd, const char *path) {
     struct sockaddr_un address;
     socklen_t length;
-    if (unix_address(path, &address, &length) < 0) return -1;
-    return connect(fd, (struct sockaddr *)&address, length);
+    int directory = unix_address(path, &address, &length);
+    if (directory == -2) return -1;
+    return leave(directory, connect(fd, (struct sockaddr *)&address, length));
 }
 
 int ops_accept(int fd) {

@@ -87,9 +87,6 @@ extension Daemon {
             }
         }
         let path = configuration.socket
-        guard path.utf8.count <= UnixSocket.pathLimit else {
-            throw StartError(description: "the socket's path is longer than \(UnixSocket.pathLimit) bytes: \(path)")
-        }
         if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
             try Files.makeDirectories(String(path[..<slash]), mode: Identity.uid == 0 ? 0o755 : 0o700)
         }

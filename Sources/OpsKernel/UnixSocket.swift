@@ -15,7 +15,7 @@ public struct Credentials: Hashable, Sendable {
 
 /// Stream sockets in the file system. Every descriptor made here is close-on-exec.
 public enum UnixSocket {
-    /// Longest path that fits a socket's address.
+    /// Longest path that fits a socket's address: what others than we are told must be no longer.
     public static let pathLimit = 107
 
     /// A non-blocking listening socket. A socket file left by a dead listener is replaced (hold a lock).

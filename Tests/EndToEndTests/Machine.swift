@@ -5,6 +5,8 @@ import Testing
 
 /// A private opsd with its own state directory, driven with the real opsctl.
 final class Machine {
+    /// What is its own, the state directory or what that is in.
+    private let home: String
     let state: String
     var socket: String { state + "/control.sock" }
     private(set) var daemon: Command?
@@ -18,17 +20,18 @@ final class Machine {
         return (bundle as NSString).deletingLastPathComponent
     }()
 
-    init(workers: Int = 2, start: Bool = true) throws {
-        state = NSTemporaryDirectory() + "/opsd-e2e-" + String(UInt32.random(in: 0 ... .max), radix: 36)
+    init(workers: Int = 2, start: Bool = true, below: String = "") throws {
+        home = NSTemporaryDirectory() + "/opsd-e2e-" + String(UInt32.random(in: 0 ... .max), radix: 36)
+        state = home + below
         try FileManager.default.createDirectory(
-            atPath: state, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            atPath: state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         if start { try self.start(workers: workers) }
     }
 
     /// Starts opsd and returns when it says READY=1, as systemd would have it; all it said until then.
     @discardableResult
     func start(workers: Int = 2, _ more: [String] = [], under manager: ServiceManager? = nil) throws -> [String] {
-        let manager = try manager ?? ServiceManager(in: state)
+        let manager = try manager ?? ServiceManager(in: home)
         let command = try Command(
             Self.programs + "/opsd", ["--state", state, "--socket", socket, "--workers", "\(workers)"] + more,
             environment: Self.environment.merging(manager.environment) { $1 }, handing: manager.listener, in: "/")
@@ -55,7 +58,7 @@ final class Machine {
         daemon?.signal(SIGTERM)
         _ = try? daemon?.wait(seconds: 20)
         if let runner = status?["runnerPid"] as? Int32, runner > 1 { kill(runner, SIGTERM) }
-        try? FileManager.default.removeItem(atPath: state)  // a leftover in /tmp is no failure
+        try? FileManager.default.removeItem(atPath: home)  // a leftover in /tmp is no failure
     }
 
     static var environment: [String: String] {

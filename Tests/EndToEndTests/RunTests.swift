@@ -23,6 +23,17 @@ import Testing
         #expect(rows.last?["outcome"] as? String == "failed" && rows.last?["exitCode"] as? Int == 3)
     }
 
+    /// Deeper than the address of a socket reaches, as test suites make their directories.
+    @Test func aStateDirectoryMayBeDeep() throws {
+        let machine = try Machine(below: String(repeating: "/a-directory-with-a-long-name", count: 6))
+        let output = try machine.ctl("run", "--shell", "systemd-notify STATUS=here && \(Machine.programs)/opsctl why 1")
+        #expect(output.status == 0 && output.out.contains("executing"), "\(output.err)")
+        #expect(try machine.show(1)["statusText"] as? String == "here")
+        try machine.killDaemon()
+        try machine.start()
+        #expect(try machine.ctl("run", "--", "true").status == 0)
+    }
+
     @Test func aSignalIs128AndItsNumber() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--", "sh", "-c", "kill -KILL $$").status == 137)

@@ -45,7 +45,19 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o666)
     }
 
-    @Test func aPathTooLongIsRefusedAndNotCutShort() {
+    @Test func aPathTooLongForAnAddressIsReachedThroughItsDirectory() throws {
+        let scratch = try Scratch()
+        let directory = scratch.path + "/" + String(repeating: "d", count: UnixSocket.pathLimit)
+        #expect(mkdir(directory, 0o700) == 0)
+        let path = directory + "/socket"
+        #expect(throws: SystemError("connect \(path)", errno: ENOENT)) { _ = try UnixSocket.connect(to: path) }
+        let listener = try UnixSocket.listen(at: path)
+        let client = try UnixSocket.connect(to: path)
+        #expect(try UnixSocket.peer(of: accepted(listener)).pid == Identity.pid)
+        _ = consume client
+    }
+
+    @Test func aNameTooLongIsRefusedAndNotCutShort() {
         let path = "/tmp/" + String(repeating: "x", count: UnixSocket.pathLimit - 4)
         #expect(path.utf8.count == UnixSocket.pathLimit + 1)
         #expect(throws: SystemError("bind \(path)", errno: ENAMETOOLONG)) { _ = try UnixSocket.listen(at: path) }

@@ -10,7 +10,7 @@ struct ops_credentials {
     uint32_t gid;
 };
 
-/* A path too long for sockaddr_un fails with ENAMETOOLONG and is never cut short. */
+/* A path too long for sockaddr_un is reached through its directory; it is never cut short. */
 int ops_bind_unix(int fd, const char *path);
 int ops_connect_unix(int fd, const char *path);
 /* A new stream socket, always close-on-exec. */
