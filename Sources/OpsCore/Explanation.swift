@@ -29,6 +29,8 @@ public struct Reason: Equatable, Sendable {
         case groupLimit(Int32, place: Int)
         /// Executing: what an executing operation waits for (its process, children, `finish`, the runner).
         case process
+        /// It was told to end, and its processes are not gone yet.
+        case ending
         case children
         case finishMessage
         case runner

@@ -25,17 +25,27 @@ extension Scheduler {
         }
         guard !table[place].isGroup, !execution.isOver else { return reasons }
         let id = [table[place].operationID]
-        if !table[place].traits.isDisjoint(with: .frozen) {
-            reasons.append(Reason(kind: .suspended, ids: id, detail: .suspended(.operations(id))))
-        }
+        reasons += freezers(of: place).map { Reason(kind: .suspended, ids: id, detail: .suspended($0)) }
         if execution.isReaping || !execution.isConfirmed || runner == nil {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
         } else if execution.exit != nil, execution.ending == nil, policy(of: place)?.completion == .notify {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .finishMessage))
-        } else {
+        } else if execution.isCancelling {
+            reasons.append(Reason(kind: .dependency, ids: id, detail: .ending))
+        } else if table[place].traits.isDisjoint(with: .frozen) {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .process))
         }
         return reasons
+    }
+
+    /// Whoever has to resume before its processes go on.
+    private func freezers(of place: Int32) -> [Level] {
+        let row = table[place]
+        let levels: [(Traits, Level)] = [
+            (.frozenItself, .operations([row.operationID])), (.frozenByGraph, .graph(GraphID(row.graph))),
+            (.frozenByQueue, .queue(queues[row.queue].name)), (.frozenByDaemon, .daemon),
+        ]
+        return levels.filter { row.traits.contains($0.0) }.map(\.1)
     }
 
     private func whyPending(_ place: Int32) -> [Reason] {

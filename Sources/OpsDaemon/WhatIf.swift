@@ -31,34 +31,35 @@ struct WhatIf {
         case ("resume", _): .resume(.operations(try operations(rest)))
         case ("suspend", _): .suspend(.operations(try operations(rest)), freeze: true)
         case ("workers", 1): .setWorkers(try number(rest[0]))
-        case ("limit", 2): .setQueue(rest[0], QueueEdit(limit: rest[1] == "none" ? .some(nil) : try number(rest[1])))
+        case ("limit", 2):
+            .setQueue(
+                rest[0], QueueEdit(limit: rest[1] == "none" ? .some(nil) : try number(rest[1]), mustExist: true))
         case ("capacity", 2): .setCategory(rest[0], capacity: try number(rest[1]))
         case ("priority", 2):
-            .edit(try operations([rest[0]]), Edit(priority: Int8(clamping: try number(rest[1]))))
+            .edit(try operations([rest[0]]), Edit(priority: Int8(try number(rest[1], from: -100, to: 100))))
         default:
-            throw ControlError.invalidOperation([
-                .with {
-                    $0.key = "whatIf"
-                    $0.message =
-                        "\"\(verb)\" with \(rest.count) words is not understood; say cancel ID, finish ID, fail ID, "
-                        + "resume [ID], suspend [ID], workers N, limit QUEUE N, capacity CATEGORY N, priority ID N"
-                }
-            ])
+            throw refusal(
+                "\"\(verb)\" with \(rest.count) words is not understood; say cancel ID, finish ID, fail ID, "
+                    + "resume [ID], suspend [ID], workers N, limit QUEUE N, capacity CATEGORY N, priority ID N")
         }
     }
 
     private func operations(_ refs: [String]) throws -> [OperationID] { try refs.map(daemon.selections.operation) }
 
-    private func number(_ text: String) throws -> Int32 {
-        guard let number = Int32(text) else {
-            throw ControlError.invalidOperation([
-                .with {
-                    $0.key = "whatIf"
-                    $0.message = "\"\(text)\" is not a number"
-                }
-            ])
+    private func number(_ text: String, from least: Int32 = 0, to most: Int32 = .max) throws -> Int32 {
+        guard let number = Int32(text), number >= least, number <= most else {
+            throw refusal("\"\(text)\" is not a number from \(least) to \(most)")
         }
         return number
+    }
+
+    private func refusal(_ message: String) -> ControlError {
+        .invalidOperation([
+            .with {
+                $0.key = "whatIf"
+                $0.message = message
+            }
+        ])
     }
 
     /// The end of an executing operation, as if its process had ended; of a waiting one, its cancelling.

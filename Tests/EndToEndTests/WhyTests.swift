@@ -60,4 +60,16 @@ import Testing
         #expect(try machine.ctl("why", "99").status == 4)
         #expect(try machine.ctl("why").status == 2)
     }
+
+    @Test func whatCannotBeDoneIsNoWhatIf() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--hold", "--", "true")
+        for words in [
+            "workers -1", "limit nowhere 3", "capacity gpu -1", "priority \(id) 101", "finish \(id)", "dance",
+        ] {
+            let refusal = try machine.ctl("why", "\(id)", "--what-if", words)
+            #expect([4, 5].contains(refusal.status), "\(words)")
+        }
+        #expect(try machine.ctl("why", "\(id)", "--what-if", "workers 0; priority \(id) -100").status == 0)
+    }
 }

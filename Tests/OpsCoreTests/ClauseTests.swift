@@ -155,4 +155,22 @@ import Testing
         world.after(world.exit(1))
         #expect(world.executing == [2, 4])
     }
+
+    @Test func whatIsFrozenSaysWhoHasToResumeIt() {
+        var world = World()
+        world.add()
+        world.turn()
+        world.after(.suspend(.graph(GraphID(1)), freeze: true))
+        world.after(.suspend(.daemon, freeze: true))
+        func why() -> [Reason.Detail] { world.scheduler.why(1, at: world.now).map(\.detail) }
+        #expect(why() == [.suspended(.graph(GraphID(1))), .suspended(.daemon)])
+        world.after(.resume(.operations([1])))
+        world.after(.resume(.daemon))
+        #expect(why() == [.suspended(.graph(GraphID(1)))], "resuming it clears no flag of its graph")
+        world.after(.suspend(.operations([1]), freeze: true))
+        world.after(.resume(.graph(GraphID(1))))
+        #expect(why() == [.suspended(.operations([1]))])
+        world.after(.cancel([1], by: "root", reason: nil, force: false))
+        #expect(why() == [.ending], "thawed to get its signal, and not gone yet")
+    }
 }

@@ -27,7 +27,7 @@ struct ReasonText {
         case .pool(let workers, let place):
             return workers == 0
                 ? "the daemon has no workers" : "all \(workers) workers are busy; \(ordinal(place)) in line"
-        case .suspended(let level): return suspended(level)
+        case .suspended(let level): return suspended(level) + (reason.ids.isEmpty ? "" : "; its processes are stopped")
         case .held: return "held until it is resumed"
         case .instant(let at):
             return reason.kind == .backoff
@@ -42,6 +42,7 @@ struct ReasonText {
             return limit == 0
                 ? "group \(who) has a limit of 0"
                 : "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
+        case .ending: return "was told to end; its processes are not gone yet"
         case .process: return "its process is running"
         case .children: return "waits for its children \(who)"
         case .finishMessage:
@@ -66,7 +67,7 @@ struct ReasonText {
         case .daemon: "the daemon is suspended"
         case .queue(let name): "queue \(name) is suspended"
         case .graph(let graph): "graph g\(graph.rawValue) is suspended"
-        case .operations(let ids): "\(names(ids)) is suspended"
+        case .operations(let ids): "\(names(ids)) is frozen"
         }
     }
 

@@ -32,7 +32,7 @@ enum WhyVerb {
             let reasons = reply["waitingFor"]?.elements ?? []
             let state = reply["state"]?.text ?? ""
             let id = reply["id"]?.integer ?? 0
-            let isWaiting = state == "pending" || state == "ready"
+            let isWaiting = state != "executing" || reasons.contains { $0["kind"]?.text == "suspended" }
             let what = reasons.isEmpty ? "waits for nothing" : isWaiting ? "waits for" : "goes on"
             try session.output.line(session.style(.bold, "\(id)") + " is \(state) and \(what)")
             for reason in reasons {
