@@ -25,19 +25,61 @@ static inline int opsd_sqlite3_device_error(sqlite3 *database)
     return error;
 }
 
-/* Writes every byte of the write-ahead log over itself, and syncs it. Wants a transaction that keeps other writers out. */
-static inline int opsd_sqlite3_rewrite_log(sqlite3 *database)
+/* Writes every byte of a write-ahead log over itself, and syncs it, without any of SQLite's knowledge of it.
+   No log: nothing is done. */
+static inline int opsd_sqlite3_rewrite_log(const char *database, const char *log)
 {
+    sqlite3_vfs *system = sqlite3_vfs_find(0);
     char block[65536];
-    sqlite3_file *log = 0;
+    int exists = 0, code = system->xAccess(system, log, SQLITE_ACCESS_EXISTS, &exists);
+    if (code != SQLITE_OK || !exists) return code;
+    sqlite3_filename names = sqlite3_create_filename(database, "", log, 0, 0);
+    sqlite3_file *file = sqlite3_malloc(system->szOsFile);
+    if (names && file) {
+        file->pMethods = 0;
+        code = system->xOpen(system, sqlite3_filename_wal(names), file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, 0);
+    } else {
+        code = SQLITE_NOMEM;
+    }
     sqlite3_int64 size = 0;
-    int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-    if (code != SQLITE_OK || !log || !log->pMethods) return code;
-    code = log->pMethods->xFileSize(log, &size);
+    if (code == SQLITE_OK) code = file->pMethods->xFileSize(file, &size);
     for (sqlite3_int64 at = 0; code == SQLITE_OK && at < size; at += sizeof block) {
         int count = size - at < (sqlite3_int64)sizeof block ? (int)(size - at) : (int)sizeof block;
-        code = log->pMethods->xRead(log, block, count, at);
-        if (code == SQLITE_OK) code = log->pMethods->xWrite(log, block, count, at);
+        code = file->pMethods->xRead(file, block, count, at);
+        if (code == SQLITE_OK) code = file->pMethods->xWrite(file, block, count, at);
     }
-    return code == SQLITE_OK && size > 0 ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL) : code;
+    if (code == SQLITE_OK && size > 0) code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    if (file && file->pMethods) file->pMethods->xClose(file);
+    sqlite3_free(file);
+    sqlite3_free_filename(names);
+    return code;
+}
+
+/* Brings the database, without its log, to the disk. */
+static inline int opsd_sqlite3_sync(sqlite3 *database)
+{
+    sqlite3_file *file = 0;
+    int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    return code == SQLITE_OK && file && file->pMethods ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : code;
+}
+
+/* Makes the next checkpoint begin with the first frame of the log: sets nBackfill of the WAL-index to 0, holding the
+   lock of those who raise it (https://www.sqlite.org/walformat.html, 2.2). Too low a number only has frames copied again.
+   Wants a connection that has read something. */
+static inline int opsd_sqlite3_forget_moved(sqlite3 *database)
+{
+    enum { checkpoint_lock = 1, version_word = 0, version = 3007000, moved_word = 24, region = 32768 };
+    sqlite3_file *file = 0;
+    volatile void *index = 0;
+    int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code != SQLITE_OK || !file || !file->pMethods) return code;
+    code = file->pMethods->xShmMap(file, 0, region, 0, &index);
+    if (code != SQLITE_OK || !index) return code;
+    volatile unsigned *words = (volatile unsigned *)index;
+    if (words[version_word] != version) return SQLITE_ERROR;
+    code = file->pMethods->xShmLock(file, checkpoint_lock, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
+    if (code != SQLITE_OK) return code;
+    words[moved_word] = 0;
+    file->pMethods->xShmBarrier(file);
+    return file->pMethods->xShmLock(file, checkpoint_lock, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
 }

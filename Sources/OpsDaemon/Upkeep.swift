@@ -28,6 +28,7 @@ final class Upkeep {
     func longTurnEnded() {
         guard !isMovingLog, daemon.store.hasLongLog else { return }
         isMovingLog = true
+        daemon.store.isLogBeingMoved = true
         let path = daemon.store.path
         daemon.writing.run(
             { () -> StoreError? in
@@ -36,6 +37,9 @@ final class Upkeep {
             },
             then: { [unowned self] error in
                 isMovingLog = false
+                let moved = { [unowned self] in daemon.store.isLogBeingMoved = false }
+                // The store may be lent to the next large request.
+                if !daemon.putOff(moved) { moved() }
                 // A later commit does it, and tells whether the disk is well.
                 if let error { daemon.diary.warning("the write-ahead log was not moved into the database: \(error)") }
             })

@@ -6,27 +6,9 @@ extension Store {
         let snapshot = try read()
         // All that can be refused has been read.
         database.setCheckpointOnClose(true)
-        try takeOverLog()
         // The pages of a whole scan are of no more use; the scheduler needs the room.
         try database.execute("PRAGMA shrink_memory")
         return snapshot
-    }
-
-    /// Writes what an earlier process has left in the write-ahead log once more. When that process was told that a sync
-    /// had failed, the kernel has given up bringing those pages to the disk, and syncs of ours would not try again; yet
-    /// they are read back as if they had been stored. Built upon, they would be a hole in the log after a power cut, and
-    /// what the log has before it would lie over a database that is ahead of it.
-    private func takeOverLog() throws(StoreError) {
-        guard !ownsLog else { return }
-        // Nobody else may write meanwhile; readers see the same bytes.
-        try database.execute("BEGIN IMMEDIATE")
-        defer { database.rollBack() }
-        do {
-            try database.rewriteLog()
-            ownsLog = true
-        } catch  where error.kind == .full {
-            // A file system that wants room to write over a file takes no commit either; the next start tries again.
-        }
     }
 
     private func read() throws(StoreError) -> Snapshot {

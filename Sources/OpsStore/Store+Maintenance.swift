@@ -35,28 +35,31 @@ extension Store {
 
     /// Moves what it can of the write-ahead log into the database, without waiting for readers.
     public func checkpoint() throws(StoreError) {
+        // Two checkpoints and a commit at once can damage the database: the WAL-reset bug of SQLite before 3.51.3.
+        if isLogBeingMoved { return }
         log.frames = 0
-        try database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        log.isMoved = try database.checkpoint(.passive)
     }
 
     /// The same, and the log's room goes back to the file system, unless somebody reads from it.
     func cutLog() throws(StoreError) {
+        if isLogBeingMoved { return }
         log.frames = 0
         log.peak = 0
         database.setPatience(milliseconds: 0)
         defer { database.setPatience(milliseconds: Database.patience) }
-        try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        log.isMoved = try database.checkpoint(.truncating)
     }
 
     /// Whether the log has grown so long that moving it into the database would hold up whoever does it.
-    public var hasLongLog: Bool { log.peak >= Self.mostFrames }
+    public var hasLongLog: Bool { log.peak >= Self.mostFrames && !log.isMoved }
 
     /// Moves what it can of the log into the database through a connection of its own: for another thread. Commits go
-    /// on meanwhile; their own checkpoints find this one under way and leave it at that.
+    /// on meanwhile; checkpoints of theirs must not (`isLogBeingMoved`), and the log must not have been moved already.
     public static func moveLog(ofDatabaseAt path: String) throws(StoreError) {
         let database = try Database(path, .readWrite)
         database.setCheckpointOnClose(false)
-        try database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        _ = try database.checkpoint(.passive, commitsGoOn: true)
     }
 
     private static let idleFrames = 1000

@@ -6,6 +6,7 @@ extension Store {
         let path = directory + "/" + fileName
         let header = try DatabaseHeader.read(path)
         try header?.refuseForeign()
+        try Database.rewriteLog(of: path)
         let database = try Database(path, header == nil ? .create : .readWrite)
         // Until it is known to be ours and sound (`load`), closing it must not move its write-ahead log into it.
         database.setCheckpointOnClose(false)

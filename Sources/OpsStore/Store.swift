@@ -16,8 +16,8 @@ public final class Store {
     /// A commit has failed since `recover`.
     var needsRecovery = false
     let log: LogSize
-    /// All that the write-ahead log holds was written by this process.
-    var ownsLog = false
+    /// Another connection moves the log into the database (`moveLog`), so this one does not.
+    public var isLogBeingMoved = false
     /// Operations were pruned, and what they alone referred to was not looked for yet.
     var mayHaveUnusedTexts = false
     /// Rows were pruned, and their pages not given back yet.

@@ -13,20 +13,26 @@ struct fault_file {
     sqlite3_file base;
     /* Null for files without a name and those elsewhere. */
     const char *path;
+    /* How many of the errors of writing this file back were told to a sync through this handle. */
+    int errors_told;
     /* The system's file follows in the same allocation. */
 };
 
-/* One scenario at a time, on one thread; files elsewhere only read `directory`. */
-static struct {
+/* One scenario at a time on a thread, which alone uses its files. */
+static _Thread_local struct {
     char directory[512], shadow[512];
-    int fail_at, code, operations, lose_at, syncs, failed, dark, refuses_reads;
+    int fail_at, code, operations, lose_at, syncs, failed, dark, refuses_reads, forgets;
 } armed;
 
 /* What the kernel has still to bring to the disk, of files of up to 16 MiB. */
 enum { most_files = 16, most_pages = 4096, page_size = 4096 };
-static struct tracked {
+static _Thread_local struct tracked {
     char path[512];
     char dirty[most_pages];
+    /* So many pages of it the disk has; fewer than there were when it was cut since the last sync. */
+    off_t pages;
+    /* How often writing it back has failed, and whether anybody was told of the last time. */
+    int errors, is_told;
 } tracked[most_files];
 
 static sqlite3_vfs *system_vfs;
@@ -43,26 +49,25 @@ static int is_armed(const char *path)
 
 static int is_armed_file(sqlite3_file *file) { return is_armed(((struct fault_file *)file)->path); }
 
-/* What the next counted operation is to answer instead of being done; SQLITE_OK to do it. */
-static int next_fault(int otherwise)
-{
-    armed.operations++;
-    if (armed.dark) return otherwise;
-    if (armed.operations != armed.fail_at) return SQLITE_OK;
-    armed.failed = 1;
-    return armed.code == SQLITE_IOERR ? otherwise : armed.code;
-}
-
 static void shadow_path(const char *path, char *out, size_t size)
 {
     const char *name = strrchr(path, '/');
     snprintf(out, size, "%s%s", armed.shadow, name ? name : "/");
 }
 
+static void begin_tracking(struct tracked *file, const char *path)
+{
+    char copy[1024];
+    struct stat status;
+    snprintf(file->path, sizeof file->path, "%s", path);
+    shadow_path(path, copy, sizeof copy);
+    file->pages = stat(copy, &status) == 0 ? (status.st_size + page_size - 1) / page_size : 0;
+}
+
 static struct tracked *track(const char *path)
 {
     for (int i = 0; i < most_files; i++) {
-        if (tracked[i].path[0] == 0) snprintf(tracked[i].path, sizeof tracked[i].path, "%s", path);
+        if (tracked[i].path[0] == 0) begin_tracking(&tracked[i], path);
         if (strcmp(tracked[i].path, path) == 0) return &tracked[i];
     }
     abort();
@@ -77,11 +82,65 @@ static void mark_dirty(const char *path, int count, sqlite3_int64 offset)
     }
 }
 
-/* The kernel gives up on pages that it failed to write: they can be read, and no later sync tries again. */
-static void give_up(const char *path)
+static void forget(const char *path)
 {
     struct tracked *file = track(path);
     memset(file->dirty, 0, sizeof file->dirty);
+    file->pages = file->errors = 0;
+}
+
+static void mark_cut(const char *path, sqlite3_int64 size)
+{
+    struct tracked *file = track(path);
+    off_t pages = (size + page_size - 1) / page_size;
+    if (pages < most_pages) memset(file->dirty + pages, 0, (size_t)(most_pages - pages));
+    if (pages < file->pages) file->pages = pages;
+}
+
+/* The kernel fails to bring anything to the disk. It gives up on those pages: no later sync tries again, and whoever has
+   the file open is told once. They can be read until it needs the memory, which may be at once. */
+static void fail_write_back(void)
+{
+    char copy[1024];
+    for (struct tracked *file = tracked; file < tracked + most_files && file->path[0]; file++) {
+        if (!memchr(file->dirty, 1, sizeof file->dirty)) continue;
+        file->errors++;
+        file->is_told = 0;
+        shadow_path(file->path, copy, sizeof copy);
+        int to = armed.forgets ? open(file->path, O_WRONLY | O_CLOEXEC) : -1, from = open(copy, O_RDONLY | O_CLOEXEC);
+        struct stat status;
+        for (off_t page = 0; to >= 0 && fstat(to, &status) == 0 && page * page_size < status.st_size; page++) {
+            char bytes[page_size] = {0};
+            off_t at = page * page_size, count = status.st_size - at < page_size ? status.st_size - at : page_size;
+            if (!file->dirty[page]) continue;
+            if (from >= 0 && page < file->pages && pread(from, bytes, sizeof bytes, at) < 0) abort();
+            if (pwrite(to, bytes, (size_t)count, at) != count) abort();
+        }
+        if (to >= 0) close(to);
+        if (from >= 0) close(from);
+        memset(file->dirty, 0, sizeof file->dirty);
+    }
+}
+
+/* What a sync through this handle has to tell of what failed before it. */
+static int has_news(struct fault_file *file)
+{
+    struct tracked *kept = track(file->path);
+    if (file->errors_told == kept->errors) return 0;
+    file->errors_told = kept->errors;
+    kept->is_told = 1;
+    return 1;
+}
+
+/* What the next counted operation is to answer instead of being done; SQLITE_OK to do it. */
+static int next_fault(int otherwise)
+{
+    armed.operations++;
+    if (armed.dark) return otherwise;
+    if (armed.operations != armed.fail_at) return SQLITE_OK;
+    armed.failed = 1;
+    if (armed.code == FAULT_WRITE_BACK) return fail_write_back(), SQLITE_OK;
+    return armed.code == SQLITE_IOERR ? otherwise : armed.code;
 }
 
 static void keep_shadow(const char *path)
@@ -98,7 +157,8 @@ static void keep_shadow(const char *path)
         if (count < 0 || pwrite(to, page, (size_t)count, at) != count) abort();
     }
     if (ftruncate(to, status.st_size) < 0) abort();
-    give_up(path);
+    memset(file->dirty, 0, sizeof file->dirty);
+    file->pages = (status.st_size + page_size - 1) / page_size;
     close(from);
     close(to);
 }
@@ -123,6 +183,7 @@ static int fault_write(sqlite3_file *file, const void *buffer, int count, sqlite
 static int fault_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     int fault = is_armed_file(file) ? next_fault(SQLITE_IOERR_TRUNCATE) : SQLITE_OK;
+    if (!fault && armed.shadow[0] && is_armed_file(file)) mark_cut(((struct fault_file *)file)->path, size);
     return fault ? fault : inner(file)->pMethods->xTruncate(inner(file), size);
 }
 
@@ -132,11 +193,11 @@ static int fault_sync(sqlite3_file *file, int flags)
     armed.syncs++;
     if (armed.lose_at > 0 && armed.syncs >= armed.lose_at) armed.dark = 1;
     int fault = next_fault(SQLITE_IOERR_FSYNC);
-    if (fault && armed.shadow[0]) give_up(((struct fault_file *)file)->path);
     if (fault) return fault;
     int result = inner(file)->pMethods->xSync(inner(file), flags);
-    if (result == SQLITE_OK && armed.shadow[0]) keep_shadow(((struct fault_file *)file)->path);
-    return result;
+    if (result != SQLITE_OK || !armed.shadow[0]) return result;
+    keep_shadow(((struct fault_file *)file)->path);
+    return has_news((struct fault_file *)file) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int fault_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -160,9 +221,9 @@ static int fault_control(sqlite3_file *file, int operation, void *argument)
 static int fault_sector(sqlite3_file *file) { return inner(file)->pMethods->xSectorSize(inner(file)); }
 static int fault_device(sqlite3_file *file)
 {
-    /* The system's promises about its own disk do not hold for this one. */
+    /* As the system's, and Disk.swift keeps to it: what stands beside a write is not harmed by it. */
     (void)file;
-    return 0;
+    return SQLITE_IOCAP_POWERSAFE_OVERWRITE;
 }
 static int fault_map(sqlite3_file *file, int page, int size, int extend, void volatile **at)
 {
@@ -189,6 +250,10 @@ static int fault_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *fil
         int fault = next_fault(SQLITE_CANTOPEN);
         if (fault) return fault;
     }
+    if (armed.shadow[0] && is_armed(name)) {
+        struct tracked *kept = track(name);
+        opened->errors_told = kept->errors > 0 && !kept->is_told ? kept->errors - 1 : kept->errors;
+    }
     int result = system_vfs->xOpen(system_vfs, name, inner(file), flags, out);
     if (inner(file)->pMethods) opened->base.pMethods = &methods;
     return result;
@@ -201,7 +266,7 @@ static int fault_delete(sqlite3_vfs *vfs, const char *name, int sync)
         if (armed.dark) return SQLITE_IOERR_DELETE;
         char copy[1024];
         shadow_path(name, copy, sizeof copy);
-        if (armed.shadow[0]) unlink(copy), give_up(name);
+        if (armed.shadow[0]) unlink(copy), forget(name);
     }
     return system_vfs->xDelete(system_vfs, name, sync);
 }
@@ -239,6 +304,8 @@ void fault_vfs_lose_power(const char *shadow, int lose_at)
     snprintf(armed.shadow, sizeof armed.shadow, "%s", shadow);
     armed.lose_at = lose_at;
 }
+
+void fault_vfs_forget(int forgets) { armed.forgets = forgets; }
 
 void fault_vfs_refuse_reads(void) { armed.refuses_reads = 1; }
 

@@ -7,10 +7,11 @@ import Testing
 @testable import OpsStore
 
 /// The disk fails at every place where it can, and the power goes at every place where it matters.
-@Suite(.serialized) struct FaultTests {
-    private let script = Script()
+@Suite struct FaultTests {
+    let script = Script()
+    private static let isRegistered = fault_vfs_register() == SQLITE_OK
 
-    init() { #expect(fault_vfs_register() == SQLITE_OK) }
+    init() { #expect(Self.isRegistered) }
 
     /// What is stored after each number of turns, without faults.
     private func expected() throws -> [[String]] {
@@ -125,36 +126,6 @@ import Testing
         #expect(try history.check() == [])
     }
 
-    @Test func aStartBuildsOnNothingThatAFailedSyncHasLeftOffTheDisk() throws {
-        var place: Int32 = 1
-        while place < 1000 {
-            let directory = TemporaryDirectory()
-            let disk = TemporaryDirectory()
-            fault_vfs_arm(directory.path, place, SQLITE_IOERR)
-            fault_vfs_lose_power(disk.path, 0)
-            defer { fault_vfs_disarm() }
-            // Ends with the first error; the next process finds what the kernel still shows.
-            _ = runUntilDark(directory)
-            // After its last write there is nothing left to fail in it.
-            if fault_vfs_has_failed() == 0 { break }
-            let next = try Store.open(directory: directory.path, boot: "boot")
-            _ = try next.load()
-            // Not a probe, which would begin with a checkpoint.
-            let database = next.database
-            try database.transaction { () throws(StoreError) in
-                try database.execute("UPDATE meta SET probes = probes + 1")
-            }
-            let acknowledged = try contents(next.path)
-            // Then the power goes: what was synced is all there is.
-            fault_vfs_disarm()
-            let store = try Store.open(directory: disk.path, boot: "boot")
-            #expect(try contents(store.path) == acknowledged, "a failure at \(place)")
-            #expect(try History.open(path: store.path).check() == [], "a failure at \(place)")
-            place += 1
-        }
-        #expect((51..<1000).contains(place), "the scenario writes often, and ends")
-    }
-
     /// How much of what was never synced is on the disk when the power comes back.
     enum Survival: CaseIterable { case nothing, everything, someSectors, otherSectors }
 
@@ -186,7 +157,7 @@ import Testing
     }
 
     /// How many turns were acknowledged before the power went.
-    private func runUntilDark(_ directory: TemporaryDirectory) -> Int {
+    func runUntilDark(_ directory: TemporaryDirectory) -> Int {
         var acknowledged = 0
         do {
             let store = try Store.open(directory: directory.path, boot: "boot")

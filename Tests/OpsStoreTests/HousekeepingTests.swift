@@ -154,6 +154,27 @@ import Testing
         #expect(File.read(world.store.path + "-wal")?.count == 0)
     }
 
+    @Test func nobodyElseMovesALogThatIsBeingMoved() throws {
+        let world = try World()
+        for number in 1...1000 { world.submit(one(String(repeating: "\(number)", count: 2000))) }
+        let reader = try Raw(world.store.path)
+        try reader.run("BEGIN; SELECT * FROM meta")
+        try world.commit()
+        try reader.run("COMMIT")
+        #expect(world.store.hasLongLog)
+        world.store.isLogBeingMoved = true
+        let size = try #require(File.read(world.store.path)?.count)
+        try world.store.checkpoint()
+        #expect(try world.store.tidy())
+        #expect(File.read(world.store.path)?.count == size && world.store.hasLongLog)
+        try Store.moveLog(ofDatabaseAt: world.store.path)
+        #expect(try #require(File.read(world.store.path)?.count) > size)
+        world.store.isLogBeingMoved = false
+        #expect(try tidy(world.store) == 1)
+        #expect(!world.store.hasLongLog)
+        #expect(File.read(world.store.path + "-wal")?.count == 0)
+    }
+
     /// How many pieces it took.
     private func tidy(_ store: Store) throws -> Int {
         for pieces in 1...100 where try !store.tidy() { return pieces }

@@ -7,7 +7,7 @@ final class Raw {
 
     init(_ path: String) throws {
         // Past the faults that a test may have put before the disk.
-        try #require(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, "unix") == SQLITE_OK)
+        try #require(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, "unix") == SQLITE_OK)
     }
 
     deinit { sqlite3_close(handle) }

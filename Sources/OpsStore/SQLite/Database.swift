@@ -11,6 +11,8 @@ final class Database {
     }
     let handle: OpaquePointer
     let path: String
+    /// What the log's index counts as moved into the database is known to be on the disk (`checkpoint`).
+    var movedIsOnDisk = false
     /// Done once, before the first connection; too late (another user of SQLite in this process) is no harm.
     private static let isConfigured = opsd_sqlite3_omit_memory_statistics() == SQLITE_OK
 
@@ -89,12 +91,6 @@ final class Database {
     /// Whether closing the last connection moves the write-ahead log into the file and removes it.
     func setCheckpointOnClose(_ isOn: Bool) {
         unsafe opsd_sqlite3_set_option(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
-    }
-
-    /// Writes the write-ahead log over itself and brings it to the disk.
-    func rewriteLog() throws(StoreError) {
-        let code = unsafe opsd_sqlite3_rewrite_log(handle)
-        if code != SQLITE_OK { throw error(code, doing: "write the log once more") }
     }
 
     /// Rows changed by the latest statement.

@@ -7,6 +7,8 @@ final class LogSize {
     var frames = 0
     /// The most it has held since its file was cut.
     var peak = 0
+    /// All that it holds is in the database.
+    var isMoved = false
     private(set) var commits = 0
 
     init(of database: Database) {
@@ -24,6 +26,7 @@ final class LogSize {
 
     private func committed(_ frames: Int) {
         self.frames = frames
+        isMoved = false
         peak = max(peak, frames)
         commits &+= 1
     }

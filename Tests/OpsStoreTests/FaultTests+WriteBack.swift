@@ -1,0 +1,107 @@
+import CSQLite
+import FaultVFS
+import OpsCore
+import Testing
+
+@testable import OpsStore
+
+/// The system fails to bring to the disk what it has taken, says so once, and goes on as if it were there.
+extension FaultTests {
+    /// Lets that happen at every operation of `life` in turn, which begins with the files of `start`. Then the power goes,
+    /// and what was acknowledged is on the disk.
+    private func everyWriteBackFails(
+        forgetting: Bool, from start: TemporaryDirectory? = nil, life: (TemporaryDirectory) throws -> Store
+    ) throws {
+        var place: Int32 = 1
+        var hasFailed = true
+        while hasFailed && place < 2000 {
+            let directory = TemporaryDirectory()
+            let disk = TemporaryDirectory()
+            for name in start?.names ?? [] {
+                let bytes = File.read("\(start?.path ?? "")/\(name)") ?? []
+                for copy in [directory, disk] { try File.write(bytes, to: copy.path + "/" + name) }
+            }
+            fault_vfs_arm(directory.path, place, Int32(FAULT_WRITE_BACK))
+            fault_vfs_lose_power(disk.path, 0)
+            fault_vfs_forget(forgetting ? 1 : 0)
+            defer { fault_vfs_disarm() }
+            let living = try life(directory)
+            let acknowledged = try contents(living.path)
+            hasFailed = fault_vfs_has_failed() != 0
+            // Before the store is closed, which would move its log.
+            fault_vfs_disarm()
+            let store = try Store.open(directory: disk.path, boot: "boot")
+            #expect(try contents(store.path) == acknowledged, "after a failure at \(place)")
+            #expect(try History.open(path: store.path).check() == [], "after a failure at \(place)")
+            place += 1
+        }
+        #expect(place > 50 && !hasFailed, "the scenario writes often, and ends")
+    }
+
+    /// What a start without faults has made.
+    private func made() throws -> TemporaryDirectory {
+        let directory = TemporaryDirectory()
+        _ = try open(directory)
+        return directory
+    }
+
+    /// What the daemon does, again when it fails.
+    private func insist(_ store: Store, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            #expect(fault_vfs_has_failed() != 0, "\(error)")
+            try store.probe()
+            try body()
+        }
+    }
+
+    private func open(_ directory: TemporaryDirectory) throws -> Store {
+        // It happens once, so the second time succeeds.
+        let store = (try? Store.open(directory: directory.path, boot: "boot")) ?? nil
+        let opened = try store ?? Store.open(directory: directory.path, boot: "boot")
+        _ = try opened.load()
+        return opened
+    }
+
+    @Test(arguments: [false, true]) func aStartBuildsOnNothingThatIsNotOnTheDisk(_ forgetting: Bool) throws {
+        try everyWriteBackFails(forgetting: forgetting) { directory in
+            // Ends with the first error; the next process finds what the system still shows.
+            _ = runUntilDark(directory)
+            let next = try open(directory)
+            // Not a probe, which would begin with a checkpoint.
+            try insist(next) {
+                try next.database.transaction { () throws(StoreError) in
+                    try next.database.execute("UPDATE meta SET probes = probes + 1")
+                }
+            }
+            return next
+        }
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func aCheckpointInPartIsOnTheDiskBeforeItCounts(_ forgetting: Bool, _ beside: Bool) throws {
+        try everyWriteBackFails(forgetting: forgetting, from: made()) { directory in
+            let store = try open(directory)
+            let half = script.turns.count / 2
+            for turn in script.turns[..<half] {
+                try insist(store) { try store.commit(turn.transition, submissions: turn.submissions) }
+            }
+            // Somebody reads: a checkpoint ends where the reader stands.
+            let reader = try Database(store.path, .readOnly)
+            try reader.execute("BEGIN")
+            _ = try reader.integer("SELECT count(*) FROM operation")
+            for turn in script.turns[half...] {
+                try insist(store) { try store.commit(turn.transition, submissions: turn.submissions) }
+            }
+            try insist(store) {
+                if beside { try Store.moveLog(ofDatabaseAt: store.path) } else { try store.checkpoint() }
+            }
+            try reader.execute("COMMIT")
+            try insist(store) { try store.checkpoint() }
+            // The log is begun anew, and what it had is in the database or nowhere.
+            try insist(store) { try store.cutLog() }
+            return store
+        }
+    }
+}
