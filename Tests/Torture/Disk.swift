@@ -47,6 +47,20 @@ enum Disk: Sendable {
         // 1: mended.
         try run(["/sbin/e2fsck", "-p", image], report, upTo: 1)
         try run(["/bin/mount", "-o", "loop,discard,errors=continue,dioread_lock", image, mountPoint], report, upTo: 0)
+        try keepHonest(mountPoint)
+    }
+
+    /// Has the loop device below it write one page at a time. Linux 6.18 answers a write of which the file below took
+    /// only a part as if all of it had been written; a page it takes or refuses.
+    static func keepHonest(_ mountPoint: String) throws {
+        let mounts = try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
+        let device = mounts.map { $0.split(separator: " ") }.last { $0.count > 1 && $0[1] == mountPoint }?[0]
+        guard let device else { throw Trouble("\(mountPoint) is not mounted") }
+        let setting = "/sys/block/\(device.dropFirst("/dev/".count))/queue/max_sectors_kb"
+        try "4".write(toFile: setting, atomically: false, encoding: .utf8)
+        guard try String(contentsOfFile: setting, encoding: .utf8) == "4\n" else {
+            throw Trouble("\(setting) cannot be set: the disk would lie")
+        }
     }
 
     private static func run(_ words: [String], _ report: String, upTo highest: Int32) throws {

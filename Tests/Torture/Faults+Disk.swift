@@ -19,8 +19,30 @@ extension Faults {
         return try cutPower("write-back errors of ext4, mounted anew")
     }
 
-    /// A file system whose journal cannot be written shuts itself out: somebody must stop all and mount it anew.
-    private var isDiskWritable: Bool { access(victims.state, W_OK) == 0 }
+    /// A file system whose journal could not be written shuts itself out, at the latest when it is to write it again:
+    /// somebody must stop all and mount it anew.
+    private var isDiskWritable: Bool {
+        let path = victims.state + "/probe"
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return false }
+        defer {
+            close(file)
+            unlink(path)
+        }
+        return write(file, path, 1) == 1 && fsync(file) == 0
+    }
+
+    /// Nothing that the disk did may have damaged the database: all of it is read, for most pages are seldom wanted.
+    private func expectSound(after fault: Fault) throws {
+        let problems: [String]
+        do throws(CallError) {
+            problems = try Wire.call(victims.socket, "Check")["problems"] as? [String] ?? []
+        } catch {
+            // Who cannot be asked just now is asked after the next.
+            problems = "\(error)".contains("malformed") ? ["\(error)"] : []
+        }
+        if !problems.isEmpty { throw Trouble("damage, seen after \(fault.kind): \(problems)") }
+    }
 
     /// Calls on the database's files fail in opsd.
     mutating func failDisk() throws -> Fault {
@@ -54,10 +76,13 @@ extension Faults {
             // It may refuse to start on such a disk; it may not hang, and must start on the repaired one.
             let isThere = try victims.startsOrRefuses()
             end()
-            if !isThere, isDiskWritable { try victims.start() }
+            if !isThere, isDiskWritable, try !victims.startsOrRefuses(), isDiskWritable {
+                throw Trouble("opsd does not start on a repaired disk: \(victims.logTail)")
+            }
         } else {
             end()
         }
+        try expectSound(after: fault)
         return fault
     }
 
@@ -70,6 +95,7 @@ extension Faults {
         try victims.killAll()
         try Disk.remount(image, at: victims.state, report: victims.work + "/e2fsck.log")
         try victims.start()
+        try expectSound(after: fault)
         return fault
     }
 }

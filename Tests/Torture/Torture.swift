@@ -21,7 +21,13 @@ struct Torture {
     func run() throws -> Bool {
         print("torture: seed \(arguments.seed), \(arguments.minutes) minutes, in \(arguments.work)")
         var isFinished = false
-        defer { if !isFinished { for left in victims.endAll() { print("torture: \(left)") } } }
+        defer {
+            if !isFinished {
+                keepState()
+                for left in victims.endAll() { print("torture: \(left)") }
+            }
+        }
+        if victims.disk.image != nil { try Disk.keepHonest(victims.state) }
         try victims.start()
         try prepare()
         watcher.begin()
