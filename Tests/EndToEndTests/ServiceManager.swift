@@ -31,6 +31,12 @@ final class ServiceManager {
         listener = socket
     }
 
+    /// Whether somebody has connected to the socket that is kept for the service.
+    func hasCaller(seconds: Double = 60) -> Bool {
+        var wanted = pollfd(fd: listener ?? -1, events: Int16(POLLIN), revents: 0)
+        return poll(&wanted, 1, Int32(seconds * 1000)) == 1
+    }
+
     private static func bound(_ type: __socket_type, to path: String) throws -> Int32 {
         unlink(path)
         let descriptor = Glibc.socket(AF_UNIX, Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

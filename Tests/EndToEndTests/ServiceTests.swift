@@ -74,6 +74,8 @@ import Testing
         let manager = try ServiceManager(in: machine.state)
         try manager.listen(at: machine.socket)
         let early = try machine.begin(["submit", "--shell", "read x < \(gate.path)"])
+        // Else the service might come and go before anybody needs it: this manager starts it only once.
+        #expect(manager.hasCaller())
         try machine.start(["--exit-when-idle", "1ms"], under: manager)
         let id = try #require(Int(try early.wait().out.trimmingCharacters(in: .whitespacesAndNewlines)))
         // Something is unfinished: it is there for whoever comes next, or this would wait in vain.

@@ -2,26 +2,33 @@ import Glibc
 import OpsLinux
 import Testing
 
-private let hierarchyName = "opsd-test-\(getpid())"
+/// A hierarchy of its own for each test: the end of one takes nothing from another.
+private func withHierarchy<Result>(_ body: (ControlGroupHierarchy) throws -> Result) throws -> Result? {
+    let name = "opsd-test-\(getpid())-\(try Randomness.identifier().prefix(8))"
+    guard let hierarchy = try ControlGroupHierarchy.open(name: name) else { return nil }
+    defer { rmdir(hierarchy.base.path) }
+    return try body(hierarchy)
+}
 
 // What cannot be opened here cannot be tested, for whatever reason.
-private let canMakeControlGroups = geteuid() == 0 && (try? ControlGroupHierarchy.open(name: hierarchyName)) != nil
+private let canMakeControlGroups = geteuid() == 0 && (try? withHierarchy { _ in true }) == true
 
 /// Control groups of this machine, where it lets us make some.
 @Suite(.enabled(if: canMakeControlGroups, "SKIPPED: no cgroup v2 tree can be written here (needs root)"))
 struct ControlGroupTests {
     /// A group for one test, removed with all that is in it.
     func withGroup(_ body: (ControlGroup) throws -> Void) throws {
-        let hierarchy = try #require(try ControlGroupHierarchy.open(name: hierarchyName))
-        let group = hierarchy.group("t\(try Randomness.identifier().prefix(8))")
-        try group.make()
-        defer {
-            // What a failed test has left in it must not stay.
-            _ = try? group.kill()
-            while (try? group.remove()) == false { usleep(1000) }
-            rmdir(hierarchy.base.path)
+        let done: Void? = try withHierarchy { hierarchy in
+            let group = hierarchy.group("test")
+            try group.make()
+            defer {
+                // What a failed test has left in it must not stay.
+                _ = try? group.kill()
+                while (try? group.remove()) == false { usleep(1000) }
+            }
+            try body(group)
         }
-        try body(group)
+        try #require(done != nil)
     }
 
     func start(_ script: String, in group: ControlGroup, _ fallbacks: Spawn.Fallbacks = []) throws -> Int32 {
