@@ -50,9 +50,19 @@ enum Resource: Hashable {
 /// Members of a lane in the order in which they start. What arrives in order stands in a line; the rest in a heap.
 /// Those that have left stay as stale entries until they come first.
 struct ReadyMembers {
+    /// Twelve bytes, with the key in halves: each operation that is ready has one, and a whole key made them sixteen.
     struct Entry {
-        var key: UInt64
-        var place: Int32
+        private let high: UInt32
+        private let low: UInt32
+        let place: Int32
+
+        init(key: UInt64, place: Int32) {
+            high = UInt32(key >> 32)
+            low = UInt32(truncatingIfNeeded: key)
+            self.place = place
+        }
+
+        var key: UInt64 { UInt64(high) << 32 | UInt64(low) }
     }
     private(set) var line: [Entry] = []
     private(set) var head = 0
