@@ -180,6 +180,8 @@ void ops_return_large_blocks(void) {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
 
+void ops_return_free_memory(void) { malloc_trim(0); }
+
 int ops_epoll(void) {
     return epoll_create1(EPOLL_CLOEXEC);
 }

@@ -1,6 +1,7 @@
+internal import OpsLinux
 internal import OpsStore
 
-/// Gives back what a busy time has left on the disk: a little at a time, when nobody has needed the disk for a while.
+/// Gives back what a busy time has left on the disk and in memory: a little at a time, when nobody has needed the disk for a while.
 /// Its alarm is set only while there is something left to do, so an idle daemon sleeps.
 final class Upkeep {
     private unowned let daemon: Daemon
@@ -9,6 +10,10 @@ final class Upkeep {
     private var commits = 0
     /// The write-ahead log is being moved into the database beside the loop.
     private(set) var isMovingLog = false
+    /// A large request has left blocks of all sizes that nobody uses; glibc keeps them until it is asked.
+    private(set) var holdsFreeMemory = false
+    /// Those blocks are being given back beside the loop.
+    private(set) var isReturningMemory = false
 
     /// Nanoseconds without a commit.
     private static let quiet: Int64 = 100_000_000
@@ -17,15 +22,19 @@ final class Upkeep {
 
     /// At the end of each turn.
     func turnEnded() {
-        guard daemon.longTurn == nil, !isMovingLog, daemon.store.wantsTidying, alarm.instant == nil,
-            daemon.outage == nil
+        guard daemon.longTurn == nil, !isMovingLog, holdsFreeMemory || daemon.store.wantsTidying,
+            alarm.instant == nil, daemon.outage == nil
         else { return }
         goOn(after: Self.quiet)
     }
 
+    /// So much was read or decided at once that what it needed is worth giving back.
+    func muchWasFreed() { holdsFreeMemory = true }
+
     /// After a large request: its own commit could not move the log past those who were not to see it yet, and the
     /// next one would do it in the loop, half a second after a million operations.
     func longTurnEnded() {
+        muchWasFreed()
         guard !isMovingLog, daemon.store.hasLongLog else { return }
         isMovingLog = true
         daemon.store.isLogBeingMoved = true
@@ -56,6 +65,14 @@ final class Upkeep {
             !daemon.turn.isAheadOfStore
         else { return }
         do throws(StoreError) {
+            if holdsFreeMemory {
+                // Only now: the answer and the events of a large request were the last to be freed.
+                holdsFreeMemory = false
+                try daemon.store.forgetPages()
+                isReturningMemory = true
+                daemon.writing.run(
+                    { Program.returnFreeMemory() }, then: { [unowned self] in isReturningMemory = false })
+            }
             if try daemon.store.tidy() { goOn(after: 0) }
         } catch {
             // The next commit tells whether the disk is well.

@@ -16,6 +16,9 @@ public enum Program {
     /// not held for ever.
     public static func returnLargeBlocks() { ops_return_large_blocks() }
 
+    /// Gives back what was freed in smaller blocks; other threads wait where they allocate from the same part of memory.
+    public static func returnFreeMemory() { ops_return_free_memory() }
+
     /// Where the program's file is now: after an upgrade, the new one.
     public static func path() throws(SystemError) -> String {
         var buffer = [CChar](repeating: 0, count: 4096)

@@ -7,7 +7,7 @@ extension Store {
         // All that can be refused has been read.
         database.setCheckpointOnClose(true)
         // The pages of a whole scan are of no more use; the scheduler needs the room.
-        try database.execute("PRAGMA shrink_memory")
+        try forgetPages()
         return snapshot
     }
 

@@ -62,6 +62,9 @@ extension Store {
         _ = try database.checkpoint(.passive, commitsGoOn: true)
     }
 
+    /// Frees the pages of the database that are kept in memory; what is needed again is read again.
+    public func forgetPages() throws(StoreError) { try database.execute("PRAGMA shrink_memory") }
+
     private static let idleFrames = 1000
     /// Small enough for the log to be written over and over in place: growing the file costs a sync twice the time.
     private static let mostFrames = 1000

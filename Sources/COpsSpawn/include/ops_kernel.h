@@ -76,6 +76,8 @@ int ops_has_flag_attribute(const char *path, const char *name);
 
 /* From now on blocks of a mebibyte and more go back to the kernel when they are freed. */
 void ops_return_large_blocks(void);
+/* Memory that was freed goes back to the kernel, whichever thread it was freed by. */
+void ops_return_free_memory(void);
 
 /* An epoll set, close-on-exec, and its members; each is told apart by its token. */
 int ops_epoll(void);
