@@ -30,6 +30,8 @@ final class RunnerLink {
     private var instance: String?
     /// What it can do on this machine; nil until one has greeted us.
     private(set) var abilities: RunnerAbilities?
+    /// How far it may raise what operations are given; nil: not known.
+    private(set) var rights: ProcessRights?
     /// An older one holds no launches for later, and leaves OPS_SLOT to us.
     private(set) var takesHand = false
     /// The runner that was asked to become the program that is installed now: once is enough.
@@ -266,6 +268,7 @@ final class RunnerLink {
         instance = greeting.instance
         isEnding = greeting.isEnding
         abilities = greeting.abilities
+        rights = ProcessRights(of: greeting.pid)
         takesHand = greeting.version >= RunnerProtocol.versionWithHand
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         var inventory = Inventory(greeting)

@@ -40,6 +40,14 @@ import Testing
             ])
     }
 
+    /// More than the kernel gives anybody: said at submission, not by a failed attempt.
+    @Test func whatCannotBeGivenIsRefused() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("run", "--", "true").status == 0, "the runner is there")
+        let output = try machine.ctl("submit", "--limit", "openFiles=2000000000", "--", "true")
+        #expect(output.status == 5 && output.err.contains("limits.openFiles: the runner may allow"), "\(output.err)")
+    }
+
     @Test func qosIsNicenessAndClassOfInputAndOutput() throws {
         let machine = try Machine()
         let id = try machine.submit("--qos", "background", "--shell", "nice; ionice")

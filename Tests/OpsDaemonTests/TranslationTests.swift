@@ -1,4 +1,5 @@
 import OpsCore
+import OpsLinux
 import OpsRunner
 import OpsWire
 import Testing
@@ -111,6 +112,12 @@ import Testing
         limits.memory = 1 << 20
         limits.openFiles = 10
         #expect(EnforceableLimits(RunnerAbilities()).problems(with: limits).map(\.key) == ["memory"])
+        limits.nice = -5
+        let narrow = ProcessRights(lowestNice: 0, mostOpenFiles: 9)
+        let told = EnforceableLimits(RunnerAbilities(), rights: narrow).problems(with: limits).map(\.key)
+        #expect(told == ["nice", "openFiles", "memory"])
+        let wide = ProcessRights(lowestNice: -5, mostOpenFiles: 10)
+        #expect(EnforceableLimits(RunnerAbilities(), rights: wide).problems(with: limits).map(\.key) == ["memory"])
         #expect(EnforceableLimits(nil).problems(with: limits).map(\.key) == ["memory"])
         #expect(
             EnforceableLimits(RunnerAbilities(hasControlGroups: true, controllers: ["memory"])).problems(with: limits)

@@ -1,12 +1,19 @@
+internal import OpsLinux
 internal import OpsRunner
 internal import OpsWire
 
-/// Which limits this machine can keep: those of a whole tree need controllers of the runner's control group.
+/// Which limits this machine can keep: those of a whole tree need controllers of the runner's control group, some of
+/// each process need rights of the runner.
 struct EnforceableLimits: Sendable {
     /// Nil: no runner has said yet.
     private let controllers: Set<String>?
+    /// Nil: not known.
+    private let rights: ProcessRights?
 
-    init(_ abilities: RunnerAbilities?) { controllers = abilities?.controllers }
+    init(_ abilities: RunnerAbilities?, rights: ProcessRights? = nil) {
+        controllers = abilities?.controllers
+        self.rights = rights
+    }
 
     /// The keys that cannot be kept, and what to do.
     func problems(with limits: OperationDetails.ResourceLimits) -> [(key: String, message: String)] {
@@ -14,17 +21,30 @@ struct EnforceableLimits: Sendable {
             ("memory", "memory", limits.memory), ("tasks", "pids", limits.tasks),
             ("cpuWeight", "cpu", limits.cpuWeight), ("cpuQuota", "cpu", limits.cpuQuota),
         ]
-        return asked.compactMap { key, controller, value in
-            guard value != nil else { return nil }
-            guard let controllers else {
-                return (key, "no runner has said yet whether this machine can keep it; try again")
+        return beyondRights(limits)
+            + asked.compactMap { key, controller, value in
+                guard value != nil else { return nil }
+                guard let controllers else {
+                    return (key, "no runner has said yet whether this machine can keep it; try again")
+                }
+                if controllers.contains(controller) { return nil }
+                return (
+                    key,
+                    "this machine cannot keep it: the runner has no control group with the \(controller) controller "
+                        + "(run opsd-runner.service under systemd, or leave it out)"
+                )
             }
-            if controllers.contains(controller) { return nil }
-            return (
-                key,
-                "this machine cannot keep it: the runner has no control group with the \(controller) controller "
-                    + "(run opsd-runner.service under systemd, or leave it out)"
-            )
+    }
+
+    private func beyondRights(_ limits: OperationDetails.ResourceLimits) -> [(key: String, message: String)] {
+        guard let rights else { return [] }
+        var problems: [(key: String, message: String)] = []
+        if let nice = limits.nice, nice < rights.lowestNice {
+            problems.append(("nice", "the runner may go down to \(rights.lowestNice) only"))
         }
+        if let files = limits.openFiles, files > rights.mostOpenFiles {
+            problems.append(("openFiles", "the runner may allow \(rights.mostOpenFiles) at most"))
+        }
+        return problems
     }
 }

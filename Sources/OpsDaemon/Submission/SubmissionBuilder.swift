@@ -24,7 +24,7 @@ struct SubmissionBuilder: Sendable {
         self.order = order
         self.caller = caller
         authorization = daemon.authorization
-        enforceable = EnforceableLimits(daemon.runner.abilities)
+        enforceable = EnforceableLimits(daemon.runner.abilities, rights: daemon.runner.rights)
     }
 
     /// Asks scheduler and store about what the graph names.
