@@ -20,6 +20,9 @@ extension Scheduler {
 
     public func isGroup(_ id: OperationID) -> Bool { unfinished(id).map { table[$0].isGroup } ?? false }
 
+    /// Whether an attempt is the present one of its operation, and not over.
+    public func isExecuting(_ attempt: AttemptID) -> Bool { execution(of: attempt) != nil }
+
     /// Its end is decided and its process tree not gone yet.
     public func isCancelling(_ id: OperationID) -> Bool {
         guard let place = unfinished(id), table[place].state == .executing else { return false }

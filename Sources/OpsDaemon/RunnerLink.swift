@@ -273,6 +273,7 @@ final class RunnerLink {
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         var inventory = Inventory(greeting)
         swap(&inventory.words, &words)
+        daemon.leaveAlone(&inventory)
         daemon.record(.runnerConnected(inventory))
         guard !greeting.isEnding else { return daemon.diary.notice("runner \(greeting.pid) is ending") }
         daemon.observers.startNext()

@@ -1,0 +1,33 @@
+import OpsCore
+import OpsLinux
+import OpsRunner
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+
+/// What operations leave behind, when opsd died before it had told its runner that it knows.
+@Suite struct LeftoversTests {
+    @Test(arguments: ["leave", "kill"])
+    func whatWasLeftByConsentIsLeftAloneAfterARestartToo(leftovers: String) throws {
+        let fixture = try Fixture()
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        let operation = #"{"command":["true"],"completion":"notify","leftovers":"\#(leftovers)"}"#
+        #expect(try fixture.connect().submit("[\(operation)]").count == 1)
+        try runner.listen()
+        let attempt = try #require(runner.launches.first?.attempt)
+        let exit = ProcessExit(
+            status: .code(1), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
+        try runner.tell(.exited(attempt, exit, treeIsGone: leftovers == "kill"))
+        try fixture.turn { fixture.daemon.core?.counts.executing == 0 }
+        try runner.listen()
+        #expect(runner.orders.contains(.acknowledge(attempt)))
+        // As if that had been lost.
+        try runner.hangUp()
+        try runner.greet(knowing: [RunnerGreeting.Entry(attempt, .exited(exit))])
+        let isEnded = runner.orders.contains { if case .terminate = $0 { true } else { false } }
+        #expect(isEnded == (leftovers == "kill"))
+        #expect(runner.orders.contains(.acknowledge(attempt)) == (leftovers == "leave"))
+    }
+}
