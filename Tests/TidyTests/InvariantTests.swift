@@ -30,4 +30,31 @@ import Testing
         #expect(rows.map { $0[0] } == promises.indices.map { "P\($0 + 1)" })
         for (row, promise) in zip(rows, promises) { #expect(row[1].hasPrefix("`\(promise)`"), "\(row)") }
     }
+
+    /// The functions that uphold, and the suites and canaries that break, are there by their names.
+    @Test(
+        arguments: [
+            ("The life of one operation", 1, nil), ("Invariants of the core", 2, 4),
+            ("Promises that the simulation watches", 2, 3),
+        ] as [(String, Int, Int?)])
+    func whatUpholdsAndWhatBreaksEachIsThere(heading: String, upholding: Int, breaking: Int?) throws {
+        func text(_ folder: String) throws -> String {
+            try Tree.files(under: folder).map { $0.lines.joined(separator: "\n") }.joined(separator: "\n")
+        }
+        let code = try text("Sources/OpsCore") + text("Tests/OpsTesting")
+        let tests = try text("Tests")
+        let rows = try Tree.rows("docs/ARCHITECTURE.md", below: heading)
+        #expect(rows.count >= 10)
+        for row in rows {
+            for name in row[upholding].matches(of: #/`(?:\w+\.)?(\w+)`/#).map(\.output.1) {
+                let declaration = try Regex("\\b(func|struct|enum) \(name)\\b")
+                #expect(code.firstMatch(of: declaration) != nil, "\(heading): \(name)")
+            }
+            guard let breaking else { continue }
+            for name in row[breaking].matches(of: #/`(\w+)`|(\w+(?:Tests|Lives))/#) {
+                #expect(
+                    tests.contains("struct \(name.output.1 ?? name.output.2 ?? "")"), "\(heading): \(name.output.0)")
+            }
+        }
+    }
 }
