@@ -30,9 +30,7 @@ run: build ## build, run an example graph in a private daemon, show it live, lea
 
 test: setup ## run every test
 	swift build --explicit-target-dependency-import-check error --build-tests
-	# An exit test waits for any child of its process, and would spin on those that other tests leave to the end.
-	@scripts/clean-run scripts/test --skip aSeedLivesTheSameLifeInAnotherProcess
-	@scripts/clean-run scripts/test --filter aSeedLivesTheSameLifeInAnotherProcess
+	@scripts/clean-run scripts/test
 	@scripts/clean-run scripts/test-as-user .build/debug 'EndToEndTests|OpsRunnerTests'
 	BIN=.build/debug scripts/clean-run scripts/torture 0.33 1
 

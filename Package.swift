@@ -77,7 +77,7 @@ let package = Package(
 
         .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
-        tests("SimulationTests", ["OpsCore", "OpsTesting"]),
+        tests("SimulationTests", ["OpsCore", "OpsTesting", "simulate"]),
         tests("OpsStoreTests", ["OpsStore", "OpsCore", "OpsTesting", "CSQLite", "FaultVFS", "store-writer"]),
         .target(name: "FaultVFS", path: "Tests/FaultVFS", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
         .executableTarget(

@@ -3,6 +3,7 @@ internal import OpsCore
 internal import OpsTesting
 
 /// `simulate [SEEDS [FIRST]]` lives through that many seeds and stops at the first that breaks a promise;
+/// `simulate digests SEEDS` tells what each of these lives came to, in a number.
 /// `simulate worlds` goes through every world of four operations, two categories and one slot or two: each graph
 /// without a cycle, each way to take the categories, each order of ends. None is left out for being like another.
 @main
@@ -10,6 +11,7 @@ struct Simulate {
     static func main() {
         if CommandLine.arguments.dropFirst().first == "worlds" { return exploreWorlds() }
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
+        if CommandLine.arguments.dropFirst().first == "digests" { return tellDigests(of: numbers.first ?? 1) }
         live(through: numbers.first ?? 1000, from: numbers.dropFirst().first ?? 1)
     }
 
@@ -27,6 +29,19 @@ struct Simulate {
             if (seed - first + 1).isMultiple(of: 500) { print(simulation.summary) }
         }
         print("\(count) seeds from \(first): every promise kept; starts by the runner: \(tally)")
+    }
+
+    private static func tellDigests(of count: UInt64) {
+        for seed in 1...count {
+            var simulation = Simulation<Scheduler>(seed: seed)
+            do {
+                try simulation.run()
+            } catch {
+                print(error)
+                exit(1)
+            }
+            print(simulation.digest)
+        }
     }
 
     private static func exploreWorlds() {
