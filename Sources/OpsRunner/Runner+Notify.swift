@@ -59,6 +59,8 @@ extension Runner {
     /// Whether this is a process of the operation. One that has ended can no longer be asked: its user must do.
     private func isSpeaker(_ sender: Credentials, for record: AttemptRecord) throws(SystemError) -> Bool {
         guard sender.pid > 0 else { return false }
+        // As root `systemd-notify` speaks in the name of its parent, and the parent of an orphan is this process.
+        if sender.pid == Identity.pid { return sender.uid == 0 }
         if let owner = try attempt(of: sender.pid) { return owner == record.attempt }
         if let process = try ProcessRecord.read(sender.pid), !process.hasEnded { return false }
         return sender.uid == record.uid || sender.uid == 0

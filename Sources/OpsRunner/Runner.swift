@@ -103,7 +103,14 @@ public final class Runner {
         instance = inherited.instance
         boot = try Boot.identifier()
         defaults = inherited.defaults
-        groups = try options.controlGroups()
+        // What fails now costs itself alone: to give up would be the end of every operation.
+        var groups: ControlGroupHierarchy?
+        do throws(SystemError) {
+            groups = try options.controlGroups()
+        } catch {
+            Program.complain("opsd-runner: going on without control groups: \(error)")
+        }
+        self.groups = groups
         lock = FileLock(descriptor: Descriptor(owning: inherited.lock))
         listener = Descriptor(owning: inherited.listener)
         notify = NotifySocket(
@@ -116,7 +123,6 @@ public final class Runner {
         try listener.setInherited(false)
         try notify.descriptor.setInherited(false)
         for record in inherited.records { restore(record) }
-        // What fails now costs itself alone: to give up would be the end of every operation.
         for line in inherited.lines { noting { () throws(SystemError) in try restore(line) } }
         // After the lines: what ended meanwhile gives its own back.
         for record in inherited.records { watchRest(of: record) }

@@ -42,6 +42,24 @@ import Testing
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
     }
 
+    /// As root it speaks in the name of its parent, which is the runner by then.
+    @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
+    func anOrphanIsHeard(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(
+            1, "(read line < $DIR/fifo; exec systemd-notify STATUS=late X_OPS_FINISHED=3) & exit 0")
+        request.slot = 0
+        request.leftovers = .wait
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        #expect(try !runner.awaitExit(request.attempt).treeIsGone)
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
+        #expect(told == Told(status: "late", finished: 3))
+    }
+
     /// The state directory of a test is closed to others, as root's is.
     @Test func theAddressIsAFileThatEveryClientKnowsHowToUse() throws {
         let runner = try RunnerProcess()

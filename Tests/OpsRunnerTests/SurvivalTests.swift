@@ -159,6 +159,28 @@ import Testing
         #expect(try runner.text("log.6.1") == "\(try OpenFiles.limit().soft)\n")
     }
 
+    /// Whatever is wrong with what they need: the operations of before keep their parent.
+    @Test func anUpgradeInPlaceWithoutControlGroupsLosesNothing() throws {
+        let runner = try RunnerProcess()
+        let runs = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 7")
+        try runner.send([.launch(runs)])
+        let process = try runner.awaitLaunched(runs.attempt)
+        #expect(rename(runner.path("runner.id"), runner.path("id")) == 0)
+        #expect(mkdir(runner.path("runner.id"), 0o700) == 0)
+        try runner.send([.reexecute])
+        try runner.awaitHangUp()
+        try runner.connect()
+        #expect(runner.greeting?.entries == [.init(runs.attempt, .running(process))])
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try runner.awaitExit(runs.attempt).exit.status == .code(7))
+        // And has them again, once they can be had.
+        #expect(rmdir(runner.path("runner.id")) == 0)
+        #expect(rename(runner.path("id"), runner.path("runner.id")) == 0)
+        try runner.send([.reexecute])
+        try runner.awaitHangUp()
+        try runner.connect()
+    }
+
     @Test(arguments: treeKinds)
     func aRunnerWithoutItsStateDirectoryEndsWithItsOperations(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
