@@ -23,8 +23,8 @@ public enum Change: Sendable {
     case exited(AttemptID, Exit)
     /// The end of an attempt whatever follows: `outcome` of the attempt.
     case attemptEnded(AttemptID, Outcome, Cause, at: Int64)
-    /// Back from executing to ready; not before that instant.
-    case retrying(OperationID, notBefore: Int64)
+    /// Back from executing to ready; not before that instant. An attempt that no runner took does not count.
+    case retrying(OperationID, notBefore: Int64, counts: Bool)
     case finished(OperationID, Outcome, Cause?, at: Int64)
     case reopened(OperationID, run: Int32, OperationState)
     case cancelling(OperationID, by: String, reason: String?, outcome: Outcome, Cause)

@@ -81,8 +81,7 @@ extension Scheduler {
         guard !table[place].traits.contains(.ending) else { return }
         settlePresumption(index, nil)
         // Launched in this very turn it would live without an operation.
-        let launch = Effect.launch(attemptID(index), slot: executions[index].slot)
-        if let order = transition.effects.lastIndex(of: launch) { transition.effects.remove(at: order) }
+        dropLaunch(index)
         terminate(index)
         let cause = Cause.abandoned(by: by)
         if !executions[index].isOver {

@@ -152,6 +152,12 @@ extension Scheduler {
 
     // MARK: Ends
 
+    /// Takes back an order of this turn that has not been given yet.
+    mutating func dropLaunch(_ index: Int32) {
+        let launch = Effect.launch(attemptID(index), slot: executions[index].slot)
+        if let order = transition.effects.lastIndex(of: launch) { transition.effects.remove(at: order) }
+    }
+
     /// SIGTERM to the whole tree, SIGKILL after its grace.
     mutating func terminate(_ index: Int32) {
         let place = executions[index].operation
@@ -239,7 +245,7 @@ extension Scheduler {
         executions.remove(index)
         table[place].place = -1
         closeScopes(of: place, holding: execution.holding)
-        var life = Life(run: execution.run, attemptsInRun: execution.attemptsInRun)
+        var life = Life(run: execution.run, attemptsInRun: execution.attemptsInRun - (execution.isRefused ? 1 : 0))
         if delay > 0 {
             life.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
             table[place].traits.insert(.backingOff)
@@ -249,7 +255,10 @@ extension Scheduler {
         lives[place] = life
         setState(place, .ready)
         table[place].readyAt = now.wall
-        tell(.retrying(table[place].operationID, notBefore: delay > 0 ? life.restsUntil.wall : 0))
+        tell(
+            .retrying(
+                table[place].operationID, notBefore: delay > 0 ? life.restsUntil.wall : 0,
+                counts: !execution.isRefused))
         report(.retrying, place, old: .executing, new: .ready, detail: String(execution.attempt))
         doubt(place)
         startAging(place)

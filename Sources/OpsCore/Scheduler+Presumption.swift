@@ -8,7 +8,7 @@ extension Scheduler {
         else { return }
         let index = table[place].place
         executions[index].isPresumed = true
-        if executions[index].attemptsInRun == 1 { table[place].traits.remove(.hasStarted) }
+        if !foretold.hasStarted { table[place].traits.remove(.hasStarted) }
     }
 
     mutating func presume(_ foretold: Snapshot.Foretold) {

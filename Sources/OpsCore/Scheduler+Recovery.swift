@@ -89,9 +89,9 @@ extension Scheduler {
     /// here, since nothing else outlives the machine; but that may have been set back, so it is never longer than it
     /// was when it began.
     private mutating func restoreLife(_ place: Int32, _ stored: Snapshot.Row) {
+        if stored.hasStarted { table[place].traits.insert(.hasStarted) }
         guard stored.run != 1 || stored.attemptsInRun > 0 else { return }
         var life = Life(run: stored.run, attemptsInRun: stored.attemptsInRun)
-        if stored.attemptsInRun > 0 { table[place].traits.insert(.hasStarted) }
         if stored.notBefore > now.wall {
             let rest = min(stored.notBefore - now.wall, longestRest(place, stored))
             life.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
@@ -238,9 +238,10 @@ extension Scheduler {
         }
     }
 
-    /// A runner that is ending would not start it: it has its turn again with the next one. The attempt counts, for it
-    /// has been told of and has its number.
+    /// A runner that is ending would not start it: it has its turn again with the next one. The attempt has been told of
+    /// and keeps its number, but takes nothing from what its policy allows.
     private mutating func refuse(_ index: Int32) {
+        dropLaunch(index)
         executions[index].isRefused = true
         // ECANCELED.
         executions[index].ending = Ended(outcome: .failed, cause: .cannotStart(step: "runner is ending", errno: 125))

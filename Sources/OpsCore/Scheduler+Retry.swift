@@ -12,6 +12,7 @@ extension Scheduler {
             row.state = .pending
             row.run += 1
             row.attemptsInRun = 0
+            row.hasStarted = false
             row.notBefore = 0
             row.isFrozen = false
             rows.append(row)

@@ -27,8 +27,10 @@ public struct Snapshot: Sendable {
         public var isFrozen: Bool
         public var attempt: Int32
         public var run: Int32
-        /// Attempts of this run so far.
+        /// Attempts of this run so far, but for those that no runner took.
         public var attemptsInRun: Int32
+        /// In this run.
+        public var hasStarted: Bool
         /// Wall instants; 0 for none. `notBefore` is a back-off's.
         public var submittedAt: Int64
         public var readyAt: Int64
@@ -37,7 +39,8 @@ public struct Snapshot: Sendable {
             id: OperationID, graph: GraphID, parent: OperationID = OperationID(0), queue: Int32 = 0,
             categories: Int32 = -1, policy: Int32 = -1, priority: Int8 = 0, state: OperationState = .pending,
             flags: Draft.Flags = [], isFrozen: Bool = false, attempt: Int32 = 0, run: Int32 = 1,
-            attemptsInRun: Int32 = 0, submittedAt: Int64 = 0, readyAt: Int64 = 0, notBefore: Int64 = 0
+            attemptsInRun: Int32 = 0, hasStarted: Bool = false, submittedAt: Int64 = 0, readyAt: Int64 = 0,
+            notBefore: Int64 = 0
         ) {
             self.id = id
             self.graph = graph
@@ -52,6 +55,7 @@ public struct Snapshot: Sendable {
             self.attempt = attempt
             self.run = run
             self.attemptsInRun = attemptsInRun
+            self.hasStarted = hasStarted
             self.submittedAt = submittedAt
             self.readyAt = readyAt
             self.notBefore = notBefore
@@ -94,10 +98,13 @@ public struct Snapshot: Sendable {
         public var attempt: AttemptID
         public var runner: String
         public var boot: String
-        public init(attempt: AttemptID, runner: String, boot: String) {
+        /// An earlier attempt of its run has.
+        public var hasStarted: Bool
+        public init(attempt: AttemptID, runner: String, boot: String, hasStarted: Bool = false) {
             self.attempt = attempt
             self.runner = runner
             self.boot = boot
+            self.hasStarted = hasStarted
         }
     }
     /// Both ends are unfinished: an edge whose `on` has finished is settled in the commit that finished it.

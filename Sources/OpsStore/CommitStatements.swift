@@ -71,7 +71,12 @@ struct OperationStatements {
             UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4, notBefore = NULL WHERE id = ?1
             """)
         startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
-        retrying = try make("UPDATE operation SET state = 1, notBefore = ?2, readyAt = ?3, frozen = 0 WHERE id = ?1")
+        retrying = try make(
+            """
+            UPDATE operation SET
+                state = 1, notBefore = ?2, readyAt = ?3, frozen = 0, attemptsBefore = attemptsBefore + ?4
+            WHERE id = ?1
+            """)
         finished = try make(
             """
             UPDATE operation SET state = 3, outcome = ?2, cause = ?3, root = ?4, finishedAt = ?5, frozen = 0

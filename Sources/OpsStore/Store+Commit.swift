@@ -53,9 +53,9 @@ extension Store {
             try exited(attempt, exit)
         case .attemptEnded(let attempt, let outcome, let cause, let at):
             try ended(attempt, outcome, cause, at)
-        case .retrying(let id, let notBefore):
+        case .retrying(let id, let notBefore, let counts):
             try update(statements.operation.deleteEnding, id)
-            try update(statements.operation.retrying, id, notBefore, submittedAt.turn)
+            try update(statements.operation.retrying, id, notBefore, submittedAt.turn, counts ? 0 : 1)
         case .finished(let id, let outcome, let cause, let at):
             try finish(id, outcome, cause, at)
         case .reopened(let id, let run, let state):

@@ -58,12 +58,15 @@ extension Store {
 
     private func loadForetold(_ snapshot: inout Snapshot) throws(StoreError) {
         let foretold = try database.prepare(
-            "SELECT f.operation, f.attempt, r.name, r.boot FROM foretold f JOIN runner r ON r.id = f.runner ORDER BY 1")
+            """
+            SELECT f.operation, f.attempt, r.name, r.boot, o.startedAt IS NOT NULL
+            FROM foretold f JOIN runner r ON r.id = f.runner JOIN operation o ON o.id = f.operation ORDER BY 1
+            """)
         while try foretold.step() {
             snapshot.foretold.append(
                 Snapshot.Foretold(
                     attempt: AttemptID(OperationID(foretold.int(0)), foretold.int32(1)), runner: foretold.text(2),
-                    boot: foretold.text(3)))
+                    boot: foretold.text(3), hasStarted: foretold.bool(4)))
         }
     }
 

@@ -53,7 +53,7 @@ extension Store {
 enum OperationColumns {
     static let list = """
         id, state, flags, priority, queue, categories, policy, parent, attempt, run, attemptsBefore, readyAt, notBefore,
-        frozen
+        frozen, startedAt IS NOT NULL
         """
     static let queue: Int32 = 4
     static let categories: Int32 = 5
@@ -67,7 +67,8 @@ enum OperationColumns {
             id: OperationID(rows.int(0)), graph: GraphID(0), parent: OperationID(rows.int(7)),
             priority: Int8(truncatingIfNeeded: rows.int(3)), state: state, flags: Draft.Flags(stored: rows.int(2)),
             isFrozen: rows.bool(13), attempt: attempt, run: rows.int32(9),
-            attemptsInRun: attempt - rows.int32(10), readyAt: rows.int(11), notBefore: rows.int(12))
+            attemptsInRun: attempt - rows.int32(10), hasStarted: rows.bool(14), readyAt: rows.int(11),
+            notBefore: rows.int(12))
     }
 }
 

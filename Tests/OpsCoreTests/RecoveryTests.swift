@@ -141,6 +141,26 @@ import Testing
         #expect(world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1"))) == ["started 2#2 slot 0"])
     }
 
+    @Test func whatIsRefusedInTheTurnThatOrdersItIsNotOrdered() {
+        var world = World(snapshot(), connected: false)
+        world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
+        world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1", isEnding: true)))
+        #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
+    }
+
+    @Test func whatNoRunnerTookIsNotCountedByItsRetries() {
+        var world = World()
+        world.add { $0.retry = RetryPolicy(limit: 1, backoff: 0) }
+        world.turn()
+        #expect(
+            world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1", isEnding: true)))
+                == ["ended 1#1 failed", "retrying 1"])
+        #expect(world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1"))) == ["started 1#2 slot 0"])
+        #expect(
+            world.after(world.exit(1, 3)) == ["exited 1#2", "ended 1#2 failed", "retrying 1", "started 1#3 slot 0"])
+        #expect(world.after(world.exit(1, 3)).last == "finished 1 failed exit 3")
+    }
+
     @Test func whatWasCancelledOnItsWayToARunnerThatIsEndingIsCancelled() {
         var world = World()
         world.add()

@@ -123,7 +123,7 @@ func brief(_ change: Change) -> String {
     case .exited(let attempt, _): "exited \(attempt.operation.rawValue)#\(attempt.number)"
     case .attemptEnded(let attempt, let outcome, _, _):
         "ended \(attempt.operation.rawValue)#\(attempt.number) \(outcome)"
-    case .retrying(let id, _): "retrying \(id.rawValue)"
+    case .retrying(let id, _, _): "retrying \(id.rawValue)"
     case .finished(let id, let outcome, let cause, _):
         "finished \(id.rawValue) \(outcome)" + (cause.map { " \(brief($0))" } ?? "")
     case .reopened(let id, let run, let state): "reopened \(id.rawValue) run \(run) \(state)"

@@ -125,7 +125,7 @@ final class Mirror {
                 \(running.timeoutRemaining ?? -1) \(running.isOver)
                 """
         }
-        lines += snapshot.foretold.map { "foretold \($0.attempt) \($0.runner) \($0.boot)" }
+        lines += snapshot.foretold.map { "foretold \($0.attempt) \($0.runner) \($0.boot) \($0.hasStarted)" }
         lines += snapshot.endedChildren.map { "children \($0.parent.rawValue) \($0.unsuccessful)" }
         lines += snapshot.owedObservers.map { "owed \($0.0.rawValue) \($0.run)" }
         return lines.sorted()
@@ -137,7 +137,7 @@ final class Mirror {
         return """
             operation \(row.id.rawValue) \(row.graph.rawValue) \(row.parent.rawValue) \
             \(snapshot.queues[Int(row.queue)].name) \(uses) \(policy) \(row.priority) \(row.state) \
-            \(row.flags.rawValue) \(row.isFrozen) \(row.attempt) \(row.run) \(row.attemptsInRun) \(row.submittedAt) \
+            \(row.flags.rawValue) \(row.isFrozen) \(row.attempt) \(row.run) \(row.attemptsInRun) \(row.hasStarted) \(row.submittedAt) \
             \(row.state == .pending ? 0 : row.readyAt) \(row.notBefore)
             """
     }

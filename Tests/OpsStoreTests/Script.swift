@@ -59,7 +59,8 @@ struct Script {
         end()
         builder.change(
             .exited(AttemptID(doomed, 1), Exit(status: .signal(9), at: builder.moment)),
-            .attemptEnded(AttemptID(doomed, 1), .failed, .signal(9), at: builder.now), .retrying(doomed, notBefore: 0))
+            .attemptEnded(AttemptID(doomed, 1), .failed, .signal(9), at: builder.now),
+            .retrying(doomed, notBefore: 0, counts: true))
         builder.start(doomed, attempt: 2)
         builder.change(
             .cancelling(

@@ -80,6 +80,7 @@ public struct Habits: Sendable {
     public var duplicates: Int
     public var clockJumps: Int
     public var runnerDeaths: Int
+    public var runnerEnds: Int
     public var reboots: Int
     /// Queues grow old only where the clock is true, or no one could say what is right.
     public var aging: Bool
@@ -100,5 +101,6 @@ public struct Habits: Sendable {
         queues = 1 + random.below(3)
         categories = 1 + random.below(3)
         isPlain = random.chance(30)
+        runnerEnds = isCalm ? 0 : random.below(4)
     }
 }

@@ -30,8 +30,9 @@ extension FakeStore {
             if self[attempt.operation].ending == nil {
                 self[attempt.operation].ending = Record.Ending(outcome: outcome, cause: cause, isOrdered: false)
             }
-        case .retrying(let id, let notBefore):
+        case .retrying(let id, let notBefore, let counts):
             try step(id, from: [.executing], to: .ready)
+            if !counts { self[id].attemptsInRun -= 1 }
             self[id].running = nil
             self[id].ending = nil
             self[id].backoffUntil = notBefore

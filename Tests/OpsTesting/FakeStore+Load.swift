@@ -24,7 +24,8 @@ extension FakeStore {
             if let foretold = record.foretold {
                 snapshot.foretold.append(
                     Snapshot.Foretold(
-                        attempt: foretold.attempt, runner: foretold.runner, boot: foretold.boot))
+                        attempt: foretold.attempt, runner: foretold.runner, boot: foretold.boot,
+                        hasStarted: record.hasStarted))
             }
             for edge in record.edges where !self[edge.on].isFinished && !edge.isSettled {
                 snapshot.edges.append(Snapshot.Edge(from: record.id, on: edge.on, when: edge.when))
@@ -125,8 +126,8 @@ private struct RowTable {
             categories: record.categories.isEmpty ? -1 : place(of: record.categories, in: &categorySets),
             policy: place(of: record.policy, in: &policies), priority: record.priority, state: record.state,
             flags: record.flags, isFrozen: record.isFrozen, attempt: record.attempt, run: record.run,
-            attemptsInRun: record.attemptsInRun, submittedAt: record.submittedAt, readyAt: record.readyAt,
-            notBefore: record.backoffUntil)
+            attemptsInRun: record.attemptsInRun, hasStarted: record.hasStarted, submittedAt: record.submittedAt,
+            readyAt: record.readyAt, notBefore: record.backoffUntil)
     }
 
     private func place<T: Equatable>(of element: T, in all: inout [T]) -> Int32 {

@@ -45,7 +45,7 @@ extension FakeWorld {
         guard isConnected else { return }
         try require(
             running.runner == runner, .oneProcessAnAttempt, "\(attempt) was for \(running.runner), sent to \(runner)")
-        if inventory[attempt] != nil { return }
+        if inventory[attempt] != nil || isRunnerEnding { return }
         try require(!everLaunched.contains(attempt), .oneProcessAnAttempt, "\(attempt) launched twice")
         try require(!running.isOver, .oneProcessAnAttempt, "\(attempt) launched after its end")
         begin(attempt, slot, store[attempt.operation].policy, at: now, using: &random)

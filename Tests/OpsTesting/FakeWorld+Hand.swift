@@ -22,7 +22,7 @@ extension FakeWorld {
     mutating func passOn(
         _ ended: Tree, _ store: FakeStore, at now: Moment, using random: inout SeededGenerator
     ) throws(Violation) {
-        guard isConnected, ended.runner == runner, isRunnerAlive else { return }
+        guard isConnected, ended.runner == runner, isRunnerAlive, !isRunnerEnding else { return }
         let isOver = !ended.othersAreAlive || ended.leftovers == .leave
         guard !ended.isTerminating, isOver, ended.plan.code == 0, !ended.plan.isSignalled else {
             disturbances.insert(ended.attempt)

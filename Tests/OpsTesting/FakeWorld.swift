@@ -33,6 +33,8 @@ public struct FakeWorld: Sendable {
     public internal(set) var boot = "boot1"
     public internal(set) var runner = "runner1"
     public internal(set) var isRunnerAlive = true
+    /// It was told to end: it ends what it has, tells of that, and takes nothing more.
+    public internal(set) var isRunnerEnding = false
     /// opsd has heard of this runner, so orders reach it.
     public internal(set) var isConnected = false
     /// What the runner knows and opsd has not acknowledged.
@@ -100,8 +102,8 @@ public struct FakeWorld: Sendable {
         tell(
             .runnerConnected(
                 Inventory(
-                    runner: runner, boot: boot, entries: inventory, words: words, places: places,
-                    takesHand: takesHand)))
+                    runner: runner, boot: boot, entries: inventory, words: words, isEnding: isRunnerEnding,
+                    places: places, takesHand: takesHand)))
     }
 
     /// Nothing begins behind the back of an opsd that is gone.
@@ -169,9 +171,26 @@ public struct FakeWorld: Sendable {
         }
     }
 
+    /// The runner is told to end, as by its service manager: all that it has is to end before it does, and what is in
+    /// its hand stays there.
+    public mutating func endRunner() {
+        isRunnerEnding = true
+        for place in trees.indices where trees[place].runner == runner {
+            trees[place].isTerminating = true
+            trees[place].isFrozen = false
+        }
+        greet()
+    }
+
+    /// Nothing is left for an ending runner to wait for.
+    public var isRunnerDone: Bool {
+        isRunnerEnding && inventory.isEmpty && !trees.contains { $0.runner == runner }
+    }
+
     /// The runner dies; its processes live on and no one is their parent.
     public mutating func killRunner() {
         isRunnerAlive = false
+        isRunnerEnding = false
         isConnected = false
         hand.removeAll()
         inventory.removeAll()
@@ -201,6 +220,7 @@ public struct FakeWorld: Sendable {
         boot = "boot\(generations)"
         runner = "runner\(generations)"
         isRunnerAlive = true
+        isRunnerEnding = false
         trees.removeAll()
         inventory.removeAll()
         words.removeAll()

@@ -50,8 +50,10 @@ extension Judge {
     }
 
     /// The back-off grows by its factor up to its bound, and jitter moves it by its share at most.
-    func judgeRetry(_ id: OperationID, _ notBefore: Int64, _ rules: Rules) throws(Violation) {
+    func judgeRetry(_ id: OperationID, _ notBefore: Int64, _ counts: Bool, _ rules: Rules) throws(Violation) {
         let record = rules.store[id]
+        // What no runner took costs nothing.
+        if !counts { return try require(record.running?.process == nil, .oneOutcome, "\(id) begun, and not counted") }
         guard let retry = record.policy.retry else { throw Violation(.oneOutcome, "\(id) retried without a policy") }
         try require(record.attemptsInRun <= retry.limit, .oneOutcome, "\(id) retried beyond \(retry.limit)")
         var delay = Double(retry.backoff)

@@ -81,8 +81,8 @@ public struct Judge {
             case .presumed(let attempt, _, let slot, _):
                 try judgeSlot(slot, of: attempt, store)
             case .placed(let attempt, let begun): try judgeSlot(begun.slot, of: attempt, store)
-            case .retrying(let id, let notBefore):
-                try judgeRetry(id, notBefore, rules)
+            case .retrying(let id, let notBefore, let counts):
+                try judgeRetry(id, notBefore, counts, rules)
                 restsUntil[id] = setting.now.monotonic + notBefore - setting.now.wall
                 clocks[id] = setting.now.wall - setting.now.monotonic
             case .finished(let id, let outcome, let cause, _): try judgeEnd(id, outcome, cause, rules)

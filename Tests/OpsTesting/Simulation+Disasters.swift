@@ -18,8 +18,10 @@ extension Simulation {
         }
         if !world.isRunnerAlive {
             if random.chance(50) { world.startRunner() }
-        } else if random.chance(habits.runnerDeaths) {
+        } else if world.isRunnerDone || random.chance(habits.runnerDeaths) {
             world.killRunner()
+        } else if !world.isRunnerEnding, random.chance(habits.runnerEnds) {
+            world.endRunner()
         }
         if random.chance(habits.reboots) { reboot() }
     }

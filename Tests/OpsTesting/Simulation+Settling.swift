@@ -35,6 +35,8 @@ extension Simulation {
 
     /// Everything that can go on does; when nothing can, time must.
     private mutating func settleStep() throws(Violation) {
+        if world.isRunnerDone { world.killRunner() }
+        if !world.isRunnerAlive { world.startRunner() }
         var isQuiet = true
         for attempt in world.restless {
             try world.advance(attempt, store, at: now, using: &random)

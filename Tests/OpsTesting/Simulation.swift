@@ -131,7 +131,7 @@ public struct Simulation<Tested: TestedScheduler> {
             }
         case (.setWorkers(let count, _), .success): workers = count
         case (.setDraining(let isOn), .success): isDraining = isOn
-        case (.runnerConnected(let inventory), _): knownRunner = inventory.runner
+        case (.runnerConnected(let inventory), _): knownRunner = inventory.isEnding ? nil : inventory.runner
         case (.runnerLost, _): knownRunner = nil
         case (.taken(let attempt, _), _):
             world.handed.removeAll { $0 == attempt }
