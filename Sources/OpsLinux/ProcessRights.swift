@@ -12,8 +12,8 @@ public struct ProcessRights: Hashable, Sendable {
 
     /// Of a process of this machine; `nil` where /proc does not say.
     public init?(of pid: Int32) {
-        // What cannot be read is not known, and then nothing is refused for it.
         let texts = ["/proc/\(pid)/status", "/proc/\(pid)/limits", "/proc/sys/fs/nr_open"].compactMap {
+            // What cannot be read is not known, and then nothing is refused for it.
             (try? Files.read($0, limit: 16_384)).map { String(decoding: $0, as: UTF8.self) }
         }
         guard texts.count == 3 else { return nil }
