@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct HelpTests {
@@ -13,6 +14,17 @@ import Testing
             #expect(page == (try machine.ok(verb, "--help").out))
             if verb != "version" { #expect(page.contains("Examples"), "\(verb)") }
         }
+        try machine.start()
+    }
+
+    @Test func theManualIsWrittenWhereItIsWanted() throws {
+        let machine = try Machine(start: false)
+        let place = machine.state + "/made/for/it"
+        try machine.ok("man", place)
+        let pages = try FileManager.default.contentsOfDirectory(atPath: place + "/man1")
+        #expect(pages.contains("opsctl.1") && pages.contains("opsctl-submit.1") && pages.count > 25)
+        let refused = try machine.ctl("man", "/dev/null")
+        #expect(refused.status == 1 && refused.err.hasSuffix("Not a directory\n"), "\(refused.err)")
         try machine.start()
     }
 

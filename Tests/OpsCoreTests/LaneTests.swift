@@ -25,4 +25,22 @@ import Testing
         world.after(.depend(2, on: 1, when: .succeeded, finished: nil))
         #expect(world.last.reports.contains { $0.operation == 2 && $0.old == .ready && $0.new == .pending })
     }
+
+    /// What those who leave have left behind is swept out once it is the most part; nobody who stays goes with it.
+    @Test func whoIsLeftOfManyKeepsPlaceAndTimers() {
+        var world = World(workers: 0)
+        let begin = world.now.wall
+        for second in 1...300 { world.add { $0.deadline = begin + Int64(second) * World.second } }
+        world.turn()
+        let staying = stride(from: Int64(30), through: 300, by: 30)
+        for id in 1...300 where !staying.contains(Int64(id)) {
+            world.after(.cancel([OperationID(Int64(id))], by: "root", reason: nil, force: false))
+        }
+        #expect(world.scheduler.nextDeadline.wall == begin + 30 * World.second)
+        world.pass(seconds: 150)
+        world.turn()
+        #expect(world.last.changes.map(brief) == [30, 60, 90, 120, 150].map { "finished \($0) timedOut deadline" })
+        world.handle(.setWorkers(1))
+        #expect(world.drain() == [180, 210, 240, 270, 300])
+    }
 }

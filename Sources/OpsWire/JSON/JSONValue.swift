@@ -61,12 +61,6 @@ public indirect enum JSONValue: Equatable, Sendable {
         }
         return members
     }
-
-    /// The member of an object; nil where there is none, and in anything else.
-    subscript(key: String) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members.first { $0.key == key }?.value
-    }
 }
 
 /// Scans the whole of `bytes`.
