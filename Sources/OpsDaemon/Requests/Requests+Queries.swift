@@ -133,24 +133,3 @@ extension Requests {
 
     private static let completions = 200
 }
-
-extension Daemon {
-    func statusReply() throws(StoreError) -> StatusReply {
-        var reply = StatusReply()
-        reply.version = Release.current.text
-        reply.pid = Int(Identity.pid)
-        reply.runnerPid = runner.pid.map(Int.init)
-        reply.state = outage != nil ? .storageUnavailable : isDraining ? .draining : .running
-        reply.detail = outage.map { "\($0.error)" } ?? (runner.isConnected ? nil : "waiting for opsd-runner")
-        reply.suspended = core?.isSuspended ?? false
-        reply.workers = Int(core?.workers ?? 0)
-        reply.counts.pending = core?.counts.pending ?? 0
-        reply.counts.ready = core?.counts.ready ?? 0
-        reply.counts.executing = core?.counts.executing ?? 0
-        reply.counts.finished = try finished.value(history)
-        reply.queues = queueRows()
-        reply.lastSeq = core?.lastSequence ?? 0
-        reply.startedAt = InstantText.format(startedAt)
-        return reply
-    }
-}

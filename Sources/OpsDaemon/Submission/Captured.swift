@@ -36,19 +36,6 @@ struct Captured {
     }
 }
 
-extension StringMap {
-    /// Puts the other's entries over the own ones of the same name.
-    mutating func lay(_ other: StringMap) {
-        for entry in other.entries {
-            if let place = entries.firstIndex(where: { $0.name == entry.name }) {
-                entries[place].value = entry.value
-            } else {
-                entries.append(entry)
-            }
-        }
-    }
-}
-
 extension [(String, String)] {
     fileprivate var asMap: StringMap { StringMap(self) }
 }

@@ -1,7 +1,9 @@
 internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
 internal import OpsWire
 
-// Where queues and categories stand, from the scheduler to the interface.
+// Where the daemon, its queues and its categories stand, in the words of the interface.
 
 extension Daemon {
     func queueRows() -> [QueueRow] {
@@ -27,5 +29,24 @@ extension Daemon {
                 row.waiting = standing.waiting.map(\.rawValue)
             }
         }
+    }
+
+    func statusReply() throws(StoreError) -> StatusReply {
+        var reply = StatusReply()
+        reply.version = Release.current.text
+        reply.pid = Int(Identity.pid)
+        reply.runnerPid = runner.pid.map(Int.init)
+        reply.state = outage != nil ? .storageUnavailable : isDraining ? .draining : .running
+        reply.detail = outage.map { "\($0.error)" } ?? (runner.isConnected ? nil : "waiting for opsd-runner")
+        reply.suspended = core?.isSuspended ?? false
+        reply.workers = Int(core?.workers ?? 0)
+        reply.counts.pending = core?.counts.pending ?? 0
+        reply.counts.ready = core?.counts.ready ?? 0
+        reply.counts.executing = core?.counts.executing ?? 0
+        reply.counts.finished = try finished.value(history)
+        reply.queues = queueRows()
+        reply.lastSeq = core?.lastSequence ?? 0
+        reply.startedAt = InstantText.format(startedAt)
+        return reply
     }
 }

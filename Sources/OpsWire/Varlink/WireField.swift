@@ -128,6 +128,17 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, String)...) { self.init(elements) }
     public subscript(name: String) -> String? { entries.last { $0.name == name }?.value }
 
+    /// Puts the other's entries over the own ones of the same name.
+    public mutating func lay(_ other: StringMap) {
+        for entry in other.entries {
+            if let place = entries.firstIndex(where: { $0.name == entry.name }) {
+                entries[place].value = entry.value
+            } else {
+                entries.append(entry)
+            }
+        }
+    }
+
     public static var varlinkType: String { "[string]string" }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         var names: Set<String> = []

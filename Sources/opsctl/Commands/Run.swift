@@ -104,7 +104,7 @@ private final class Foreground {
         } else {
             tellEnd(ended)
         }
-        return WaitVerb.ownStatus(ended)
+        return .of(ended)
     }
 
     /// A piece of output for a program, as `log` tells it, with the stream it is from.

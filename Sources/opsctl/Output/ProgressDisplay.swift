@@ -14,7 +14,7 @@ final class ProgressDisplay {
     private let any: Bool
     private let deadline: Instant?
     private var rows: [Int: OperationRow] = [:]
-    private var tally = WaitVerb.Tally()
+    private var tally = Tally()
     private var forecast: Forecast?
     private var drawnLines = 0
     private let begun = Instant.now
@@ -31,7 +31,7 @@ final class ProgressDisplay {
     }
 
     static func wait(_ session: Session, _ selection: Selection, timeout: String?, any: Bool) throws(Failure)
-        -> WaitVerb.Tally
+        -> Tally
     {
         let display = try ProgressDisplay(session, selection, Interruption([]), timeout: timeout, any: any)
         try display.show()

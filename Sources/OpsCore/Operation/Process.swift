@@ -1,0 +1,72 @@
+/// A process as the kernel knows it for good: the number alone is reused.
+public struct Process: Hashable, Sendable {
+    public var pid: Int32
+    /// Clock ticks since boot (`/proc/PID/stat`, field 22).
+    public var startTicks: UInt64
+    public var at: Moment
+    public init(pid: Int32, startTicks: UInt64, at: Moment) {
+        self.pid = pid
+        self.startTicks = startTicks
+        self.at = at
+    }
+}
+
+/// How a main process ended, as its parent saw it.
+public struct Exit: Hashable, Sendable {
+    public enum Status: Hashable, Sendable {
+        case code(Int32)
+        case signal(Int32)
+    }
+    public var status: Status
+    public var outOfMemory: Bool
+    public var usage: Usage
+    public var at: Moment
+    public init(status: Status, outOfMemory: Bool = false, usage: Usage = Usage(), at: Moment) {
+        self.status = status
+        self.outOfMemory = outOfMemory
+        self.usage = usage
+        self.at = at
+    }
+}
+
+public struct Usage: Hashable, Sendable {
+    public var userMicroseconds: Int64
+    public var systemMicroseconds: Int64
+    public var maxResidentBytes: Int64
+    public init(userMicroseconds: Int64 = 0, systemMicroseconds: Int64 = 0, maxResidentBytes: Int64 = 0) {
+        self.userMicroseconds = userMicroseconds
+        self.systemMicroseconds = systemMicroseconds
+        self.maxResidentBytes = maxResidentBytes
+    }
+}
+
+/// What a running operation says through its notify socket; several in one message.
+public struct Notice: Hashable, Sendable {
+    public var status: String?
+    public var progressDone: Int64?
+    public var progressTotal: Int64?
+    public var result: String?
+    public var finished: Int32?
+    public var extendTimeout: Int64?
+    public init(
+        status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
+        finished: Int32? = nil, extendTimeout: Int64? = nil
+    ) {
+        self.status = status
+        self.progressDone = progressDone
+        self.progressTotal = progressTotal
+        self.result = result
+        self.finished = finished
+        self.extendTimeout = extendTimeout
+    }
+}
+
+/// Where and when a runner began something by itself.
+public struct Place: Hashable, Sendable {
+    public var slot: Int32
+    public var at: Moment
+    public init(slot: Int32, at: Moment) {
+        self.slot = slot
+        self.at = at
+    }
+}
