@@ -30,6 +30,7 @@ extension Scheduler {
     ) {
         guard !table[place].traits.contains(.ending), table[place].state != .finished else { return }
         leaveLane(place)
+        table[place].overtaken = 0
         table[place].traits.insert(.ending)
         decided.append(
             Decision(place: place, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))

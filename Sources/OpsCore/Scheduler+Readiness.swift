@@ -43,17 +43,18 @@ extension Scheduler {
         table[place].place = lane
         lanes[lane].members.add(key, place)
         lanes[lane].live += 1
+        if table[place].overtaken == Limits.overtakes { reserve(place) }
         guard key < lanes[lane].top else { return }
         lanes[lane].top = key
         makeCandidate(lane)
         topChanged(lane)
     }
 
+    /// How often it was overtaken stays with it until it starts or ends: an edit is no reason to wait for longer.
     mutating func leaveLane(_ place: Int32) {
         guard table[place].state == .ready, table[place].place >= 0 else { return }
         let lane = table[place].place
         table[place].place = -1
-        table[place].overtaken = 0
         clearReservation(of: place, in: lane)
         stopAsking(place)
         if !roundabouts.isEmpty { roundabouts[place] = nil }

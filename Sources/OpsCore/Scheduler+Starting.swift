@@ -124,6 +124,7 @@ extension Scheduler {
     /// As `leaveLane`, for the member that has just been taken from the front; the lane goes on with the next.
     private mutating func leaveLaneForStart(_ place: Int32, _ lane: Int32) {
         leaveLane(place)
+        table[place].overtaken = 0
         if lanes.isUsed[Int(lane)], lanes[lane].live > 0, lanes[lane].status == .candidate { makeCandidate(lane) }
     }
 

@@ -27,6 +27,38 @@ import Testing
         _ = graph
     }
 
+    /// The machine's load, memory, disk and network, and the dependencies: each once true and once false.
+    @Test func whatTheMachineIsAskedIsTrueOrFalse() throws {
+        let machine = try Machine()
+        let conditions: [(yes: String, no: String, cause: String)] = [
+            (#"{"loadBelow": 1000000}"#, #"{"loadBelow": 0.000001}"#, "the load is "),
+            (#"{"memoryAvailable": "1M"}"#, #"{"memoryAvailable": "1000000G"}"#, "M are available"),
+            (
+                #"{"freeSpace": {"path": "/", "atLeast": 1}}"#, #"{"freeSpace": {"path": "/", "atLeast": "1000000G"}}"#,
+                "has less than"
+            ),
+            (#"{"not": {"reachable": "127.0.0.1:1"}}"#, #"{"reachable": "127.0.0.1:1"}"#, "is not reachable"),
+            (
+                #"{"not": {"dependenciesSucceeded": true}}"#, #"{"dependenciesSucceeded": true}"#,
+                "(bad) did not succeed"
+            ),
+        ]
+        for (place, asked) in conditions.enumerated() {
+            let after = #""after": [{"op": "bad", "when": "finished"}]"#
+            _ = try machine.graph(
+                """
+                {"name": "asks\(place)", "operations": [
+                  {"name": "bad", "command": ["false"]},
+                  {"name": "yes", "command": ["true"], "conditions": [\(asked.yes)], \(after)},
+                  {"name": "no", "command": ["true"], "conditions": [\(asked.no)], \(after)}]}
+                """)
+            #expect(try machine.ctl("wait", "yes", "no", "--timeout", "60s").status == 1)
+            #expect(try machine.outcome("yes") == "succeeded", "\(asked.yes)")
+            let cause = try machine.show("no")["cause"] as? String ?? ""
+            #expect(cause.contains("is false") && cause.contains(asked.cause), "\(cause)")
+        }
+    }
+
     @Test func anExecConditionHasABoundOfItsOwn() throws {
         let machine = try Machine()
         _ = try machine.graph(

@@ -62,4 +62,28 @@ import Testing
         world.after(world.exit(process))
         #expect(world.executing == [waiting])
     }
+
+    /// A kept place stands in the order of priorities, and moves with its own.
+    @Test func aPlaceThatIsKeptStaysSoWithAnotherPriority() {
+        var world = World(workers: 4)
+        world.handle(.setCategory("c", capacity: 2))
+        let narrow = CategoryUse(name: "c", units: 1)
+        world.add(categories: [narrow])
+        world.turn()
+        let wide = world.add(categories: [CategoryUse(name: "c", units: 2)])
+        for _ in 0..<Limits.overtakes {
+            let id = world.add(categories: [narrow])
+            world.turn()
+            #expect(world.executing == [1, id])
+            world.after(world.exit(id))
+        }
+        let late = world.add(categories: [narrow])
+        world.turn()
+        #expect(world.executing == [1])
+        world.after(.edit([OperationID(wide)], Edit(priority: 5)))
+        #expect(world.executing == [1])
+        world.after(world.exit(1))
+        #expect(world.executing == [wide])
+        #expect(world.drain() == [late])
+    }
 }
