@@ -5,7 +5,17 @@ extension Scheduler {
         unpark(lane)
         lanes[lane].status = .candidate
         let entry = newEntry(lane)
-        if lanes[lane].key.isGroup { groupCandidates.add(entry) } else { candidates.add(entry) }
+        if lanes[lane].key.isGroup {
+            Self.add(entry, to: &groupCandidates, lanes)
+        } else {
+            Self.add(entry, to: &candidates, lanes)
+        }
+    }
+
+    /// Most of what is added leaves from the top; what left from below it must not add up behind a best that stays.
+    private static func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap, _ lanes: Pool<Lane>) {
+        heap.add(entry)
+        heap.sweep(live: lanes.count) { counts($0, lanes) }
     }
 
     private mutating func newEntry(_ lane: Int32) -> LaneHeap.Entry {
@@ -24,10 +34,10 @@ extension Scheduler {
         let entry = newEntry(lane)
         switch resource {
         case .queue(let queue):
-            queues[queue].parked.add(entry)
+            Self.add(entry, to: &queues[queue].parked, lanes)
             queues[queue].parkedCount += 1
         case .group(let family):
-            families[family].parked.add(entry)
+            Self.add(entry, to: &families[family].parked, lanes)
             families[family].parkedCount += 1
         case .category(let category):
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
@@ -37,7 +47,7 @@ extension Scheduler {
             if let i = parked.firstIndex(where: {
                 $0.isGroup == isGroup && $0.mode == need.mode && $0.units == need.units
             }) {
-                categories[category].parked[i].heap.add(entry)
+                Self.add(entry, to: &categories[category].parked[i].heap, lanes)
             } else {
                 var parking = Category.Parking(isGroup: isGroup, mode: need.mode, units: need.units)
                 parking.heap.add(entry)
@@ -47,7 +57,7 @@ extension Scheduler {
             keptBack.append(entry)
             // It keeps no place itself meanwhile.
             if reservations > 0 { reservationsInDoubt = true }
-        case .evaluations: unasked.add(entry)
+        case .evaluations: Self.add(entry, to: &unasked, lanes)
         }
     }
 

@@ -43,4 +43,25 @@ import Testing
         world.handle(.setWorkers(1))
         #expect(world.drain() == [180, 210, 240, 270, 300])
     }
+
+    /// Many come and go behind one that waits for what is held for long: they leave nothing, and take nobody along.
+    @Test func whoWaitsBehindAHeldCategoryKeepsPlaceAmongManyThatLeave() {
+        var world = World(workers: 1)
+        world.add(categories: [CategoryUse(name: "held")])
+        world.turn()
+        var staying: [Int64] = []
+        for round in 1...300 {
+            // Each is of another kind, and so in a lane of its own.
+            let id = world.add(categories: [CategoryUse(name: "held"), CategoryUse(name: "kind\(round)")])
+            world.turn()
+            if round % 60 == 1 {
+                staying.append(id)
+            } else {
+                world.after(.cancel([OperationID(id)], by: "root", reason: nil, force: false))
+            }
+        }
+        world.after(world.exit(1))
+        #expect(world.executing == [2])
+        #expect(world.drain() == Array(staying.dropFirst()))
+    }
 }
