@@ -147,13 +147,22 @@ public struct Judge {
             try require(
                 count <= Int(Limits.overtakes), .overtaking, "\(other.id) passed \(count) times, now by \(id)")
         }
-        let others = rules.startable(effective)
-        if let first = others.first, first.id != id, rules.precedes(first, record, effective) {
-            throw Violation(
-                .startOrder,
-                "\(id) (\(effective[id, default: 0])) before \(first.id) (\(effective[first.id, default: 0])); "
-                    + "places kept: \(rules.mayKeepPlace().map(\.id.rawValue))")
-        }
+        // Who rests, and so hands no priority on, is not always known: the order is wrong when it is so either way.
+        var otherwise = rules
+        otherwise.unknownRestsAreOver = false
+        if let wrong = wrongOrder(record, rules), wrongOrder(record, otherwise) != nil { throw wrong }
+    }
+
+    /// What is wrong with starting this one first; nil when nothing is.
+    private func wrongOrder(_ record: Record, _ rules: Rules) -> Violation? {
+        let effective = rules.effectivePriorities()
+        guard let first = rules.startable(effective).first, first.id != record.id,
+            rules.precedes(first, record, effective)
+        else { return nil }
+        return Violation(
+            .startOrder,
+            "\(record.id) (\(effective[record.id, default: 0])) before \(first.id) (\(effective[first.id, default: 0])); "
+                + "places kept: \(rules.mayKeepPlace().map(\.id.rawValue))")
     }
 
     private func judgeMayStart(_ record: Record, _ rules: Rules) throws(Violation) {

@@ -65,6 +65,6 @@ extension Rules {
     func isInLine(_ record: Record) -> Bool {
         record.state == .ready && !record.isHeld && !store.suspendedGraphs.contains(record.graph)
             && (record.hasStarted || (record.policy.notBefore ?? 0) <= latest)
-            && restsUntil[record.id, default: .min] <= now.monotonic
+            && (restsUntil[record.id].map { $0 <= now.monotonic } ?? (record.backoffUntil == 0 || unknownRestsAreOver))
     }
 }

@@ -17,6 +17,8 @@ struct Rules {
     let perhapsOvertaken: [OperationID: Int]
     /// Ends of back-offs, by the monotonic clock.
     let restsUntil: [OperationID: Int64]
+    /// What to take a rest for of which nobody knows when it ends: the clocks were set while opsd was away.
+    var unknownRestsAreOver = true
     /// Until when the true answers to conditions stand.
     let confirmed: [OperationID: Int64]
 
