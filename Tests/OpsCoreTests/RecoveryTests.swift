@@ -89,28 +89,26 @@ import Testing
         #expect(world.after(world.exit(1)).last == "finished 2 skipped root 1 cancelled")
     }
 
-    @Test func aProducerThatWaitsForItsChildrenIsNotLaunchedAgain() {
-        var world = World(
+    /// 1 has ended so, and waits for its child 2.
+    private func producerWithChild(ending: (Outcome, Cause)) -> World {
+        World(
             snapshot {
                 $0.operations[1].parent = 1
                 $0.operations[1].state = .ready
                 $0.edges = []
                 $0.running[0].isOver = true
-                $0.running[0].ending = (.succeeded, .exitStatus(0))
+                $0.running[0].ending = ending
             }, connected: false)
+    }
+
+    @Test func aProducerThatWaitsForItsChildrenIsNotLaunchedAgain() {
+        var world = producerWithChild(ending: (.succeeded, .exitStatus(0)))
         #expect(connect(&world) == ["started 2#1 slot 0"])
         #expect(world.after(world.exit(2)).suffix(2) == ["finished 2 succeeded", "finished 1 succeeded"])
     }
 
     @Test func aCancelledProducerTakesNoChildAfterARestartEither() {
-        var world = World(
-            snapshot {
-                $0.operations[1].parent = 1
-                $0.operations[1].state = .ready
-                $0.edges = []
-                $0.running[0].isOver = true
-                $0.running[0].ending = (.cancelled, .cancelledBy("root", reason: nil))
-            }, connected: false)
+        var world = producerWithChild(ending: (.cancelled, .cancelledBy("root", reason: nil)))
         _ = connect(&world)
         #expect(world.add(child: 1) == -1, "nothing new begins below what is to end")
     }
