@@ -105,10 +105,10 @@ final class ConditionDesk {
             let detail = "\(path) has less than \(SizeText.format(least)) free"
             return try send(["/bin/sh", "-c", script, "sh", path, "\(least)"], Self.usualTimeout, detail, evaluation)
         case .loadBelow(let limit):
-            let load = try MachineState.load()
+            let load = try Machine.load()
             return .known(load < limit, "the load is \(load)")
         case .memoryAvailable(let least):
-            let available = try MachineState.availableMemory()
+            let available = try Machine.availableMemory()
             return .known(available >= least, "\(available >> 20)M are available")
         case .window(let from, let to):
             let minute = Clock.minuteOfDay()

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import OpsCore
 internal import OpsLinux
 internal import OpsStore
@@ -13,11 +12,11 @@ extension Daemon {
     public static func run(_ options: CommandLineOptions) throws -> Int32 {
         let configuration = try Configuration.load(options)
         Program.returnLargeBlocks()
-        try Signals.ignore(SIGPIPE)
+        try Signals.ignore(Signals.pipe)
         // A file size limit is the operation's matter; SQLite reports it as an error.
-        try Signals.ignore(SIGXFSZ)
+        try Signals.ignore(Signals.fileSize)
         // The only child is a runner that detaches itself: nobody waits for it.
-        try Signals.ignore(SIGCHLD)
+        try Signals.ignore(Signals.child)
         let diary = Diary(level: configuration.logLevel)
         let loop = try EventLoop()
         try makeStateDirectory(configuration.state)
@@ -44,7 +43,7 @@ extension Daemon {
         do {
             try Files.makePrivateDirectory(path)
         } catch {
-            guard error.errno == EPERM else {
+            guard error.errno == SystemError.notPermitted else {
                 throw StartError(description: "cannot use the state directory: \(error)")
             }
             throw StartError(

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import OpsCore
 internal import OpsLinux
 
@@ -6,9 +5,9 @@ internal import OpsLinux
 extension Daemon {
     func watchSignals() throws(SystemError) {
         signals = [
-            try loop.watchSignal(SIGTERM) { [unowned self] in self.stop(self.configuration.onStop) },
-            try loop.watchSignal(SIGINT) { [unowned self] in self.stop(.cancel) },
-            try loop.watchSignal(SIGHUP) { [unowned self] in self.reload() },
+            try loop.watchSignal(Signals.terminate) { [unowned self] in self.stop(self.configuration.onStop) },
+            try loop.watchSignal(Signals.interrupt) { [unowned self] in self.stop(.cancel) },
+            try loop.watchSignal(Signals.hangUp) { [unowned self] in self.reload() },
         ]
     }
 

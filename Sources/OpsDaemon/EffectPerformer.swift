@@ -1,4 +1,3 @@
-internal import Glibc
 internal import OpsCore
 internal import OpsLinux
 internal import OpsRunner
@@ -55,7 +54,7 @@ final class EffectPerformer {
             // The directory of its log, or its user: the operation cannot start, and says why.
             cannotStart(attempt, error)
         } catch {
-            cannotStart(attempt, SystemError("\(error)", errno: EBADMSG))
+            cannotStart(attempt, SystemError("\(error)", errno: SystemError.invalid))
         }
     }
 
@@ -73,7 +72,7 @@ final class EffectPerformer {
 
     private func composed(_ attempt: AttemptID, _ slot: Int32) throws -> LaunchRequest {
         guard let texts = try daemon.store.texts(of: attempt.operation) else {
-            throw SystemError("read what to start", errno: ENOENT)
+            throw SystemError("read what to start", errno: SystemError.noSuchFile)
         }
         let policy = daemon.core?.policy(of: attempt.operation) ?? Policy()
         return try composer.launch(attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.takesHand)

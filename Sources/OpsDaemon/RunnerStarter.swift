@@ -1,4 +1,3 @@
-internal import Glibc
 internal import OpsLinux
 
 /// Starts opsd-runner where no service manager does. It detaches itself: it is to outlive opsd.
@@ -6,7 +5,7 @@ final class RunnerStarter {
     private let state: String
     private let configured: String
     /// A start that has not ended yet.
-    private var starting: pid_t?
+    private var starting: Int32?
 
     init(state: String, runner: String) {
         self.state = state
@@ -18,13 +17,9 @@ final class RunnerStarter {
 
     func startIfNeeded() throws(SystemError) {
         guard !isStartedByOthers else { return }
-        if let starting {
-            var status: Int32 = 0
-            // Not ended: give it time.
-            if waitpid(starting, &status, WNOHANG) == 0 { return }
-            self.starting = nil
-            // It detached, or failed and said why on its standard error: another try follows either way.
-        }
+        // Once it has ended it detached, or failed and said why on its standard error: another try follows either way.
+        if let starting, Children.isRunning(starting) { return }
+        starting = nil
         starting = try spawn(try find(), ["--state", state, "--detach"])
     }
 
@@ -39,7 +34,7 @@ final class RunnerStarter {
             let candidate = "\(directory)/opsd-runner"
             if Files.isExecutable(candidate) { return candidate }
         }
-        throw SystemError("find opsd-runner beside opsd or in PATH", errno: ENOENT)
+        throw SystemError("find opsd-runner beside opsd or in PATH", errno: SystemError.noSuchFile)
     }
 
     /// Ours without what a service manager has said to us alone: the runner is nobody's service.
@@ -49,12 +44,10 @@ final class RunnerStarter {
     }
 
     /// As from a fresh shell: with no descriptor, signal disposition or session of ours, nor of whoever started us.
-    private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> pid_t {
+    private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> Int32 {
         var spawn = Spawn(arguments: [path] + arguments, environment: Words(Self.environment))
-        let said = dup(2)
-        guard said >= 0 else { throw SystemError("start \(path)", errno: errno) }
         // Until it is in the background it says on our standard error what went wrong.
-        let standardError = Descriptor(owning: said)
+        let standardError = try Descriptor.duplicate(of: 2)
         spawn.standardError = .descriptor(standardError.rawValue)
         do throws(SpawnError) {
             let pid = try spawn.start()

@@ -11,6 +11,11 @@ public struct Descriptor: ~Copyable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// A second descriptor of the open file that has this number; who has the first keeps it.
+    public static func duplicate(of number: Int32) throws(SystemError) -> Descriptor {
+        Descriptor(owning: try retrying("duplicate descriptor \(number)") { fcntl(number, F_DUPFD_CLOEXEC, 3) })
+    }
+
     /// Closing is not retried after EINTR: Linux has let go of the number by then.
     deinit { close(rawValue) }
 

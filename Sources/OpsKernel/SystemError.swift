@@ -24,6 +24,8 @@ extension SystemError {
     /// What was found makes no sense.
     public static let invalid = EINVAL
     public static let timedOut = ETIMEDOUT
+    public static let noSuchFile = ENOENT
+    public static let notPermitted = EPERM
 }
 
 extension SystemError: CustomStringConvertible {

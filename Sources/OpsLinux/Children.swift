@@ -1,4 +1,5 @@
 internal import COpsSpawn
+internal import Glibc
 
 /// A child that has ended and been waited for, with what it used.
 public struct EndedChild: Hashable, Sendable {
@@ -20,6 +21,12 @@ public enum Children {
 
     /// Sleeps until this child has ended; `nil`: it is no child of ours.
     public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try take(pid, wait: 1) }
+
+    /// Whether this child has not ended yet, where nobody waits for children: SIGCHLD is ignored.
+    public static func isRunning(_ pid: Int32) -> Bool {
+        var status: Int32 = 0
+        return unsafe waitpid(pid, &status, WNOHANG) == 0
+    }
 
     /// Orphans among the descendants become children of this process from now on.
     public static func adoptOrphans() throws(SystemError) {

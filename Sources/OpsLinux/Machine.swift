@@ -4,4 +4,23 @@ internal import Glibc
 public enum Machine {
     /// The CPUs that are there for this process's system.
     public static var processors: Int32 { max(1, Int32(truncatingIfNeeded: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+    /// The load average of the last minute.
+    public static func load() throws(SystemError) -> Double {
+        let text = String(decoding: try Files.read("/proc/loadavg", limit: 256), as: UTF8.self)
+        guard let first = text.split(separator: " ").first, let load = Double(first) else {
+            throw SystemError("read /proc/loadavg", errno: EINVAL)
+        }
+        return load
+    }
+
+    /// Bytes a new process could use without swapping.
+    public static func availableMemory() throws(SystemError) -> Int64 {
+        let text = String(decoding: try Files.read("/proc/meminfo", limit: 64 << 10), as: UTF8.self)
+        for line in text.split(separator: "\n") where line.hasPrefix("MemAvailable:") {
+            let words = line.split(separator: " ")
+            if words.count >= 2, let kibibytes = Int64(words[1]) { return kibibytes << 10 }
+        }
+        throw SystemError("read /proc/meminfo", errno: EINVAL)
+    }
 }

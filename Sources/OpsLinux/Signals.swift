@@ -11,6 +11,8 @@ public enum Signals {
     public static let child = SIGCHLD
     public static let resume = SIGCONT
     public static let stop = SIGSTOP
+    /// A file would become larger than this process's limit allows.
+    public static let fileSize = SIGXFSZ
 
     public static func ignore(_ number: Int32) throws(SystemError) {
         try retrying("ignore signal \(number)") { ops_ignore_signal(number) }
