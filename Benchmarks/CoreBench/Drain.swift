@@ -18,6 +18,14 @@ struct Driven {
         if case .success = scheduler.handle(event, at: now) { true } else { false }
     }
 
+    func why(_ id: OperationID) -> [Reason] { scheduler.why(id, at: now) }
+
+    func whatIf(_ event: Event) {
+        var copy = scheduler
+        _ = copy.handle(event, at: now)
+        _ = copy.endTurn(at: now)
+    }
+
     mutating func endTurn() {
         now.monotonic += 1000
         now.wall += 1000

@@ -19,6 +19,7 @@ struct CoreBench {
         }
         if let size = sizes.last { cancelAll(size) }
         if let size = sizes.last { refuseCycle(size) }
+        if let size = sizes.last { questions(size) }
     }
 
     static func show(_ row: Measurement, bare: Measurement? = nil, note: String = "") {

@@ -4,7 +4,10 @@ public struct Reason: Equatable, Sendable {
         case dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group, storage
     }
     public var kind: Kind
+    /// Whom it waits for: of more than `Limits.named` the first.
     public var ids: [OperationID]
+    /// How many they are.
+    public var count: Int
     public var detail: Detail
     public enum Detail: Equatable, Sendable {
         case dependency(When)
@@ -37,7 +40,8 @@ public struct Reason: Equatable, Sendable {
     }
     public init(kind: Kind, ids: [OperationID] = [], detail: Detail) {
         self.kind = kind
-        self.ids = ids
+        self.ids = Array(ids.prefix(Limits.named))
+        count = ids.count
         self.detail = detail
     }
 }

@@ -10,6 +10,8 @@ public enum Limits {
     public static let overtakes: UInt8 = 16
     public static let agingSteps: Int16 = 16
     public static let evaluationsAtOnce = 8
+    /// Operations named where it is told who waits, who is waited for, who holds; of more their number is told.
+    public static let named = 1000
     /// Operations in the runner's hand; with fewer than half of them it is filled up.
     public static let hand = 16
     /// Of a larger pool it is not worth looking at all that executes.

@@ -1,4 +1,5 @@
-/// Why an operation has not started, or not finished: complete, and naming only what exists.
+/// Why an operation has not started, or not finished: complete, and naming only what exists. What a million wait for is
+/// told in milliseconds: looking at each is allowed, telling or sorting each is not.
 extension Scheduler {
     /// Everything that an unfinished operation waits for; empty for one that the core does not hold.
     public func why(_ id: OperationID, at now: Moment) -> [Reason] {
@@ -18,9 +19,10 @@ extension Scheduler {
         var reasons: [Reason] = []
         let family = table[place].family
         if family >= 0 {
+            var children: [OperationID] = []
             // One that was retried stands there once for each of its runs.
-            let children = Set(families[family].children).map { OperationID($0) }.filter { unfinished($0) != nil }
-                .sorted()
+            for child in families[family].children.map({ OperationID($0) }).sorted()
+            where child != children.last && unfinished(child) != nil { children.append(child) }
             if !children.isEmpty { reasons.append(Reason(kind: .group, ids: children, detail: .children)) }
         }
         guard !table[place].isGroup, !execution.isOver else { return reasons }
@@ -49,18 +51,7 @@ extension Scheduler {
     }
 
     private func whyPending(_ place: Int32) -> [Reason] {
-        var reasons: [Reason] = []
-        var edge = table[place].firstDependency
-        while edge >= 0 {
-            let on = graph[edge].on
-            if on >= 0 {
-                let reason = Reason(
-                    kind: .dependency, ids: [table[on].operationID], detail: .dependency(graph[edge].when))
-                if !reasons.contains(reason) { reasons.append(reason) }
-            }
-            edge = graph[edge].nextDependency
-        }
-        reasons.reverse()
+        var reasons = whyDependent(place)
         if table[place].traits.contains(.groupNotStarted) {
             reasons.append(
                 Reason(kind: .group, ids: [table[table[place].parent].operationID], detail: .groupNotStarted))
@@ -68,6 +59,30 @@ extension Scheduler {
         let barriers = barrierReasons(place)
         if !barriers.isEmpty { reasons.append(Reason(kind: .barrier, ids: barriers, detail: .barrier)) }
         return reasons
+    }
+
+    /// Each dependency by itself; of very many, those after the first together.
+    private func whyDependent(_ place: Int32) -> [Reason] {
+        var unmet: [(on: OperationID, when: When)] = []
+        var edge = table[place].firstDependency
+        while edge >= 0 {
+            let (on, when) = (graph[edge].on, graph[edge].when)
+            if on >= 0 { unmet.append((table[on].operationID, when)) }
+            edge = graph[edge].nextDependency
+        }
+        var alone: [Reason] = []
+        var told: Set<Int64> = []
+        var others = When.allCases.map { _ in [OperationID]() }
+        // The newest edge comes first in the list of what an operation waits for.
+        for (on, when) in unmet.reversed() {
+            if alone.count == Limits.named {
+                others[Int(when.rawValue)].append(on)
+            } else if told.insert(on.rawValue << 2 | Int64(when.rawValue)).inserted {
+                alone.append(Reason(kind: .dependency, ids: [on], detail: .dependency(when)))
+            }
+        }
+        let together = zip(others, When.allCases).filter { !$0.0.isEmpty }
+        return alone + together.map { Reason(kind: .dependency, ids: $0.0, detail: .dependency($0.1)) }
     }
 
     /// What keeps an operation out of the lanes, or stops all starts.

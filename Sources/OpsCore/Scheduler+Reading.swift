@@ -51,21 +51,38 @@ extension Scheduler {
     public struct CategoryStanding: Equatable, Sendable {
         public var name: String
         public var capacity: Int32
+        /// Of more than `Limits.named` the first.
         public var holders: [OperationID]
+        /// What is ready and has no room in it, next in line first; of more the first.
         public var waiting: [OperationID]
     }
 
-    /// In the order of their names; who waits is ready and has no room in it.
+    /// In the order of their names; of very many those that were named first.
     public var categoryStandings: [CategoryStanding] {
-        var result: [CategoryStanding] = []
-        for category in categories.pool.places where categories[category].base < 0 {
-            let now = categories[category]
-            result.append(
-                CategoryStanding(
-                    name: now.name, capacity: now.capacity, holders: holders(of: category),
-                    waiting: waiting(for: category)))
+        var holders: [Int32: [OperationID]] = [:]
+        for index in executions.places {
+            for need in executions[index].holding {
+                holders[need.category, default: []].append(table[executions[index].operation].operationID)
+            }
         }
-        return result.sorted { $0.name < $1.name }
+        return categories.pool.places.filter { categories[$0].base < 0 }.prefix(Limits.named)
+            .map { standing(of: $0, heldBy: holders[$0] ?? []) }.sorted { $0.name < $1.name }
+    }
+
+    public func categoryStanding(of name: String) -> CategoryStanding? {
+        categories.place(of: name).map { standing(of: $0, heldBy: holders(of: $0)) }
+    }
+
+    /// In no order.
+    public var categoryNames: [String] {
+        categories.pool.places.filter { categories[$0].base < 0 }.map { categories[$0].name }
+    }
+
+    private func standing(of category: Int32, heldBy holders: [OperationID]) -> CategoryStanding {
+        CategoryStanding(
+            name: categories[category].name, capacity: categories[category].capacity,
+            holders: Array(holders.sorted().prefix(Limits.named)),
+            waiting: Array(waiting(for: category).prefix(Limits.named)))
     }
 
     public struct Executing: Equatable, Sendable {

@@ -49,9 +49,9 @@ import Testing
     }
 
     @Test func manyNamesAreCounted() {
-        let ids = (1...5).map { OperationID($0) }
+        let ids = (1...Int64(Limits.named) + 5).map { OperationID($0) }
         let reason = Reason(kind: .barrier, ids: ids, detail: .barrier)
-        #expect(text.text(reason) == "comes after 1 (n1), 2 (n2), 3 (n3) and 2 more, by a barrier of its queue")
+        #expect(text.text(reason) == "comes after 1 (n1), 2 (n2), 3 (n3) and 1002 more, by a barrier of its queue")
     }
 
     @Test func storedDetailsAreReadBack() throws {

@@ -80,7 +80,8 @@ struct CategoryTable {
         _modify { yield &pool[category] }
     }
 
-    func capacity(of name: String) -> Int32 { index[name].map { pool[$0].capacity } ?? 1 }
+    func place(of name: String) -> Int32? { index[name] }
+    func capacity(of name: String) -> Int32 { place(of: name).map { pool[$0].capacity } ?? 1 }
     func uses(of set: Int32) -> [CategoryUse] { set < 0 ? [] : sets[set] }
     func needs(of set: Int32) -> [Need] { set < 0 ? [] : needs[Int(set)] }
 

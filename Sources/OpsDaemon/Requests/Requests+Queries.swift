@@ -126,7 +126,9 @@ extension Requests {
         case .operation: reply.words = try daemon.history.operationNames(prefix: prefix, limit: Self.completions)
         case .graph: reply.words = try daemon.history.graphNames(prefix: prefix, limit: Self.completions)
         case .queue: reply.words = (daemon.core?.queueStandings ?? []).map(\.name).filter { $0.hasPrefix(prefix) }
-        case .category: reply.words = (daemon.core?.categoryStandings ?? []).map(\.name).filter { $0.hasPrefix(prefix) }
+        case .category:
+            let names = (daemon.core?.categoryNames ?? []).filter { $0.hasPrefix(prefix) }
+            reply.words = Array(names.sorted().prefix(Self.completions))
         }
         exchange.reply(reply)
     }

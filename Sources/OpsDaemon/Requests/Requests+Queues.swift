@@ -46,7 +46,8 @@ extension Requests {
     }
 
     func listCategories(_ exchange: Exchange) throws {
-        exchange.reply(.with { $0.categories = daemon.categoryRows() } as ListCategoriesReply)
+        let standings = daemon.core?.categoryStandings ?? []
+        exchange.reply(.with { $0.categories = standings.map(CategoryRow.init) } as ListCategoriesReply)
     }
 
     func setCategory(_ request: SetCategoryRequest, _ exchange: Exchange) throws {
@@ -58,12 +59,8 @@ extension Requests {
         let event = Event.setCategory(request.name, capacity: Int32(request.capacity))
         daemon.request(event, of: exchange) { [unowned daemon] _ in
             var reply = SetCategoryReply()
-            reply.category =
-                daemon.categoryRows().first { $0.name == request.name }
-                ?? .with {
-                    $0.name = request.name
-                    $0.capacity = request.capacity
-                }
+            // What was just given a capacity is there.
+            reply.category = daemon.core?.categoryStanding(of: request.name).map(CategoryRow.init) ?? CategoryRow()
             exchange.reply(reply)
         }
     }

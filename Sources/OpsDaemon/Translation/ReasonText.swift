@@ -9,11 +9,11 @@ struct ReasonText {
     let condition: (Int) -> String?
 
     func text(_ reason: Reason) -> String {
-        let who = names(reason.ids)
+        let who = names(reason.ids, of: reason.count)
         switch reason.detail {
         case .dependency(let when): return "waits for \(who) to \(verb(when))"
         case .category(let name, let wanted, let capacity, let place):
-            return category(name, wanted, capacity, place, holders: reason.ids)
+            return category(name, wanted, capacity, place, holders: reason.ids.isEmpty ? nil : who)
         case .keptPlace(let category):
             return "category \(category) is kept for \(who), which was overtaken often enough"
         case .goesFirst(let category):
@@ -52,13 +52,13 @@ struct ReasonText {
     }
 
     private func category(
-        _ name: String, _ wanted: CategoryUse, _ capacity: Int32, _ place: Int, holders: [OperationID]
+        _ name: String, _ wanted: CategoryUse, _ capacity: Int32, _ place: Int, holders: String?
     ) -> String {
         if capacity == 0 { return "category \(name) is closed (capacity 0)" }
         if wanted.mode == .units && wanted.units > capacity {
             return "wants \(wanted.units) units of category \(name), whose capacity is \(capacity)"
         }
-        let held = holders.isEmpty ? "is taken" : "is held by \(names(holders))"
+        let held = holders.map { "is held by \($0)" } ?? "is taken"
         return "category \(name) \(held); \(ordinal(place)) in line"
     }
 
@@ -67,7 +67,7 @@ struct ReasonText {
         case .daemon: "the daemon is suspended"
         case .queue(let name): "queue \(name) is suspended"
         case .graph(let graph): "graph g\(graph.rawValue) is suspended"
-        case .operations(let ids): "\(names(ids)) is frozen"
+        case .operations(let ids): "\(names(ids, of: ids.count)) is frozen"
         }
     }
 
@@ -80,11 +80,11 @@ struct ReasonText {
         }
     }
 
-    /// The first few in words; all of them are in the reply's `ids`.
-    private func names(_ ids: [OperationID]) -> String {
+    /// The first few in words; more of them are in the reply's `ids`.
+    private func names(_ ids: [OperationID], of count: Int) -> String {
         let shown = 3
         let first = ids.prefix(shown).map(label).joined(separator: ", ")
-        return ids.count > shown ? "\(first) and \(ids.count - shown) more" : first
+        return count > shown ? "\(first) and \(count - shown) more" : first
     }
 
     private func ordinal(_ place: Int) -> String {

@@ -5,6 +5,16 @@ internal import OpsWire
 
 // Where the daemon, its queues and its categories stand, in the words of the interface.
 
+extension CategoryRow {
+    init(_ standing: Scheduler.CategoryStanding) {
+        self.init()
+        name = standing.name
+        capacity = Int(standing.capacity)
+        holders = standing.holders.map(\.rawValue)
+        waiting = standing.waiting.map(\.rawValue)
+    }
+}
+
 extension Daemon {
     func queueRows() -> [QueueRow] {
         (core?.queueStandings ?? []).map { standing in
@@ -16,17 +26,6 @@ extension Daemon {
                 row.pending = standing.pending
                 row.ready = standing.ready
                 row.executing = standing.executing
-            }
-        }
-    }
-
-    func categoryRows() -> [CategoryRow] {
-        (core?.categoryStandings ?? []).map { standing in
-            .with { row in
-                row.name = standing.name
-                row.capacity = Int(standing.capacity)
-                row.holders = standing.holders.map(\.rawValue)
-                row.waiting = standing.waiting.map(\.rawValue)
             }
         }
     }

@@ -1,0 +1,66 @@
+import OpsCore
+import Testing
+
+/// What is told of very many is bounded, and says how many they are.
+@Suite struct ExplanationTests {
+    private static let more = Limits.named + 500
+
+    private static func submission(_ operations: [Draft], edges: [DraftEdge] = []) -> Submission {
+        var submission = Submission()
+        submission.categorySets = [["c"]]
+        submission.operations = operations
+        submission.edges = edges
+        return submission
+    }
+
+    @Test func eachDependencyIsToldByItselfAndTheRestTogether() throws {
+        var world = World()
+        let places = (0..<Int32(Self.more))
+        // Twice the same edge, and one on its start: that is one reason more, not two.
+        let twice = [DraftEdge(from: places.upperBound, on: .local(0), when: .succeeded)]
+        let started = [DraftEdge(from: places.upperBound, on: .local(0), when: .started)]
+        let edges = places.map { DraftEdge(from: places.upperBound, on: .local($0)) }
+        let drafts = Array(repeating: Draft(flags: .held), count: Self.more + 1)
+        world.after(.submit(Self.submission(drafts, edges: twice + started + edges)))
+        let reasons = world.scheduler.why(OperationID(Int64(Self.more) + 1), at: world.now)
+            .filter { $0.kind == .dependency }
+        #expect(reasons.count == Limits.named + 1)
+        #expect(
+            reasons.prefix(3).map(\.detail) == [
+                .dependency(.succeeded), .dependency(.started), .dependency(.succeeded),
+            ])
+        #expect(reasons.prefix(3).map(\.ids) == [[1], [1], [2]])
+        let last = try #require(reasons.last)
+        #expect(last.count == Self.more - (Limits.named - 1))
+        #expect(last.ids.count == last.count)
+    }
+
+    @Test func childrenAreNamedInPart() throws {
+        var world = World()
+        let children = Array(repeating: Draft(group: 0, flags: .held), count: Self.more)
+        world.after(.submit(Self.submission([Draft(flags: .group)] + children)))
+        let reason = try #require(world.scheduler.why(1, at: world.now).first)
+        #expect(reason.detail == .children)
+        #expect(reason.count == Self.more)
+        #expect(reason.ids == (2..<Int64(Limits.named) + 2).map { OperationID($0) })
+    }
+
+    @Test func aCategoryTellsWhoIsNextInLine() throws {
+        var world = World()
+        world.after(.submit(Self.submission(Array(repeating: Draft(categories: 0), count: Self.more))))
+        let standing = try #require(world.scheduler.categoryStandings.first)
+        #expect(standing.holders == [1])
+        #expect(standing.waiting == (2..<Int64(Limits.named) + 2).map { OperationID($0) })
+        #expect(world.scheduler.categoryStanding(of: "c") == standing)
+        #expect(world.scheduler.categoryStanding(of: "d") == nil)
+    }
+
+    @Test func categoriesAreBoundedToo() {
+        var world = World()
+        var submission = Self.submission((0..<Int32(Self.more)).map { Draft(categories: $0, flags: .held) })
+        submission.categorySets = (0..<Self.more).map { [CategoryUse(name: "c\($0)")] }
+        world.after(.submit(submission))
+        #expect(world.scheduler.categoryStandings.count == Limits.named)
+        #expect(world.scheduler.categoryNames.count == Self.more)
+    }
+}
