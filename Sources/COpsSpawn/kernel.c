@@ -16,6 +16,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -299,6 +300,25 @@ int ops_set_open_files(uint64_t soft, uint64_t hard) {
 
 int ops_punch(int fd, int64_t length) {
     return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, length);
+}
+
+int ops_kept_group_state(int directory, int events) {
+    char text[128];
+    ssize_t length = pread(events, text, sizeof text - 1, 0);
+    if (length < 0) return -1;
+    text[length] = 0;
+    struct stat status;
+    if (fstat(directory, &status) < 0) return -1;
+    /* Two links: it has no group below it. */
+    return strcmp(text, "populated 0\nfrozen 0\n") == 0 && status.st_nlink == 2;
+}
+
+int ops_set_attribute(int fd, const char *name, const char *value) {
+    return fsetxattr(fd, name, value, strlen(value), 0);
+}
+
+int64_t ops_get_attribute(const char *path, const char *name, char *value, size_t size) {
+    return getxattr(path, name, value, size);
 }
 
 int ops_has_flag_attribute(const char *path, const char *name) {

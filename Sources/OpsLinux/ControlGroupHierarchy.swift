@@ -48,6 +48,11 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         for group in try base.children() { _ = try group.remove() }
     }
 
+    /// The groups of our things, by their names.
+    public func groups() throws(SystemError) -> [(name: String, group: ControlGroup)] {
+        try base.children().map { (String($0.path.dropFirst(base.path.count + 1)), $0) }
+    }
+
     /// The group of one of our things.
     public func group(_ name: String) -> ControlGroup { ControlGroup(path: base.path + "/" + name) }
 

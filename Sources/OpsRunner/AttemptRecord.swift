@@ -22,6 +22,8 @@ final class AttemptRecord {
     let attempt: Attempt
     let process: LaunchedProcess
     let tree: Tree
+    /// Its group, while that may yet serve the next when this one has left it as it was.
+    var keptGroup: KeptGroup?
     let leftovers: LaunchRequest.Leftovers
     let grace: Int64
     /// The user its processes are.

@@ -104,6 +104,11 @@ extension Runner {
         switch record.tree {
         case .group(let group):
             do throws(SystemError) {
+                if let kept = record.keptGroup {
+                    // If anything is left in it, it is this attempt's alone from now on.
+                    record.keptGroup = nil
+                    if try sharedGroups.takeBack(kept) { return true }
+                }
                 return try group.remove()
             } catch {
                 Program.complain("opsd-runner: \(error)")

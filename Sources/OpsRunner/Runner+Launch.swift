@@ -26,12 +26,25 @@ extension Runner {
     }
 
     private func start(_ request: LaunchRequest, at before: ClockReading) throws(SpawnError) -> AttemptRecord {
-        let group = try makeGroup(request)
+        if let kept = try takeSharedGroup(for: request) {
+            do throws(SpawnError) {
+                return try start(request, in: kept.group, kept, at: before)
+            } catch {
+                // What an operation of root's may have done to it is no fault of the next.
+                guard ["process", "control group"].contains(error.step) else { throw error }
+            }
+        }
+        return try start(request, in: try makeGroup(request), nil, at: before)
+    }
+
+    private func start(
+        _ request: LaunchRequest, in group: ControlGroup?, _ kept: KeptGroup?, at before: ClockReading
+    ) throws(SpawnError) -> AttemptRecord {
         do throws(SpawnError) {
             let line = try line(for: request)
             let pid: Int32
             do throws(SpawnError) {
-                pid = try spawn(request, in: group, speakingAt: line?.socket.address ?? notify.address)
+                pid = try spawn(request, in: group, kept, speakingAt: line?.socket.address ?? notify.address)
             } catch {
                 giveBack(line, slot: request.slot)
                 throw error
@@ -42,13 +55,25 @@ extension Runner {
                 leftovers: request.leftovers, grace: request.grace, uid: request.user?.uid ?? Identity.uid,
                 slot: request.slot)
             record.line = line
+            record.keptGroup = kept
             mains[pid] = request.attempt
             if group == nil { descent.begin(request.attempt, main: pid, socket: request.socket) }
             logs.add(request.attempt, paths: request.output.logs, cap: request.logCap, now: before.monotonic)
             return record
         } catch {
+            if let kept { sharedGroups.letGo(kept) }
             if let group { noting { () throws(SystemError) in _ = try group.remove() } }
             throw error
+        }
+    }
+
+    /// A group that has served others, or will; `nil`: this one needs its own.
+    private func takeSharedGroup(for request: LaunchRequest) throws(SpawnError) -> KeptGroup? {
+        guard request.controlLimits.isEmpty else { return nil }
+        do throws(SystemError) {
+            return try sharedGroups.take(for: request.attempt)
+        } catch {
+            throw SpawnError(step: "control group", errno: error.errno)
         }
     }
 
@@ -71,7 +96,7 @@ extension Runner {
     }
 
     private func spawn(
-        _ request: LaunchRequest, in group: ControlGroup?, speakingAt address: String
+        _ request: LaunchRequest, in group: ControlGroup?, _ kept: KeptGroup?, speakingAt address: String
     ) throws(SpawnError) -> Int32 {
         var spawn = Spawn(arguments: request.arguments, environment: request.environment)
         spawn.environment.append("NOTIFY_SOCKET=" + address)
@@ -87,6 +112,10 @@ extension Runner {
         return try request.output.withStreams(owner: spawn.user) { (out, err) throws(SpawnError) in
             spawn.standardOutput = out
             spawn.standardError = err
+            if let kept {
+                spawn.controlGroup = kept.directory.rawValue
+                return try spawn.start()
+            }
             guard let group else { return try spawn.start() }
             let directory: Descriptor
             do throws(SystemError) {

@@ -107,7 +107,11 @@ extension Runner {
     private func attempt(of pid: Int32) throws(SystemError) -> Attempt? {
         guard pid > 0 else { return nil }
         if let attempt = mains[pid] { return attempt }
-        if let groups { return try groups.member(pid).flatMap { Attempt(groupName: $0) } }
+        if let groups {
+            guard let name = try groups.member(pid) else { return nil }
+            if let attempt = Attempt(groupName: name) { return attempt }
+            return try SharedGroups.attempt(in: groups.group(name))
+        }
         return try descent.owner(ofDescendant: pid, mains: mains)
     }
 

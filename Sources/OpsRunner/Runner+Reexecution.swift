@@ -7,6 +7,8 @@ extension Runner {
         wantsReexecution = false
         noting { () throws(SystemError) in
             let program = try Program.path()
+            // It finds none that nobody is in.
+            sharedGroups.removeVacant()
             var inheritance = Inheritance(
                 instance: instance, defaults: defaults, records: Array(table.values), leftGroups: leftGroups,
                 reaping: reaping, logs: logs, lock: lock.descriptor.rawValue, listener: listener.rawValue,

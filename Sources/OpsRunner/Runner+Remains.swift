@@ -38,9 +38,10 @@ extension Runner {
         if due.isEmpty { return }
         noting { () throws(SystemError) in
             let survivors = try Survivors(of: due.mapValues(\.socket), ours: Identity.pid)
+            let shared = try sharedGroups.ofOthers()
             for (attempt, remains) in due {
                 for process in survivors[attempt] { try Signals.send(Signals.kill, to: process) }
-                let isGroupGone = try killGroup(of: attempt)
+                let isGroupGone = try killGroups(of: attempt, shared[attempt] ?? [])
                 if isGroupGone && survivors[attempt].isEmpty {
                     reaping[attempt] = nil
                     report(.gone(attempt))
@@ -57,11 +58,16 @@ extension Runner {
         }
     }
 
-    private func killGroup(of attempt: Attempt) throws(SystemError) -> Bool {
-        guard let group = groups?.group(attempt.groupName), Files.exists(group.path) else { return true }
-        if try group.remove() { return true }
-        try group.kill()
-        return false
+    /// `shared`: the groups that it was the last to be in.
+    private func killGroups(of attempt: Attempt, _ shared: [ControlGroup]) throws(SystemError) -> Bool {
+        guard let own = groups?.group(attempt.groupName) else { return true }
+        var isGone = true
+        for group in [own] + shared where Files.exists(group.path) {
+            if try group.remove() { continue }
+            try group.kill()
+            isGone = false
+        }
+        return isGone
     }
 }
 

@@ -34,6 +34,7 @@ public final class Runner {
     var adoptAt: Int64?
     /// When to watch again what could not be watched.
     var watchAt: Int64?
+    var sharedGroups: SharedGroups
     /// Groups of operations that left processes behind with consent.
     var leftGroups: [ControlGroup] = []
     let defaults: LaunchDefaults
@@ -88,6 +89,7 @@ public final class Runner {
         boot = try Boot.identifier()
         defaults = try LaunchDefaults.take()
         groups = try options.controlGroups()
+        sharedGroups = SharedGroups(in: groups, instance: instance)
         if options.isDetached { try groups?.adopt(Identity.pid) }
         try groups?.removeEmpty()
         listener = try UnixSocket.listen(at: options.socketPath)
@@ -111,6 +113,7 @@ public final class Runner {
             Program.complain("opsd-runner: going on without control groups: \(error)")
         }
         self.groups = groups
+        sharedGroups = SharedGroups(in: groups, instance: instance)
         lock = FileLock(descriptor: Descriptor(owning: inherited.lock))
         listener = Descriptor(owning: inherited.listener)
         notify = NotifySocket(

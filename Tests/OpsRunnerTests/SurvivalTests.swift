@@ -118,6 +118,34 @@ import Testing
         #expect(try runner.survivors() == [])
     }
 
+    /// Without a mark of its own left on it, in a group that has held another before.
+    @Test(.enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"))
+    func whatHidesInAGroupThatHasServedOthersIsReaped() throws {
+        let runner = try RunnerProcess()
+        // A mount of cgroup v2 that cannot be written, as in many containers.
+        guard runner.greeting?.abilities.hasControlGroups == true else { return }
+        let first = runner.request(1, "exit 0")
+        try runner.send([.launch(first)])
+        _ = try runner.awaitExit(first.attempt)
+        let hiding = runner.request(
+            2,
+            """
+            echo 'echo $$ > pid; exec env -i sleep 1000' > $DIR/hide
+            env -i setsid sh -c 'setsid sh ./hide &' & wait; sleep 1000
+            """)
+        try runner.send([.acknowledge(first.attempt), .launch(hiding)])
+        let pid = try #require(Int32(try runner.awaitFile("pid").dropLast()))
+        defer { kill(pid, SIGKILL) }
+        try runner.killRunner()
+        try runner.start()
+        try runner.send([.reap(first.attempt, socket: runner.path("s"))])
+        try runner.awaitGone(first.attempt)
+        #expect(try isAlive(pid))
+        try runner.send([.reap(hiding.attempt, socket: runner.path("s"))])
+        try runner.awaitGone(hiding.attempt)
+        #expect(try !isAlive(pid))
+    }
+
     @Test(arguments: treeKinds)
     func anUpgradeInPlaceLosesNothing(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
@@ -252,10 +280,13 @@ import Testing
     @Test func noZombieAndNoDescriptorStaysBehind() throws {
         let runner = try RunnerProcess()
         func descriptors() throws -> Int { try Files.list("/proc/\(runner.pid)/fd").count }
-        let warm = runner.request(1, "true")
-        try runner.send([.launch(warm)])
-        _ = try runner.awaitExit(warm.attempt)
-        try runner.send([.acknowledge(warm.attempt)])
+        // As many at once as there are control groups kept open for those that come.
+        let warm = (1...64).map { runner.request($0, "while ! [ -e $DIR/go ]; do sleep 0.05; done") }
+        try runner.send(warm.map { .launch($0) })
+        for request in warm { _ = try runner.awaitLaunched(request.attempt) }
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        for request in warm { #expect(try runner.awaitExit(request.attempt).treeIsGone) }
+        try runner.send(warm.map { .acknowledge($0.attempt) })
         try runner.settle()
         let before = try descriptors()
         for batch in 1...10 as ClosedRange<Int64> {
@@ -267,7 +298,7 @@ import Testing
             try runner.send(requests.map { .acknowledge($0.attempt) })
         }
         try runner.settle()
-        #expect(try descriptors() == before)
+        #expect(try descriptors() <= before)
         #expect(try ProcessRecord.all().filter { $0.parent == runner.pid } == [])
         #expect(try runner.survivors() == [])
     }

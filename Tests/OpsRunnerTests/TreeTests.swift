@@ -127,6 +127,37 @@ import Testing
         kill(left, SIGKILL)
     }
 
+    /// Where a group only holds together, the next gets that of the last, unless anything was left in it.
+    @Test(.enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"))
+    func aGroupServesOneAfterAnotherUnlessSomethingIsLeft() throws {
+        let runner = try RunnerProcess()
+        let abilities = try #require(runner.greeting?.abilities)
+        // A mount of cgroup v2 that cannot be written, as in many containers.
+        guard abilities.hasControlGroups else { return }
+        func group(_ operation: Int64, _ script: String = "") throws -> String {
+            var request = runner.request(operation, "grep ^0:: /proc/self/cgroup; \(script)")
+            request.leftovers = .leave
+            try runner.send([.launch(request)])
+            #expect(try runner.awaitExit(request.attempt).treeIsGone)
+            try runner.send([.acknowledge(request.attempt)])
+            let group = try runner.text("log.\(operation).1")
+            #expect(group.hasSuffix("\n"))
+            return group
+        }
+        let first = try group(1)
+        #expect(try (group(2) == first) == abilities.controllers.isEmpty)
+        let third = try group(
+            3, "setsid sh -c 'echo $$ > $DIR/left; exec sleep 1000' & while ! [ -s $DIR/left ]; do sleep 0.01; done")
+        let left = try #require(Int32(try runner.awaitFile("left").dropLast()))
+        defer { kill(left, SIGKILL) }
+        #expect(try group(4) != third)
+        // Nor one that has a group of its own below.
+        let fifth = try group(
+            5, "mkdir $(grep -m1 cgroup2 /proc/mounts | cut -d' ' -f2)$(grep ^0:: /proc/self/cgroup | cut -c4-)/below")
+        #expect(try group(6) != fifth)
+        #expect(try isAlive(left))
+    }
+
     @Test(arguments: treeKinds)
     func whatAnotherOperationLeftBehindIsNoConcernOfTheOnlyOneAlive(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)

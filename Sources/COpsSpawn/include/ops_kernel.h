@@ -71,6 +71,13 @@ void ops_detached(int status);
 
 /* Frees the disk blocks of the first bytes of a file; its size stays. */
 int ops_punch(int fd, int64_t length);
+/* 1: in this group of cgroup v2 and below it nothing lives, no group is below it, and it is not frozen. -1: see errno.
+ * Its directory and its cgroup.events, both open. */
+int ops_kept_group_state(int directory, int events);
+/* An extended attribute of an open file. */
+int ops_set_attribute(int fd, const char *name, const char *value);
+/* How many bytes the attribute of a file has, now in `value`; -1: see errno. */
+int64_t ops_get_attribute(const char *path, const char *name, char *value, size_t size);
 /* 1: the attribute of a file is "1". */
 int ops_has_flag_attribute(const char *path, const char *name);
 
