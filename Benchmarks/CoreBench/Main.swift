@@ -12,6 +12,9 @@ struct CoreBench {
         growth("pairs of 100 categories", [1_000, 10_000, 100_000]) { inPairs($0, of: 100) }
         growth("groups of ten, one category", [1_000, 10_000, 100_000]) { inGroups($0, categories: 1) }
         growth("groups of ten, 100 categories", [1_000, 10_000, 100_000]) { inGroups($0, categories: 100) }
+        growth("groups of ten, by priority", [1_000, 10_000, 100_000]) { inGroups($0, categories: 1, priorities: 16) }
+        growth("groups in an urgent chain", [1_000, 10_000, 100_000], urgentChain)
+        growth("a group hurried by as many", [1_000, 10_000, 100_000], hurried)
         growth("groups in each other's way", [300, 1_000, 3_000], inEachOthersWay)
         growth("groups that share what is theirs", [300, 1_000, 3_000], sharingUnits)
         growth("two workers, layered", [10_000, 100_000, 1_000_000].filter { $0 <= largest }, workers: 2) {

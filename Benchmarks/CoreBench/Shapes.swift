@@ -54,14 +54,51 @@ func inPairs(_ count: Int, of categories: Int) -> Submission {
 }
 
 /// Groups of nine children, each group holding one of so many categories until they have ended.
-func inGroups(_ count: Int, categories: Int) -> Submission {
+func inGroups(_ count: Int, categories: Int, priorities: Int = 1) -> Submission {
     var submission = Submission()
     submission.categorySets = (0..<categories).map { [CategoryUse(name: "c\($0)")] }
     for place in 0..<count {
         let group = place / 10 * 10
         submission.operations.append(
             place == group
-                ? Draft(categories: Int32(place / 10 % categories), flags: .group) : Draft(group: Int32(group)))
+                ? Draft(
+                    categories: Int32(place / 10 % categories), priority: Int8(place / 10 * 7 % priorities),
+                    flags: .group)
+                : Draft(group: Int32(group)))
+    }
+    return submission
+}
+
+/// Groups in a chain of which the last is urgent, beside one that is hurried by somebody as urgent.
+func urgentChain(_ count: Int) -> Submission {
+    var submission = Submission()
+    submission.categorySets = [[CategoryUse(name: "only")]]
+    submission.operations = [
+        Draft(categories: 0, flags: .group), Draft(group: 0), Draft(categories: 0, priority: 8),
+    ]
+    submission.edges = [DraftEdge(from: 2, on: .local(0), when: .started)]
+    var last: Int32 = 1
+    for place in stride(from: Int32(3), to: Int32(count - 1), by: 2) {
+        submission.operations += [Draft(flags: .group), Draft(group: place)]
+        if place > 3 { submission.edges.append(DraftEdge(from: place, on: .local(last))) }
+        last = place
+    }
+    submission.edges.append(DraftEdge(from: 1, on: .local(last)))
+    submission.operations.append(Draft(priority: 8))
+    submission.edges.append(DraftEdge(from: last + 2, on: .local(last)))
+    return submission
+}
+
+/// A group holds what as many as are in it wait for, because of the last, which is urgent.
+func hurried(_ count: Int) -> Submission {
+    var submission = Submission()
+    submission.categorySets = [[CategoryUse(name: "only")]]
+    submission.operations = [Draft(categories: 0, flags: .group)]
+    for place in 1..<count { submission.operations.append(place % 2 == 0 ? Draft(group: 0) : Draft(categories: 0)) }
+    submission.operations.append(Draft(priority: 8))
+    for place in stride(from: 1, to: count, by: 2) {
+        submission.edges.append(DraftEdge(from: Int32(place), on: .local(0), when: .started))
+        submission.edges.append(DraftEdge(from: Int32(count), on: .local(Int32(place))))
     }
     return submission
 }

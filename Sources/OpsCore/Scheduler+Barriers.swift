@@ -231,29 +231,32 @@ extension Scheduler {
 
     /// The highest effective priority of what a barrier, or its being one, keeps waiting for an operation.
     func barrierClaim(on place: Int32) -> Int8 {
+        keptByBarriers(of: place).reduce(.min) { max($0, table[$1].effective) }
+    }
+
+    /// What a barrier, or its being one, keeps waiting for an operation.
+    func keptByBarriers(of place: Int32) -> [Int32] {
         let row = table[place]
         let list = queues[row.queue].barriers.list
-        var claim = Int8.min
+        var kept: [Int32] = []
         var index = queues[row.queue].barriers.next(from: row.id)
         while index < list.count {
             let barrier = list[index].place
             index += 1
             let isInside = barrier == place || isAncestor(place, of: barrier)
-            if !isInside, table[barrier].state == .pending {
-                claim = max(claim, table[barrier].effective)
-            }
+            if !isInside, table[barrier].state == .pending { kept.append(barrier) }
             // What is behind a barrier that this one holds, or that has passed it, waits for both.
             if row.traits.contains(.barrier), isInside || hasPassed(barrier) {
                 for id in list[index - 1].behind {
                     guard let other = unfinished(OperationID(id)), self.barrier(before: other) == barrier,
                         !isAncestor(place, of: other)
                     else { continue }
-                    claim = max(claim, table[other].effective)
+                    kept.append(other)
                 }
             }
             guard isInside || hasPassed(barrier) else { break }
         }
-        return claim
+        return kept
     }
 
     /// The barriers that hold a barrier: what comes after it waits for them in turn, unless it is held by them too.

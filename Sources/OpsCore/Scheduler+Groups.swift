@@ -135,7 +135,10 @@ extension Scheduler {
     mutating func closeScopes(of place: Int32, holding: [Need]) {
         let family = table[place].family
         guard family >= 0, !families[family].scopes.isEmpty else { return }
-        for need in holding { categories[need.category].familyHolders.removeAll { $0 == place } }
+        for need in holding {
+            categories[need.category].familyHolders.removeAll { $0 == place }
+            if categories[need.category].familyHolders.isEmpty { setClaim(on: need.category, .min) }
+        }
         for (_, scope) in families[family].scopes { categories.removeScope(scope) }
         families[family].scopes = []
     }

@@ -144,7 +144,7 @@ extension Scheduler {
         return broken
     }
 
-    /// 7. Every effective priority is the highest of what waits for the operation and its own.
+    /// 7. Every effective priority is the highest of what waits for the operation and its own, and somebody's own.
     private func checkPriorities(_ rows: [Int32]) -> [String] {
         guard usesPriorities else {
             return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
@@ -161,6 +161,10 @@ extension Scheduler {
             }
             guard row.family >= 0, families[row.family].inherited != claims.whole else { continue }
             broken.append("7: the children of \(row.id) inherit \(families[row.family].inherited), not \(claims.whole)")
+        }
+        var proven: Set<WaitNode> = []
+        for place in rows where !isFounded(.start(place), &proven) || !isFounded(.end(place), &proven) {
+            broken.append("7: nobody has what \(table[place].id) counts for")
         }
         return broken
     }
@@ -207,7 +211,7 @@ extension Scheduler {
             "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
         }
         if !decided.isEmpty || !endings.isEmpty || !inDoubt.isEmpty || !doubtfulClaims.isEmpty
-            || !doubtfulQueues.isEmpty
+            || !doubtfulQueues.isEmpty || !suspects.isEmpty
         {
             broken.append("10: something is decided and not told")
         }

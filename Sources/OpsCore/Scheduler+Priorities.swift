@@ -34,7 +34,7 @@ extension Scheduler {
         }
     }
 
-    private mutating func setEffective(_ place: Int32, _ priority: Int8) {
+    mutating func setEffective(_ place: Int32, _ priority: Int8) {
         table[place].effective = priority
         guard table[place].state == .ready, table[place].place >= 0 else { return }
         moveInLane(place)
@@ -77,7 +77,7 @@ extension Scheduler {
         doubt(on, after: table[from].effective)
     }
 
-    private mutating func doubt(_ place: Int32, after priority: Int8) {
+    mutating func doubt(_ place: Int32, after priority: Int8) {
         let inherited = table[place].family >= 0 ? families[table[place].family].inherited : .min
         guard table[place].effective <= priority || inherited <= priority else { return }
         doubt(place)
@@ -98,12 +98,15 @@ extension Scheduler {
     }
 
     mutating func settleDoubts() {
+        var proven: Set<WaitNode> = []
         while true {
             if let category = doubtfulClaims.popLast() {
                 recountClaim(on: category)
             } else if let place = inDoubt.popLast() {
                 table[place].traits.remove(.priorityInDoubt)
                 if table[place].state != .finished { reassess(place) }
+            } else if let node = suspects.popLast() {
+                trace(node, &proven)
             } else {
                 return
             }
@@ -115,7 +118,9 @@ extension Scheduler {
         let (all, whole) = claims(on: place)
         let old = table[place].effective
         let family = table[place].family
-        if family >= 0, families[family].inherited != whole {
+        if family >= 0, families[family].inherited == whole {
+            suspect(.end(place))
+        } else if family >= 0 {
             let isLower = whole < families[family].inherited
             families[family].inherited = whole
             for id in families[family].children {
@@ -123,7 +128,11 @@ extension Scheduler {
                 if isLower { doubt(child) } else { raise([.end(child)], to: whole) }
             }
         }
-        guard old != all else { return }
+        guard old != all else {
+            // What executes waits for nothing: only its children may be of a ring.
+            if table[place].state != .executing, all > ownPriority(of: place) { suspect(.start(place)) }
+            return
+        }
         setEffective(place, all)
         guard table[place].state != .executing else { return }
         if all < old {
@@ -192,10 +201,20 @@ extension Scheduler {
     /// Those that hold a category count for as much as what waits for it.
     private mutating func recountClaim(on category: Int32) {
         categories[category].isClaimInDoubt = false
-        let claim = claim(on: category)
-        guard categories[category].claim != claim else { return }
-        categories[category].claim = claim
+        let claim = categories[category].familyHolders.isEmpty ? .min : claim(on: category)
+        guard categories[category].claim != claim else {
+            // What it is worth reaches all its holders, so one tells whether it is founded.
+            let holder = categories[category].familyHolders.first { families[table[$0].family].inherited == claim }
+            if let holder { suspect(.end(holder)) }
+            return
+        }
+        setClaim(on: category, claim)
         for holder in categories[category].familyHolders { doubt(holder) }
+    }
+
+    mutating func setClaim(on category: Int32, _ claim: Int8) {
+        claims.replace(categories[category].claim, by: claim)
+        categories[category].claim = claim
     }
 
     /// As the contract counts it: an executing process too is worth what waits for its categories.

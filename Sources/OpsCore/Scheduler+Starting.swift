@@ -108,9 +108,12 @@ extension Scheduler {
                 table[place].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
                 runner: execution.runner, at: begun))
         report(.started, place, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
+        // Who waited for its start alone lends it nothing any more; nor does it grow older.
+        let row = table[place]
+        let mayCountForLess =
+            row.traits.contains(.startIsAwaited) || row.family >= 0 || queues[row.queue].aging != nil
+        if mayCountForLess, row.effective != row.priority { doubt(place) }
         settleStartEdges(of: place)
-        // Who waited for its start alone lends it nothing any more.
-        if usesPriorities, table[place].effective != table[place].priority { doubt(place) }
         armTimeout(index)
         if isGroup {
             startGroup(place)

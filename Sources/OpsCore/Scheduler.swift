@@ -34,6 +34,8 @@ public struct Scheduler {
     /// How many operations have their place kept; whether someone kept back for them may be free to go.
     var reservations = 0
     var reservationsInDoubt = false
+    /// What claims there are on categories that groups hold.
+    var claims = Claims()
     /// False while all priorities are 0 and nothing ages: inheritance then has nothing to say.
     var usesPriorities = false
 
@@ -72,6 +74,8 @@ public struct Scheduler {
     /// queues whose barriers are to be counted anew.
     var inDoubt: [Int32] = []
     var doubtfulClaims: [Int32] = []
+    /// What a recount has left to count for as much, because others say so.
+    var suspects: [WaitNode] = []
     var doubtfulQueues: [Int32] = []
     var scratch: [Int32] = []
 

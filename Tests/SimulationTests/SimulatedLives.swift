@@ -16,6 +16,13 @@ struct SimulatedLives {
         }
     }
 
+    /// Beyond the first seeds: lives that broke a promise once.
+    @Test(arguments: [5778] as [UInt64])
+    func whatWentWrongOnceGoesWell(seed: UInt64) throws {
+        var simulation = Simulation<Scheduler>(seed: seed)
+        try simulation.run()
+    }
+
     @Test
     func theLivesAreEventful() throws {
         var starts = 0

@@ -1,0 +1,174 @@
+/// A priority that is lent may come round to who lent it: a group holds a category, what is ready waits for that, and
+/// a child of the group waits for it in turn. When the lender leaves such a ring, each of its members would go on
+/// taking the others at their word. So what a recount leaves as it was, on the word of others alone, is traced back to
+/// somebody who has that priority of its own; and where there is none, all that were asked fall back to their own and
+/// are raised anew by who is left. Only a claim on a category can close a ring, so there is nothing to trace while no
+/// claim is as high. Where there is no ring each lender leads to another, and at last to one with such a priority of
+/// its own: few steps, as a rule, and where they are many those in the other direction are few.
+extension Scheduler {
+    /// It counts for what it did, and others say so.
+    mutating func suspect(_ node: WaitNode) {
+        if claims.isAny(as: priority(of: node)) { suspects.append(node) }
+    }
+
+    /// Lowers all that a node rests on, when these rest on nobody but one another. `proven` are those that do not.
+    mutating func trace(_ node: WaitNode, _ proven: inout Set<WaitNode>) {
+        guard table[node.place].state != .finished, claims.isAny(as: priority(of: node)) else { return }
+        if walk(from: node, &proven) { return }
+        for node in unfounded(from: node) { fallBack(node) }
+    }
+
+    /// Whether what a node counts for is somebody's own.
+    func isFounded(_ node: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
+        priority(of: node) == .min || walk(from: node, &proven) || unfounded(from: node).isEmpty
+    }
+
+    /// What all reached by it count for: of an end what a group's children inherit.
+    private func priority(of node: WaitNode) -> Int8 {
+        guard node.isEnd else { return table[node.place].effective }
+        let family = table[node.place].family
+        return family < 0 ? .min : families[family].inherited
+    }
+
+    private func hasOfItsOwn(_ node: WaitNode) -> Bool {
+        !node.isEnd && ownPriority(of: node.place) >= table[node.place].effective
+    }
+
+    /// From lender to lender, to one with such a priority of its own: false when it comes round. Only of a long way is
+    /// anything written down, and only where it may come round at all.
+    private func walk(from start: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
+        var way: [WaitNode] = []
+        var steps = 0
+        // Whoever comes round meets the last of the milestones, which lie ever further apart.
+        var milestone = start
+        var next: WaitNode? = start
+        while let node = next {
+            if hasOfItsOwn(node) || proven.contains(node) {
+                proven.formUnion(way)
+                return true
+            }
+            if steps > 0, node == milestone { return false }
+            steps += 1
+            if steps & (steps - 1) == 0 { milestone = node }
+            if steps == Self.fewSteps, leadsNowhere(start) { return true }
+            if steps > Self.fewSteps { way.append(node) }
+            next = nil
+            forEachLender(to: node) { lender in
+                next = lender
+                return false
+            }
+        }
+        return false
+    }
+
+    private static let fewSteps = 16
+
+    /// Whether what a node lends comes to no category, as far as a few steps tell: it is of no ring then.
+    private func leadsNowhere(_ start: WaitNode) -> Bool {
+        var seen: Set<WaitNode> = [start]
+        var open = [start]
+        while let node = open.popLast() {
+            let row = table[node.place]
+            if node.isEnd, row.family >= 0, families[row.family].children.count > 4 * Self.fewSteps { return false }
+            if !node.isEnd, row.state == .ready, row.categories >= 0 { return false }
+            for other in waits(of: node) where seen.insert(other).inserted { open.append(other) }
+            if seen.count > 4 * Self.fewSteps { return false }
+        }
+        return true
+    }
+
+    /// A node, its lenders and theirs in turn; none when one of them has such a priority of its own.
+    private func unfounded(from node: WaitNode) -> [WaitNode] {
+        var seen: Set<WaitNode> = [node]
+        var line = [node]
+        var next = 0
+        var isFounded = hasOfItsOwn(node)
+        while next < line.count, !isFounded {
+            forEachLender(to: line[next]) { lender in
+                isFounded = hasOfItsOwn(lender)
+                if seen.insert(lender).inserted { line.append(lender) }
+                return !isFounded
+            }
+            next += 1
+        }
+        return isFounded ? [] : line
+    }
+
+    /// To what it has of its own; whatever else is left to it is found by a recount.
+    private mutating func fallBack(_ node: WaitNode) {
+        let old = priority(of: node)
+        let place = node.place
+        doubt(place)
+        if node.isEnd {
+            let family = table[place].family
+            families[family].inherited = .min
+            for id in families[family].children {
+                if let child = unfinished(OperationID(id)) { doubt(child) }
+            }
+        } else {
+            setEffective(place, ownPriority(of: place))
+            guard table[place].state != .executing else { return }
+            for node in waits(of: .start(place)) { doubt(node.place, after: old) }
+        }
+    }
+
+    /// Calls with what lends a node the priority that it has, one step away, until the answer is false.
+    private func forEachLender(to node: WaitNode, _ body: (WaitNode) -> Bool) {
+        let priority = priority(of: node)
+        let row = table[node.place]
+        if row.parent >= 0, families[table[row.parent].family].inherited == priority, !body(.end(row.parent)) { return }
+        var edge = row.firstDependent
+        while edge >= 0 {
+            let from = graph[edge].from
+            if table[from].effective == priority, !node.isEnd || graph[edge].when != .started, !body(.start(from)) {
+                return
+            }
+            edge = graph[edge].nextDependent
+        }
+        for other in keptByBarriers(of: node.place) where table[other].effective == priority {
+            guard body(.start(other)) else { return }
+        }
+        guard row.family >= 0 else { return }
+        if row.state == .executing {
+            for need in executions[row.place].holding where categories[need.category].claim == priority {
+                guard forEachClaimant(on: need.category, body) else { return }
+            }
+        } else if !node.isEnd {
+            for id in families[row.family].children {
+                guard let child = unfinished(OperationID(id)), table[child].effective == priority else { continue }
+                guard body(.start(child)) else { return }
+            }
+        }
+    }
+
+    /// Calls with what is ready, has no room in a category and counts for as much as is said of that, until the answer
+    /// is false; whether it never was.
+    private func forEachClaimant(on category: Int32, _ body: (WaitNode) -> Bool) -> Bool {
+        let bound = OperationRow.key(effective: categories[category].claim - 1, id: 0)
+        var goesOn = true
+        categories[category].lanes.forEach(below: bound) { entry in
+            let need = lanes[entry.lane].needs[Int(entry.need)]
+            guard goesOn, !categories[category].fits(need.mode, need.units) else { return goesOn }
+            // The first of a lane without the rest: seldom is another asked for.
+            if let first = lanes[entry.lane].members.first { goesOn = body(.start(first.place)) }
+            guard goesOn else { return false }
+            for member in members(of: entry.lane, below: bound) where goesOn { goesOn = body(.start(member)) }
+            return goesOn
+        }
+        return goesOn
+    }
+}
+
+/// How many categories that groups hold are claimed by what has which priority.
+struct Claims {
+    private var counts = [Int32](repeating: 0, count: 256)
+
+    func isAny(as priority: Int8) -> Bool { counts[Self.index(priority)] > 0 }
+
+    mutating func replace(_ old: Int8, by new: Int8) {
+        if old != .min { counts[Self.index(old)] -= 1 }
+        if new != .min { counts[Self.index(new)] += 1 }
+    }
+
+    private static func index(_ priority: Int8) -> Int { Int(priority) + 128 }
+}

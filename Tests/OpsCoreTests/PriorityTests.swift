@@ -1,0 +1,88 @@
+import OpsCore
+import OpsTesting
+import Testing
+
+/// Priorities that come round to who lent them: a group holds a category, what is ready waits for it, and a child of
+/// the group waits for that.
+@Suite struct PriorityTests {
+    /// Two groups hold the two units of a category, and 5 waits for one: 2 executes in the first of them, and 4, in
+    /// the second, waits for 5. So 5 lends what it has to 3, that to 4, and that to 5.
+    private func ring(priorities: [Int8] = [0, 0, 0, 0, 0]) -> World {
+        var world = World(workers: 1)
+        world.handle(.setCategory("a", capacity: 2))
+        var submission = Submission()
+        let first = submission.add(priority: priorities[0], categories: ["a"], flags: .group)
+        submission.add(in: first, priority: priorities[1])
+        let second = submission.add(priority: priorities[2], categories: ["a"], flags: .group)
+        submission.add(in: second, priority: priorities[3], after: [4])
+        submission.add(priority: priorities[4], categories: ["a"])
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(world.executing == [1, 2, 3])
+        return world
+    }
+
+    private func effective(_ world: World) -> [Int?] {
+        [1, 2, 3, 4, 5].map { world.scheduler.effectivePriority(of: $0) }
+    }
+
+    private func cancel(_ id: Int64) -> Event { .cancel([OperationID(id)], by: "root", reason: nil, force: false) }
+
+    @Test func whatWasLentToARingLeavesItWithTheLender() {
+        var world = ring()
+        let lender = world.add(after: [5], priority: 8)
+        world.turn()
+        #expect(effective(world) == [8, 8, 8, 8, 8])
+        world.after(cancel(lender))
+        #expect(effective(world) == [0, 0, 0, 0, 0])
+        // Nor does it start before what came earlier.
+        world.add(priority: 1)
+        world.handle(world.exit(2))
+        #expect(world.drain() == [7, 5, 4])
+    }
+
+    @Test func aRingCountsForTheNextOfItsLenders() {
+        var world = ring()
+        let high = world.add(after: [5], priority: 8)
+        let low = world.add(after: [4], when: .started, priority: 4)
+        world.turn()
+        #expect(effective(world) == [8, 8, 8, 8, 8])
+        world.after(cancel(high))
+        #expect(effective(world) == [4, 4, 4, 4, 4])
+        world.after(cancel(low))
+        #expect(effective(world) == [0, 0, 0, 0, 0])
+    }
+
+    @Test func aLenderThatLeavesOneOfTwoTakesNothing() {
+        var world = ring()
+        let lenders = [world.add(after: [5], priority: 8), world.add(after: [4], priority: 8)]
+        world.turn()
+        for lender in lenders {
+            #expect(effective(world) == [8, 8, 8, 8, 8])
+            world.after(cancel(lender))
+        }
+        #expect(effective(world) == [0, 0, 0, 0, 0])
+    }
+
+    @Test func whatAGroupHasOfItsOwnIsNotItsChildren() {
+        var world = ring(priorities: [0, 0, 8, 0, 0])
+        #expect(effective(world) == [0, 0, 8, 0, 0])
+        let lender = world.add(after: [5], priority: 8)
+        world.turn()
+        #expect(effective(world) == [8, 8, 8, 8, 8])
+        world.after(cancel(lender))
+        #expect(effective(world) == [0, 0, 8, 0, 0])
+    }
+
+    @Test func aRingFallsToWhatItsMembersHave() {
+        var world = ring()
+        world.after(.edit([4], Edit(priority: 2)))
+        #expect(effective(world) == [2, 2, 2, 2, 2])
+        let lender = world.add(after: [5], priority: 8)
+        world.turn()
+        world.after(.edit([OperationID(lender)], Edit(priority: 1)))
+        #expect(effective(world) == [2, 2, 2, 2, 2])
+        world.after(.edit([4], Edit(priority: -100)))
+        #expect(effective(world) == [1, 1, 1, 1, 1])
+    }
+}
