@@ -4,5 +4,4 @@ public struct Transition: Sendable {
     public var reports: [Report] = []
     public var effects: [Effect] = []
     public init() {}
-    public var isEmpty: Bool { changes.isEmpty && reports.isEmpty && effects.isEmpty }
 }

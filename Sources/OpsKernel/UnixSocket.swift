@@ -18,10 +18,11 @@ public enum UnixSocket {
     /// Longest path that fits a socket's address: what others than we are told must be no longer.
     public static let pathLimit = 107
 
+    /// Connections that wait to be accepted.
+    private static let waiting: Int32 = 128
+
     /// A non-blocking listening socket. A socket file left by a dead listener is replaced (hold a lock).
-    public static func listen(
-        at path: String, mode: UInt32 = 0o600, backlog: Int32 = 128
-    ) throws(SystemError) -> Descriptor {
+    public static func listen(at path: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         let descriptor = try make(nonBlocking: true)
         let number = descriptor.rawValue
         if unsafe unlink(path) != 0 && errno != ENOENT { throw .last("unlink \(path)") }
@@ -29,7 +30,7 @@ public enum UnixSocket {
         try retrying("fchmod") { fchmod(number, 0o600) }
         try retrying("bind \(path)") { unsafe ops_bind_unix(number, path) }
         if mode != 0o600 { try retrying("chmod \(path)") { unsafe chmod(path, mode) } }
-        try retrying("listen \(path)") { Glibc.listen(number, backlog) }
+        try retrying("listen \(path)") { Glibc.listen(number, waiting) }
         return descriptor
     }
 

@@ -37,7 +37,7 @@ public enum Journal {
     }
 
     /// A descriptor whose every line becomes an entry of `identifier`.
-    public static func stream(identifier: String, priority: Int32 = 6) throws(SystemError) -> Descriptor {
-        Descriptor(owning: try systemd("sd_journal_stream_fd", unsafe sd_journal_stream_fd(identifier, priority, 0)))
+    public static func stream(identifier: String) throws(SystemError) -> Descriptor {
+        Descriptor(owning: try systemd("sd_journal_stream_fd", unsafe sd_journal_stream_fd(identifier, LOG_INFO, 0)))
     }
 }

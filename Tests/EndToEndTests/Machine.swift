@@ -68,15 +68,10 @@ final class Machine {
         return environment
     }
 
-    func begin(
-        _ arguments: [String], input: String? = nil, environment: [String: String] = [:], in place: String = "/tmp"
-    )
-        throws -> Command
-    {
+    func begin(_ arguments: [String], input: String? = nil, in place: String = "/tmp") throws -> Command {
         try Command(
             Self.programs + "/opsctl", arguments,
-            environment: Self.environment.merging(["OPS_SOCKET": socket]) { $1 }.merging(environment) { $1 },
-            input: input, in: place)
+            environment: Self.environment.merging(["OPS_SOCKET": socket]) { $1 }, input: input, in: place)
     }
 
     /// opsctl in a terminal of its own.

@@ -32,9 +32,9 @@ final class ServiceManager {
     }
 
     /// Whether somebody has connected to the socket that is kept for the service.
-    func hasCaller(seconds: Double = 60) -> Bool {
+    func hasCaller() -> Bool {
         var wanted = pollfd(fd: listener ?? -1, events: Int16(POLLIN), revents: 0)
-        return poll(&wanted, 1, Int32(seconds * 1000)) == 1
+        return poll(&wanted, 1, 60_000) == 1
     }
 
     private static func bound(_ type: __socket_type, to path: String) throws -> Int32 {

@@ -311,6 +311,4 @@ void fault_vfs_refuse_reads(void) { armed.refuses_reads = 1; }
 
 void fault_vfs_disarm(void) { memset(&armed, 0, sizeof armed); }
 
-int fault_vfs_operations(void) { return armed.operations; }
-int fault_vfs_syncs(void) { return armed.syncs; }
 int fault_vfs_has_failed(void) { return armed.failed || armed.dark; }

@@ -3,13 +3,12 @@ import Testing
 
 @Suite struct GroupTests {
     /// A group of two in one submission, with a limit.
-    func group(_ world: inout World, limit: Int32? = nil, children: Int = 2, categories: [CategoryUse] = []) {
+    func group(_ world: inout World, limit: Int32? = nil, children: Int = 2) {
         var submission = Submission()
         var policy = Policy()
         policy.childLimit = limit
         submission.policies = [policy]
-        submission.categorySets = [categories]
-        submission.operations = [Draft(categories: categories.isEmpty ? -1 : 0, policy: 0, flags: .group)]
+        submission.operations = [Draft(policy: 0, flags: .group)]
         for _ in 0..<children { submission.operations.append(Draft(group: 0)) }
         world.handle(.submit(submission))
     }

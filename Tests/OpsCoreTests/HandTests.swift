@@ -4,8 +4,8 @@ import Testing
 /// What goes into the runner's hand, and out of it.
 @Suite struct HandTests {
     /// Two slots, a runner that takes a hand, and so many operations.
-    private func world(_ count: Int, workers: Int32 = 2) -> World {
-        var world = World(workers: workers)
+    private func world(_ count: Int) -> World {
+        var world = World(workers: 2)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", takesHand: true)))
         for _ in 0..<count { world.add() }
         world.turn()

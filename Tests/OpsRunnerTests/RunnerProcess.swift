@@ -232,13 +232,13 @@ extension RunnerProcess {
     }
 
     /// A shell script as attempt 1 of an operation, with what opsd would put into its environment.
-    func request(_ operation: Int64, _ script: String, number: Int32 = 1) -> LaunchRequest {
+    func request(_ operation: Int64, _ script: String) -> LaunchRequest {
         LaunchRequest(
-            attempt: Attempt(operation: operation, number: number), arguments: ["/bin/sh", "-c", script],
+            attempt: Attempt(operation: operation, number: 1), arguments: ["/bin/sh", "-c", script],
             environment: Words(
                 plainEnvironment + [
-                    "OPS_ID=\(operation)", "OPS_ATTEMPT=\(number)", "OPS_SOCKET=\(state)/s", "DIR=\(state)",
-                ]), directory: state, output: .log(path("log.\(operation).\(number)")))
+                    "OPS_ID=\(operation)", "OPS_ATTEMPT=1", "OPS_SOCKET=\(state)/s", "DIR=\(state)",
+                ]), directory: state, output: .log(path("log.\(operation).1")))
     }
 
     /// Waits until an operation has made this file with something in it.

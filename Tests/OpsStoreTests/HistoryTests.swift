@@ -86,7 +86,7 @@ import Testing
         #expect(try history.selectNewest(all, limit: 2) == ids(5, 4))
         all.ids = [4...9, 1...2, 2...2]
         #expect(try history.select(all, limit: 10) == ids(1, 2, 4, 5))
-        #expect(try history.selectNewest(all, before: OperationID(5), limit: 2) == ids(4, 2))
+        #expect(try history.selectNewest(all, limit: 3) == ids(5, 4, 2))
         var chosen = Selection()
         chosen.graph = GraphID(1)
         #expect(try history.select(chosen, after: OperationID(1), limit: 10) == ids(2, 3))

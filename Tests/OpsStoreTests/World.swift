@@ -14,14 +14,10 @@ class TurnBuilder {
 
     /// Adds a submission to the turn; the operations are ready unless an edge or a group says otherwise.
     @discardableResult
-    func submit(
-        _ texts: SubmissionTexts, graph: GraphID? = nil, parent: OperationID? = nil, producer: OperationID? = nil
-    )
-        -> OperationID
-    {
+    func submit(_ texts: SubmissionTexts) -> OperationID {
         let first = OperationID(nextOperation)
-        let id = graph ?? GraphID(nextGraph)
-        if graph == nil { nextGraph += 1 }
+        let id = GraphID(nextGraph)
+        nextGraph += 1
         nextOperation += Int64(texts.submission.operations.count)
         let waiting = Set(texts.submission.edges.map(\.from))
         let states = texts.submission.operations.indices.map { place -> OperationState in
@@ -30,8 +26,8 @@ class TurnBuilder {
         }
         turn.changes.append(
             .submitted(
-                submission: submissions.count, graph: id, isNewGraph: graph == nil, firstOperation: first,
-                states: states, parent: parent, producer: producer))
+                submission: submissions.count, graph: id, isNewGraph: true, firstOperation: first,
+                states: states, parent: nil, producer: nil))
         for place in states.indices {
             let operation = OperationID(first.rawValue + Int64(place))
             report(.submitted, operation, graph: id, new: states[place])
@@ -50,15 +46,16 @@ class TurnBuilder {
             Report(sequence: sequence, kind: kind, operation: operation, graph: graph, new: new, at: now))
     }
 
-    func start(_ id: OperationID, attempt: Int32 = 1, run: Int32 = 1, slot: Int32 = 0) {
-        change(.started(id, attempt: attempt, run: run, slot: slot, runner: "runner-1", at: moment))
+    func start(_ id: OperationID, attempt: Int32 = 1, slot: Int32 = 0) {
+        change(.started(id, attempt: attempt, run: 1, slot: slot, runner: "runner-1", at: moment))
     }
 
-    func end(_ id: OperationID, attempt: Int32 = 1, code: Int32 = 0) {
+    func end(_ id: OperationID, code: Int32 = 0) {
+        let attempt = AttemptID(id, 1)
         let outcome: Outcome = code == 0 ? .succeeded : .failed
         change(
-            .exited(AttemptID(id, attempt), Exit(status: .code(code), at: moment)),
-            .attemptEnded(AttemptID(id, attempt), outcome, .exitStatus(code), at: now),
+            .exited(attempt, Exit(status: .code(code), at: moment)),
+            .attemptEnded(attempt, outcome, .exitStatus(code), at: now),
             .finished(id, outcome, code == 0 ? nil : .exitStatus(code), at: now))
     }
 }

@@ -33,7 +33,8 @@ public struct History: Sendable, CustomStringConvertible {
     }
 
     mutating func record(_ transition: Transition) {
-        if !transition.isEmpty { entries.append(.transition(transition)) }
+        let isQuiet = transition.changes.isEmpty && transition.reports.isEmpty && transition.effects.isEmpty
+        if !isQuiet { entries.append(.transition(transition)) }
     }
 
     /// Of all transitions; equal when the same seed did the same.

@@ -27,15 +27,13 @@ public struct SmallWorlds {
         self.withGroups = withGroups
     }
 
-    /// Explores every `stride`th world from `first` on.
-    public mutating func explore<Tested: TestedScheduler>(
-        _: Tested.Type, every stride: Int = 1, from first: Int = 0
-    ) throws {
+    /// Explores every `stride`th world.
+    public mutating func explore<Tested: TestedScheduler>(_: Tested.Type, every stride: Int = 1) throws {
         let ties = power(Tie.allCases.count, count * (count - 1) / 2)
         // The first has no one to be in, the second may be in the first, the third in either.
         let shapes = withGroups ? (1...count).reduce(1, *) : 1
         let total = power(4, count) * ties * 2 * shapes
-        for number in Swift.stride(from: first, to: total, by: stride) {
+        for number in Swift.stride(from: 0, to: total, by: stride) {
             let world = world(number, shapes: shapes)
             do {
                 try live(in: world, Stage<Tested>(workers: world.slots))

@@ -65,10 +65,10 @@ public struct Stage<Tested: TestedScheduler> {
 
     /// Ends what executes, first started first, until nothing does; gives back how many that were.
     @discardableResult
-    public mutating func drain(limit: Int = 1000) throws -> Int {
+    public mutating func drain() throws -> Int {
         var ended = 0
         while let first = executing.first {
-            try require(ended < limit, .settles, "more than \(limit) ends")
+            try require(ended < 1000, .settles, "more than a thousand ends")
             try end(first)
             ended += 1
         }

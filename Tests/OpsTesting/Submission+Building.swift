@@ -49,12 +49,3 @@ extension CategoryUse {
         CategoryUse(name: name, units: count)
     }
 }
-
-extension Policy {
-    /// `Policy()` with some keys set.
-    public static func with(_ set: (inout Policy) -> Void) -> Policy {
-        var policy = Policy()
-        set(&policy)
-        return policy
-    }
-}

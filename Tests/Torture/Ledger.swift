@@ -28,7 +28,6 @@ final class Ledger: Sendable {
         var edgesAdded: [Edge: Int] = [:]
         /// Somebody may have taken these away.
         var edgesInDoubt: Set<Edge> = []
-        var prioritised: [Int: Set<Int>] = [:]
         var calls: [String: Int] = [:]
         var findings: [String] = []
     }

@@ -55,10 +55,13 @@ final class Victims: Sendable {
     }
     var starts: Int { running.withLock { $0.starts } }
 
+    /// Seconds in which opsd starts or ends.
+    private static let patience = 60.0
+
     /// Starts opsd and waits until it answers.
-    func start(seconds: Double = 60) throws {
+    func start() throws {
         let program = try launch()
-        let end = Date().addingTimeInterval(seconds)
+        let end = Date().addingTimeInterval(Self.patience)
         while Date() < end {
             if let status = program.wait(seconds: 0) {
                 running.withLock { $0.daemon = nil }
@@ -67,13 +70,13 @@ final class Victims: Sendable {
             if answers { return }
             usleep(5000)
         }
-        throw Trouble("opsd did not answer within \(seconds) s of its start: \(logTail)")
+        throw Trouble("opsd did not answer within \(Self.patience) s of its start: \(logTail)")
     }
 
     /// Starts opsd on a disk that fails; `true`: it is there, `false`: it has said no.
-    func startsOrRefuses(seconds: Double = 60) throws -> Bool {
+    func startsOrRefuses() throws -> Bool {
         let program = try launch()
-        let end = Date().addingTimeInterval(seconds)
+        let end = Date().addingTimeInterval(Self.patience)
         while Date() < end {
             if let status = program.wait(seconds: 0) {
                 running.withLock { $0.daemon = nil }
@@ -83,7 +86,7 @@ final class Victims: Sendable {
             if answers { return true }
             usleep(5000)
         }
-        throw Trouble("opsd neither answered nor ended within \(seconds) s of its start: \(logTail)")
+        throw Trouble("opsd neither answered nor ended within \(Self.patience) s of its start: \(logTail)")
     }
 
     private func launch() throws -> Program {
@@ -141,12 +144,12 @@ final class Victims: Sendable {
     }
 
     /// Sends a signal that ends opsd, and waits for that.
-    func stop(_ signal: Int32, seconds: Double = 60) throws {
+    func stop(_ signal: Int32) throws {
         guard let daemon = running.withLock({ $0.daemon }) else { return }
         daemon.signal(signal)
-        guard daemon.wait(seconds: seconds) != nil else {
+        guard daemon.wait(seconds: Self.patience) != nil else {
             daemon.signal(SIGKILL)
-            throw Trouble("opsd did not end within \(seconds) s of signal \(signal)")
+            throw Trouble("opsd did not end within \(Self.patience) s of signal \(signal)")
         }
         running.withLock { $0.daemon = nil }
     }

@@ -18,19 +18,16 @@ public struct GraphNode: Sendable {
 
 extension History {
     /// The operations of a graph after `id`, in the order of ids, at most `limit`. Fewer: there are no more.
-    public func nodes(
-        of graph: GraphID, after id: OperationID = OperationID(0), limit: Int
-    ) throws(StoreError) -> [GraphNode] {
+    public func nodes(of graph: GraphID, limit: Int) throws(StoreError) -> [GraphNode] {
         let rows = try statement(
             """
             SELECT \(Self.nodeColumns)
-            FROM submission s CROSS JOIN operation o ON o.id BETWEEN max(s.first, ?2 + 1) AND s.first + s.count - 1
+            FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
             LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt
-            WHERE s.graph = ?1 ORDER BY s.first, o.id LIMIT ?3
+            WHERE s.graph = ?1 ORDER BY s.first, o.id LIMIT ?2
             """)
         rows.bind(1, graph.rawValue)
-        rows.bind(2, id.rawValue)
-        rows.bind(3, limit)
+        rows.bind(2, limit)
         return try nodes(rows)
     }
 

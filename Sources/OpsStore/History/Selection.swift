@@ -21,29 +21,25 @@ extension History {
     public func select(
         _ selection: Selection, after id: OperationID = OperationID(0), limit: Int
     ) throws(StoreError) -> [OperationID] {
-        try select(selection, from: id.rawValue + 1, to: .max, isNewestFirst: false, limit: limit)
+        try select(selection, after: id.rawValue, isNewestFirst: false, limit: limit)
     }
 
-    /// The latest selected operations before `id`, newest first.
-    public func selectNewest(
-        _ selection: Selection, before id: OperationID = OperationID(.max), limit: Int
-    ) throws(StoreError) -> [OperationID] {
-        try select(selection, from: 1, to: id.rawValue - 1, isNewestFirst: true, limit: limit)
+    /// The latest selected operations, newest first.
+    public func selectNewest(_ selection: Selection, limit: Int) throws(StoreError) -> [OperationID] {
+        try select(selection, after: 0, isNewestFirst: true, limit: limit)
     }
 
     private func select(
-        _ selection: Selection, from first: Int64, to last: Int64, isNewestFirst: Bool, limit: Int
+        _ selection: Selection, after id: Int64, isNewestFirst: Bool, limit: Int
     ) throws(StoreError) -> [OperationID] {
         var ranges = disjoint(selection.ids ?? [1...Int64.max])
         if isNewestFirst { ranges.reverse() }
         let rows = try statement(selection.sql(isNewestFirst: isNewestFirst))
         var found: [OperationID] = []
         for range in ranges where found.count < limit {
-            let lower = max(range.lowerBound, first)
-            let upper = min(range.upperBound, last)
-            if lower > upper { continue }
-            rows.bind(1, lower)
-            rows.bind(2, upper)
+            if range.upperBound <= id { continue }
+            rows.bind(1, max(range.lowerBound, id + 1))
+            rows.bind(2, range.upperBound)
             rows.bind(3, limit - found.count)
             selection.bind(to: rows)
             while try rows.step() { found.append(OperationID(rows.int(0))) }

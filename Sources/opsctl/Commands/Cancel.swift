@@ -45,8 +45,8 @@ enum CancelVerb {
 /// What verbs that change operations have in common.
 enum Steering {
     /// The selection, which must not be empty.
-    static func selection(_ session: Session, operands: [String]? = nil) throws(Failure) -> Selection {
-        let selection = Selection(session.arguments, operands: operands)
+    static func selection(_ session: Session) throws(Failure) -> Selection {
+        let selection = Selection(session.arguments)
         guard !selection.isEmpty else {
             throw session.refuse("no operation is selected", "give an id, a name, --graph G, --queue Q or --all")
         }

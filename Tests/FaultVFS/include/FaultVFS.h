@@ -29,8 +29,6 @@ void fault_vfs_refuse_reads(void);
 void fault_vfs_disarm(void);
 
 /* Since it was armed. */
-int fault_vfs_operations(void);
-int fault_vfs_syncs(void);
 int fault_vfs_has_failed(void);
 
 #endif
