@@ -18,15 +18,17 @@ public struct Account: Hashable, Sendable {
 
 extension Account {
     public static func named(_ name: String) throws(SystemError) -> Account? {
-        try unsafe lookUp("look up user \(name)") { record, buffer, size, found in
-            unsafe getpwnam_r(name, record, buffer, size, found)
-        }
+        try unsafe lookUp("look up user \(name)", passwd(), { unsafe getpwnam_r(name, $0, $1, $2, $3) }, Account.init)
     }
 
     public static func withUID(_ uid: UInt32) throws(SystemError) -> Account? {
-        try unsafe lookUp("look up uid \(uid)") { record, buffer, size, found in
-            unsafe getpwuid_r(uid, record, buffer, size, found)
-        }
+        try unsafe lookUp("look up uid \(uid)", passwd(), { unsafe getpwuid_r(uid, $0, $1, $2, $3) }, Account.init)
+    }
+
+    /// The id of a group, by its name.
+    public static func group(named name: String) throws(SystemError) -> UInt32? {
+        try unsafe lookUp(
+            "look up group \(name)", Glibc.group(), { unsafe getgrnam_r(name, $0, $1, $2, $3) }, { unsafe $0.gr_gid })
     }
 
     /// All groups of the user, the primary one included.
@@ -41,27 +43,29 @@ extension Account {
         throw SystemError("groups of \(name)", errno: ERANGE)
     }
 
-    private typealias Query = (
-        UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
-        UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+    private typealias Query<Record> = (
+        UnsafeMutablePointer<Record>, UnsafeMutablePointer<CChar>, Int,
+        UnsafeMutablePointer<UnsafeMutablePointer<Record>?>
     ) -> Int32
 
-    private static func lookUp(_ call: String, _ query: Query) throws(SystemError) -> Account? {
+    private static func lookUp<Record, Answer>(
+        _ call: String, _ empty: Record, _ query: Query<Record>, _ read: (Record) -> Answer
+    ) throws(SystemError) -> Answer? {
         var size = 1024
         while true {
             var buffer = [CChar](repeating: 0, count: size)
-            var record = unsafe passwd()
-            var found: UnsafeMutablePointer<passwd>?
-            var account: Account?
+            var record = empty
+            var found: UnsafeMutablePointer<Record>?
+            var answer: Answer?
             let error = unsafe buffer.withUnsafeMutableBufferPointer { bytes -> Int32 in
                 guard let base = bytes.baseAddress else { return ENOMEM }
                 let error = unsafe query(&record, base, bytes.count, &found)
                 // The strings live in `buffer`: they are copied while it is held.
-                if error == 0, let found = unsafe found { account = unsafe Account(found.pointee) }
+                if error == 0, let found = unsafe found { answer = unsafe read(found.pointee) }
                 return error
             }
             switch error {
-            case 0, ENOENT, ESRCH: return account
+            case 0, ENOENT, ESRCH: return answer
             case EINTR: continue
             case ERANGE where size < 1 << 20: size *= 4
             default: throw SystemError(call, errno: error)
@@ -80,23 +84,4 @@ extension Account {
 public enum Identity {
     public static var uid: UInt32 { geteuid() }
     public static var pid: Int32 { getpid() }
-}
-
-extension Account {
-    /// The id of a group, by its name.
-    public static func group(named name: String) throws(SystemError) -> UInt32? {
-        var size = 1024
-        while true {
-            var buffer = [CChar](repeating: 0, count: size)
-            var record = unsafe Glibc.group()
-            var found: UnsafeMutablePointer<Glibc.group>?
-            let error = unsafe getgrnam_r(name, &record, &buffer, size, &found)
-            switch error {
-            case 0, ENOENT, ESRCH: return unsafe found == nil ? nil : record.gr_gid
-            case EINTR: continue
-            case ERANGE where size < 1 << 20: size *= 4
-            default: throw SystemError("look up group \(name)", errno: error)
-            }
-        }
-    }
 }

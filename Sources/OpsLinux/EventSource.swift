@@ -5,8 +5,9 @@ internal import Glibc
 @safe public class EventSource {
     /// `nil` once cancelled.
     fileprivate var source: OpaquePointer?
+    private let handler: (Readiness) -> Void
 
-    fileprivate init() {}
+    fileprivate init(_ handler: @escaping (Readiness) -> Void) { self.handler = handler }
 
     deinit { cancel() }
 
@@ -18,20 +19,30 @@ internal import Glibc
         unsafe sd_event_source_disable_unref(old)
     }
 
+    fileprivate func happened(_ readiness: Readiness) { handler(readiness) }
+
     fileprivate var context: UnsafeMutableRawPointer {
         // Unretained: the source is disabled before its object goes, so no call can come later.
         unsafe Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    /// What every callback of sd-event does.
+    fileprivate static func call(_ context: UnsafeMutableRawPointer?, _ readiness: UInt32 = 0) -> Int32 {
+        if let context = unsafe context {
+            unsafe Unmanaged<EventSource>.fromOpaque(context).takeUnretainedValue()
+                .happened(Readiness(rawValue: readiness))
+        }
+        return 0
     }
 }
 
 /// Watches a descriptor, level-triggered.
 public final class ReadinessSource: EventSource {
-    fileprivate let handler: (Readiness) -> Void
     private(set) var interest: Readiness
 
     fileprivate init(_ interest: Readiness, _ handler: @escaping (Readiness) -> Void) {
         self.interest = interest
-        self.handler = handler
+        super.init(handler)
     }
 
     /// Asks for other events from now on; the empty set pauses the watch (errors are still reported).
@@ -43,18 +54,12 @@ public final class ReadinessSource: EventSource {
 }
 
 /// Watches a signal, which stays blocked in this thread.
-public final class SignalSource: EventSource {
-    fileprivate let handler: () -> Void
-    fileprivate init(_ handler: @escaping () -> Void) { self.handler = handler }
-}
+public final class SignalSource: EventSource {}
 
 /// Calls once when a clock reaches an instant; silent until armed.
 public final class TimerSource: EventSource {
-    fileprivate let handler: () -> Void
     /// What the timer is set to, in nanoseconds of its clock.
     public private(set) var deadline: Int64?
-
-    fileprivate init(_ handler: @escaping () -> Void) { self.handler = handler }
 
     /// Sets (or with `nil` clears) the one instant this timer waits for. An instant in the past is due at once.
     public func arm(at nanoseconds: Int64?) throws(SystemError) {
@@ -70,17 +75,14 @@ public final class TimerSource: EventSource {
         deadline = nanoseconds
     }
 
-    fileprivate func fire() {
+    override fileprivate func happened(_ readiness: Readiness) {
         deadline = nil
-        handler()
+        super.happened(readiness)
     }
 }
 
 /// Calls once, in the next round of the loop, after each `schedule`.
 public final class DeferredSource: EventSource {
-    fileprivate let handler: () -> Void
-    fileprivate init(_ handler: @escaping () -> Void) { self.handler = handler }
-
     public func schedule() throws(SystemError) {
         guard let source = unsafe source else { return }
         try systemd("deferred event", unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT)))
@@ -105,13 +107,7 @@ extension EventLoop {
             "watch descriptor",
             unsafe sd_event_add_io(
                 event, &source.source, descriptor, readiness.rawValue,
-                { _, _, ready, context in
-                    if let context = unsafe context {
-                        let source = unsafe Unmanaged<ReadinessSource>.fromOpaque(context).takeUnretainedValue()
-                        source.handler(Readiness(rawValue: ready))
-                    }
-                    return 0
-                }, source.context))
+                { _, _, ready, context in unsafe EventSource.call(context, ready) }, source.context))
         return source
     }
 
@@ -120,17 +116,11 @@ extension EventLoop {
         _ number: Int32, _ handler: @escaping () -> Void
     ) throws(SystemError) -> SignalSource {
         try Signals.block(number)
-        let source = SignalSource(handler)
+        let source = SignalSource { _ in handler() }
         try systemd(
             "watch signal \(number)",
             unsafe sd_event_add_signal(
-                event, &source.source, number,
-                { _, _, context in
-                    if let context = unsafe context {
-                        unsafe Unmanaged<SignalSource>.fromOpaque(context).takeUnretainedValue().handler()
-                    }
-                    return 0
-                }, source.context))
+                event, &source.source, number, { _, _, context in unsafe EventSource.call(context) }, source.context))
         return source
     }
 
@@ -138,19 +128,14 @@ extension EventLoop {
     public func timer(
         _ clock: TimerClock, accuracy: UInt64 = 1, _ handler: @escaping () -> Void
     ) throws(SystemError) -> TimerSource {
-        let source = TimerSource(handler)
+        let source = TimerSource { _ in handler() }
         let id = clock == .monotonic ? CLOCK_BOOTTIME : CLOCK_REALTIME
         try systemd(
             "timer",
             // An accuracy of 0 would mean a quarter of a second.
             unsafe sd_event_add_time(
                 event, &source.source, id, .max, max(accuracy, 1),
-                { _, _, context in
-                    if let context = unsafe context {
-                        unsafe Unmanaged<TimerSource>.fromOpaque(context).takeUnretainedValue().fire()
-                    }
-                    return 0
-                }, source.context))
+                { _, _, context in unsafe EventSource.call(context) }, source.context))
         guard let armed = unsafe source.source else { return source }
         try systemd("timer", unsafe sd_event_source_set_enabled(armed, Int32(SD_EVENT_OFF)))
         return source
@@ -158,17 +143,11 @@ extension EventLoop {
 
     /// Work for the next round of the loop, after what is ready now; not yet scheduled.
     public func deferred(_ handler: @escaping () -> Void) throws(SystemError) -> DeferredSource {
-        let source = DeferredSource(handler)
+        let source = DeferredSource { _ in handler() }
         try systemd(
             "deferred event",
             unsafe sd_event_add_defer(
-                event, &source.source,
-                { _, context in
-                    if let context = unsafe context {
-                        unsafe Unmanaged<DeferredSource>.fromOpaque(context).takeUnretainedValue().handler()
-                    }
-                    return 0
-                }, source.context))
+                event, &source.source, { _, context in unsafe EventSource.call(context) }, source.context))
         guard let idle = unsafe source.source else { return source }
         try systemd("deferred event", unsafe sd_event_source_set_enabled(idle, Int32(SD_EVENT_OFF)))
         return source

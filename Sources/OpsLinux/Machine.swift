@@ -24,3 +24,10 @@ public enum Machine {
         throw SystemError("read /proc/meminfo", errno: EINVAL)
     }
 }
+
+/// Which boot of the machine this is.
+public enum Boot {
+    public static func identifier() throws(SystemError) -> String {
+        try Files.readText("/proc/sys/kernel/random/boot_id")
+    }
+}

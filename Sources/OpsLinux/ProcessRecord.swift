@@ -59,11 +59,3 @@ public struct ProcessRecord: Hashable, Sendable {
 }
 
 private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
-
-/// Which boot of the machine this is.
-public enum Boot {
-    public static func identifier() throws(SystemError) -> String {
-        let bytes = try Files.read("/proc/sys/kernel/random/boot_id", limit: 64)
-        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    }
-}
