@@ -3,16 +3,25 @@ internal import OpsLinux
 /// One instant at which something is to be done. Its timer is made when it is first set; where none can be had, the log
 /// tells.
 final class Alarm {
-    private unowned let daemon: Daemon
+    private let loop: EventLoop
+    private let diary: Diary
     private let clock: EventLoop.TimerClock
     private let accuracy: UInt64
     private let work: () -> Void
     private var timer: TimerSource?
 
-    init(
+    convenience init(
         _ daemon: Daemon, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1, _ work: @escaping () -> Void
     ) {
-        self.daemon = daemon
+        self.init(daemon.loop, daemon.diary, clock, accuracy: accuracy, work)
+    }
+
+    init(
+        _ loop: EventLoop, _ diary: Diary, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1,
+        _ work: @escaping () -> Void
+    ) {
+        self.loop = loop
+        self.diary = diary
         self.clock = clock
         self.accuracy = accuracy
         self.work = work
@@ -26,11 +35,11 @@ final class Alarm {
     func set(at instant: Int64?) -> Bool {
         guard instant != nil || timer != nil else { return true }
         do throws(SystemError) {
-            if timer == nil { timer = try daemon.loop.timer(clock, accuracy: accuracy, work) }
+            if timer == nil { timer = try loop.timer(clock, accuracy: accuracy, work) }
             try timer?.arm(at: instant)
             return true
         } catch {
-            daemon.diary.error("cannot set a timer: \(error)")
+            diary.error("cannot set a timer: \(error)")
             return false
         }
     }

@@ -35,7 +35,8 @@ extension Daemon {
 
     /// Says why it did not start, or could not go on, and ends.
     public static func refuse(_ error: any Error) -> Never {
-        Diary(level: .error).error("\(error)", [(name: "MESSAGE_ID", value: JournalWriter.Message.startRefused)])
+        Diary(level: .error).write(
+            .error, "\(error)", [(name: "MESSAGE_ID", value: JournalWriter.Message.startRefused)])
         Program.exit(status: 1)
     }
 

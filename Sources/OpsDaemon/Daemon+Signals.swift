@@ -17,11 +17,12 @@ extension Daemon {
         // A second signal does not wait.
         guard stopping == nil, mode != .keep else { return leave() }
         stopping = mode
-        isDraining = true
         endWhatExecutes()
         let condition = outage == nil ? "" : " after the disk takes writes again; a second signal does not wait"
         diary.notice("stopping when \(core?.counts.executing ?? 0) operations have ended\(condition)")
     }
+
+    var isDraining: Bool { stopping != nil }
 
     /// Does to executing operations what stopping means: at once, and again after an outage that has lost it.
     func endWhatExecutes() {

@@ -34,8 +34,7 @@ public final class Daemon {
     var outage: Outage?
     /// Set while a large request is decided beside the loop.
     var longTurn: LongTurn?
-    var isDraining = false
-    /// What is done to executing operations before the end; nil: the end is not wanted.
+    /// What is done to executing operations before the end, during which nothing starts; nil: the end is not wanted.
     var stopping: Configuration.OnStop?
     var finished = FinishedCount()
     /// The service manager handed the socket over, and keeps it when this process ends.
@@ -46,15 +45,12 @@ public final class Daemon {
     private(set) lazy var runner = RunnerLink(daemon: self)
     private(set) lazy var performer = EffectPerformer(daemon: self)
     private(set) lazy var requests = Requests(daemon: self)
-    private(set) lazy var journal = JournalWriter(diary: diary, history: history)
     private(set) lazy var publisher = Publisher(daemon: self)
     private(set) lazy var errands = Errands(daemon: self)
     private(set) lazy var conditions = ConditionDesk(daemon: self)
     private(set) lazy var retention = Retention(daemon: self)
-    /// What takes large messages apart; what decides and stores large requests; what reads much of the database.
-    private(set) lazy var parsing = SideWork(loop: loop, diary: diary)
+    /// Where large requests are decided and stored.
     private(set) lazy var writing = SideWork(loop: loop, diary: diary)
-    private(set) lazy var reading = SideWork(loop: loop, diary: diary)
     private(set) lazy var upkeep = Upkeep(daemon: self)
     private(set) lazy var idleExit = IdleExit(daemon: self)
     private(set) lazy var observers = ObserverDesk(daemon: self)

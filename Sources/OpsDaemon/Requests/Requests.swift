@@ -25,6 +25,10 @@ private struct Incoming: Sendable {
 /// goes to the scheduler at once, after what it must know of the store has been settled.
 final class Requests {
     unowned let daemon: Daemon
+    /// Where large messages are taken apart.
+    private(set) lazy var parsing = SideWork(loop: daemon.loop, diary: daemon.diary)
+    /// Where much of the database is read.
+    private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
 
     init(daemon: Daemon) { self.daemon = daemon }
 
@@ -34,7 +38,7 @@ final class Requests {
             return answer(Result { try Incoming(frame) }, to: connection)
         }
         connection.hold(for: connection)
-        daemon.parsing.run(
+        parsing.run(
             { Result { try Incoming(frame) } },
             then: { [unowned self] incoming in
                 guard !connection.isClosed else { return }
@@ -98,7 +102,7 @@ final class Requests {
         then answer: @escaping (Value) -> Void
     ) {
         let path = daemon.store.path
-        daemon.reading.run(
+        reading.run(
             { Result { try body(History.open(path: path)) } },
             then: { [unowned self] result in
                 if exchange.isAbandoned { return }

@@ -1,5 +1,5 @@
 /// The words opsd was started with.
-public struct CommandLineOptions: Equatable, Sendable {
+public struct CommandLineOptions: Sendable {
     /// Keys of `Configuration.keys` with their values, in the order given.
     private(set) var settings: [(key: String, value: String)] = []
     /// The configuration file named in place of the usual one.
@@ -37,11 +37,6 @@ public struct CommandLineOptions: Equatable, Sendable {
             }
             if key == "config" { file = value } else { settings.append((key, value)) }
         }
-    }
-
-    public static func == (a: CommandLineOptions, b: CommandLineOptions) -> Bool {
-        a.settings.elementsEqual(b.settings, by: ==) && a.file == b.file && a.wantsHelp == b.wantsHelp
-            && a.wantsVersion == b.wantsVersion
     }
 
     public static let help = """

@@ -10,21 +10,11 @@ final class Diary {
         writesToJournal = Journal.isStandardError && Journal.isAvailable
     }
 
-    func error(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        write(.error, message(), fields)
-    }
-    func warning(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        write(.warning, message(), fields)
-    }
-    func notice(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        write(.notice, message(), fields)
-    }
-    func info(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        write(.info, message(), fields)
-    }
-    func debug(_ message: @autoclosure () -> String, _ fields: [(name: String, value: String)] = []) {
-        write(.debug, message(), fields)
-    }
+    func error(_ message: @autoclosure () -> String) { write(.error, message(), []) }
+    func warning(_ message: @autoclosure () -> String) { write(.warning, message(), []) }
+    func notice(_ message: @autoclosure () -> String) { write(.notice, message(), []) }
+    func info(_ message: @autoclosure () -> String) { write(.info, message(), []) }
+    func debug(_ message: @autoclosure () -> String) { write(.debug, message(), []) }
 
     func write(
         _ level: Configuration.LogLevel, _ text: @autoclosure () -> String, _ fields: [(name: String, value: String)]

@@ -20,8 +20,10 @@ final class Server {
     /// Those in `toResume`.
     private var awaited: Set<ObjectIdentifier> = []
     private var later: DeferredSource?
-    private var halfTimer: TimerSource?
-    private var acceptTimer: TimerSource?
+    private lazy var halfAlarm = Alarm(loop, diary, accuracy: 1_000_000) { [unowned self] in
+        self.closeHalfMessages(at: Clock.read().monotonic)
+    }
+    private lazy var acceptAlarm = Alarm(loop, diary) { [unowned self] in self.setAccepting(true) }
 
     private struct Listener {
         let source: ReadinessSource
@@ -38,10 +40,6 @@ final class Server {
         self.handler = handler
         clients = try ReadinessGroup(loop)
         later = try loop.deferred { [unowned self] in self.doDeferredWork() }
-        halfTimer = try loop.timer(.monotonic, accuracy: 1_000_000) { [unowned self] in
-            self.closeHalfMessages(at: Clock.read().monotonic)
-        }
-        acceptTimer = try loop.timer(.monotonic) { [unowned self] in self.setAccepting(true) }
     }
 
     var connectionCount: Int { connections.count }
@@ -68,7 +66,7 @@ final class Server {
         } catch {
             diary.warning("\(error); no new connections for a second")
             setAccepting(false)
-            rest(1_000_000_000)
+            acceptAlarm.set(after: 1_000_000_000)
         }
     }
 
@@ -106,10 +104,6 @@ final class Server {
         for listener in listeners {
             do { try listener.source.setInterest(accepting ? .readable : []) } catch { diary.error("\(error)") }
         }
-    }
-
-    private func rest(_ nanoseconds: Int64) {
-        do { try acceptTimer?.arm(at: Clock.read().monotonic + nanoseconds) } catch { diary.error("\(error)") }
     }
 
     // MARK: What is put off
@@ -165,12 +159,7 @@ final class Server {
     // MARK: Half-sent messages
 
     func watchHalfMessages() {
-        guard let halfTimer, halfTimer.deadline == nil else { return }
-        do {
-            try halfTimer.arm(at: Clock.read().monotonic + DaemonLimits.halfMessage)
-        } catch {
-            diary.error("\(error)")
-        }
+        if halfAlarm.instant == nil { halfAlarm.set(after: DaemonLimits.halfMessage) }
     }
 
     /// Ends the connections whose message has not come whole within its time, as of `now`.

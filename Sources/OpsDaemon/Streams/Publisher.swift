@@ -14,8 +14,12 @@ final class Publisher {
     /// The number of whoever comes next.
     private(set) var nextNumber = 0
     private(set) lazy var audience = Audience(daemon: daemon)
+    private let journal: JournalWriter
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(daemon: Daemon) {
+        self.daemon = daemon
+        journal = JournalWriter(diary: daemon.diary, history: daemon.history)
+    }
 
     func add(_ follower: any Follower) {
         followers[nextNumber] = follower
@@ -30,7 +34,7 @@ final class Publisher {
     /// Tells those with a number below `newcomer`. Whoever came with the answers of this commit has read what it brought.
     func publish(_ reports: [Report], before newcomer: Int) {
         guard !reports.isEmpty else { return }
-        daemon.journal.write(reports)
+        journal.write(reports)
         // A copy: a follower may leave while it is told.
         for number in followers.keys.sorted() where number < newcomer { followers[number]?.take(reports) }
         audience.publish(reports)

@@ -6,7 +6,7 @@ internal import OpsWire
 final class StatusStream: ReplyStream, Follower {
     private unowned let daemon: Daemon
     private let exchange: Exchange
-    private var timer: TimerSource?
+    private lazy var pace = Alarm(daemon) { [unowned self] in self.resume() }
     private var nextAt: Int64 = 0
     private(set) var wantsRoom = false
 
@@ -29,8 +29,8 @@ final class StatusStream: ReplyStream, Follower {
         let now = Clock.read().monotonic
         do {
             guard now >= nextAt else {
-                if timer == nil { timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.resume() } }
-                return try timer?.arm(at: nextAt) ?? ()
+                pace.set(at: nextAt)
+                return
             }
             nextAt = now + Self.interval
             exchange.replyAndGoOn(try daemon.statusReply())
@@ -41,7 +41,7 @@ final class StatusStream: ReplyStream, Follower {
     }
 
     func readerLeft() {
-        timer?.cancel()
+        pace.set(at: nil)
         daemon.publisher.remove(self)
     }
 }

@@ -8,13 +8,11 @@ struct Captured {
 
     init(_ capture: Capture?, account: Account?) {
         guard let capture else {
-            variables =
-                [
-                    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-                    ("HOME", account?.home ?? "/"),
-                    ("USER", account?.name ?? ""), ("LOGNAME", account?.name ?? ""),
-                    ("SHELL", account?.shell ?? "/bin/sh"),
-                ].asMap
+            variables = [
+                "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "HOME": account?.home ?? "/", "USER": account?.name ?? "", "LOGNAME": account?.name ?? "",
+                "SHELL": account?.shell ?? "/bin/sh",
+            ]
             details = .with { $0.directory = account?.home ?? "/" }
             return
         }
@@ -34,8 +32,4 @@ struct Captured {
         result.write(to: &writer)
         return writer.text
     }
-}
-
-extension [(String, String)] {
-    fileprivate var asMap: StringMap { StringMap(self) }
 }

@@ -42,7 +42,7 @@ final class SubmissionDecoding: ReplyStream {
         let moved = Moved(decoder)
         let queues = queueNames()
         decoder = GraphDecoder()
-        requests.daemon.parsing.run(
+        requests.parsing.run(
             {
                 var decoder = moved.take()
                 return Self.finish(&decoder) { queues }
