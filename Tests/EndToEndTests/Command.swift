@@ -87,12 +87,8 @@ final class Command {
     }
 
     /// Waits until what it has printed is so.
-    func until(_ isEnough: (String) -> Bool) throws {
-        let end = Date().addingTimeInterval(60)
-        while !isEnough(outSoFar) {
-            guard Date() < end else { throw SetupError("not within 60 s; printed: \(outSoFar) \(errSoFar)") }
-            usleep(10_000)
-        }
+    func until(_ isEnough: (String) throws -> Bool) throws {
+        try waitUntil("it has printed only: \(outSoFar) \(errSoFar)") { try isEnough(outSoFar) }
     }
 
     /// Waits for the end, at most that long; then kills it, which is an error of the test.
@@ -125,6 +121,15 @@ private final class Reaper: @unchecked Sendable {  // `status` is written before
             while waitpid(pid, &self.status, 0) < 0, errno == EINTR {}
             self.semaphore.signal()
         }
+    }
+}
+
+/// Looks again and again, for a minute at the most; `trouble` says what it is while it is not so.
+func waitUntil(_ trouble: @autoclosure () -> String = "it did not come to that", _ isSo: () throws -> Bool) throws {
+    let end = Date().addingTimeInterval(60)
+    while try !isSo() {
+        guard Date() < end else { throw SetupError("within 60 s: \(trouble())") }
+        usleep(10_000)
     }
 }
 

@@ -119,12 +119,4 @@ import Testing
         guard FileManager.default.fileExists(atPath: path) else { return [] }
         return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
     }
-
-    private func waitUntil(_ isSo: () throws -> Bool) throws {
-        let end = Date().addingTimeInterval(60)
-        while try !isSo() {
-            guard Date() < end else { throw SetupError("it did not come to that within 60 s") }
-            usleep(10_000)
-        }
-    }
 }

@@ -55,14 +55,6 @@ import Testing
             .flatMap { Int($0) } ?? -1
     }
 
-    func waitUntil(_ isSo: () throws -> Bool) throws {
-        let end = Date().addingTimeInterval(30)
-        while try !isSo() {
-            guard Date() < end else { throw SetupError("it did not come to that within 30 s") }
-            usleep(10_000)
-        }
-    }
-
     @Test func whatHasYetToSayTheWordIsLetBeAndThenEnded() throws {
         let machine = try Machine()
         let id = try daemonizing(machine)

@@ -16,11 +16,7 @@ import Testing
         let pid = try #require(
             Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
         gate.open()
-        let end = Date().addingTimeInterval(30)
-        while kill(pid, 0) == 0 {
-            guard Date() < end else { throw SetupError("the operation does not end") }
-            usleep(10_000)
-        }
+        try waitUntil("the operation does not end") { kill(pid, 0) != 0 }
     }
 
     /// `said` in place of what `systemd-notify` is to say.
@@ -30,11 +26,7 @@ import Testing
 
     private func begun(_ machine: Machine, _ id: Int) throws {
         try machine.await("started", of: id)
-        let end = Date().addingTimeInterval(30)
-        while try machine.ok("log", "\(id)").out != "begun\n" {
-            guard Date() < end else { throw SetupError("the operation does not begin") }
-            usleep(10_000)
-        }
+        try waitUntil("the operation does not begin") { try machine.ok("log", "\(id)").out == "begun\n" }
     }
 
     @Test(arguments: Absence.allCases)

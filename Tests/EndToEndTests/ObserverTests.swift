@@ -11,8 +11,7 @@ import Testing
               "observers": {"finish": ["sh", "-c", "cat > \(seen).new; echo $OPS_ATTEMPT > \(seen).attempt; mv \(seen).new \(seen)"]}}]}
             """)
         #expect(try machine.ctl("wait", "watched", "--timeout", "20s").status == 0)
-        let end = Date().addingTimeInterval(20)
-        while !FileManager.default.fileExists(atPath: seen) { try #require(Date() < end, "the observer did not run") }
+        try waitUntil("the observer did not run") { FileManager.default.fileExists(atPath: seen) }
         let event =
             try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: seen))) as? [String: Any]
         #expect(event?["type"] as? String == "finished")
@@ -25,8 +24,7 @@ import Testing
         let seen = machine.state + "/seen"
         let id = try machine.submit("--hold", "--observer", "finish=cat > \(seen).new; mv \(seen).new \(seen)", "true")
         try machine.ok("cancel", "\(id)", "--reason", "not today")
-        let end = Date().addingTimeInterval(20)
-        while !FileManager.default.fileExists(atPath: seen) { try #require(Date() < end, "the observer did not run") }
+        try waitUntil("the observer did not run") { FileManager.default.fileExists(atPath: seen) }
         let event = try #require(
             try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: seen))) as? [String: Any])
         #expect(event["old"] as? String == "ready")

@@ -109,12 +109,11 @@ import Testing
             "/bin/sh", ["-c", line, Machine.programs + "/opsd", machine.state], environment: Machine.environment,
             in: "/"
         )
-        let end = Date().addingTimeInterval(30)
         var runner: Int?
-        while runner == nil, Date() < end {
-            usleep(10_000)
+        try waitUntil {
             let status = try machine.ctl("status", "--json")
             if status.status == 0 { runner = try status.object["runnerPid"] as? Int }
+            return runner != nil
         }
         let table = "/proc/\(try #require(runner))/fd"
         let files = try FileManager.default.contentsOfDirectory(atPath: table).compactMap {

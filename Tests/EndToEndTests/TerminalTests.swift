@@ -26,10 +26,10 @@ import Testing
             try program.until("its output") { $0.contains("begun") }
         } else if words[0] == "watch" {
             // From now on: something must happen for it to show that it is there.
-            let end = Date().addingTimeInterval(60)
-            while !program.screen.contains("edited"), Date() < end {
+            try waitUntil("it does not listen") {
                 try machine.ok("note", "1", "something")
                 try? program.until("an event", seconds: 0.2) { $0.contains("edited") }  // it may not listen yet
+                return program.screen.contains("edited")
             }
         } else {
             try program.untilItSleeps()
@@ -124,13 +124,12 @@ import Testing
 extension TerminalProgram {
     /// Waits until it is blocked in a call of the kernel, having nothing left to do.
     func untilItSleeps() throws {
-        let end = Date().addingTimeInterval(60)
         var quiet = 0
-        while quiet < 5, Date() < end {
+        try waitUntil("it is busy") {
             let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
             let isAsleep = stat.components(separatedBy: ") ").last?.hasPrefix("S") == true
             quiet = isAsleep ? quiet + 1 : 0
-            usleep(20_000)
+            return quiet == 10
         }
     }
 }

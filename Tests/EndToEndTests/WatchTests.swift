@@ -5,13 +5,10 @@ import Testing
     @Test func fromNowOnOutlivesARestart() throws {
         let machine = try Machine()
         let watch = try machine.begin(["watch", "--json"])
-        let before = try machine.submit("--", "true")
         // What was before the watcher came is not told: submit until it sees something.
-        var last = before
-        while watch.outSoFar.isEmpty {
-            try #require(kill(watch.pid, 0) == 0)
-            last = try machine.submit("--", "true")
-            try machine.ok("wait", "\(last)")
+        try watch.until { seen in
+            try machine.ok("wait", "\(try machine.submit("--", "true"))")
+            return !seen.isEmpty
         }
         try machine.killDaemon()
         try machine.start()
@@ -31,7 +28,7 @@ import Testing
         let watch = try machine.begin(["watch", "--since", "0", "--json"])
         try machine.await("finished", of: ids[4])
         let last = try #require(try machine.ok("status", "--json").object["lastSeq"] as? Int)
-        while !watch.outSoFar.contains("\"seq\":\(last)") { try #require(kill(watch.pid, 0) == 0) }
+        try watch.until { $0.contains("\"seq\":\(last)") }
         watch.signal(SIGTERM)
         let events = try watch.wait().objects
         #expect(events.compactMap { $0["seq"] as? Int } == Array(1...last))
