@@ -62,6 +62,24 @@ enum Tree {
         }
     }
 
+    /// The names of all types, functions and variables of a folder.
+    static func declarations(under folder: String) throws -> Set<String> {
+        let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "var"]
+        var names: Set<String> = []
+        for line in try files(under: folder).flatMap(\.lines) {
+            let words = line.split(separator: " ")
+            for (kind, name) in zip(words, words.dropFirst()) where kinds.contains(kind) {
+                names.insert(String(name.prefix { $0.isLetter || $0.isNumber || $0 == "_" }))
+            }
+        }
+        return names
+    }
+
+    /// Of the programs, their tests and benchmarks.
+    static func everything(_ ending: String) throws -> [SourceFile] {
+        try ["Sources", "Tests", "Benchmarks"].flatMap { try files(under: $0, ending) }
+    }
+
     static func files(under folder: String, _ ending: String = ".swift") throws -> [SourceFile] {
         let base = top.appendingPathComponent(folder)
         guard let walk = FileManager.default.enumerator(atPath: base.path) else { return [] }
