@@ -41,27 +41,3 @@ enum CancelVerb {
         return .done
     }
 }
-
-/// What verbs that change operations have in common.
-enum Steering {
-    /// The selection, which must not be empty.
-    static func selection(_ session: Session) throws(Failure) -> Selection {
-        let selection = Selection(session.arguments)
-        guard !selection.isEmpty else {
-            throw session.refuse("no operation is selected", "give an id, a name, --graph G, --queue Q or --all")
-        }
-        return selection
-    }
-
-    /// How many were touched, where that was not plain from the command line.
-    static func report(_ reply: JSONView, _ done: String, _ selection: Selection, _ session: Session) throws(Failure) {
-        if session.wantsJSON { return try session.row(reply) }
-        guard selection.isBroad else { return }
-        try session.output.line("\(done) \(SubmitVerb.counted(reply["touched"]?.integer ?? 0))")
-    }
-
-    /// The one thing that the command line names was touched: news for programs alone.
-    static func report(one session: Session) throws(Failure) {
-        if session.wantsJSON { try session.row { $0.member("touched", 1) } }
-    }
-}
