@@ -30,7 +30,7 @@ final class Connection {
     var descriptor: Int32 { socket.rawValue }
 
     /// Sends a call; `parameters` is the text of an object.
-    func send(_ method: StaticString, more: Bool = false, parameters: [UInt8]) throws(Failure) {
+    func send(_ method: StaticString, more: Bool = false, parameters: [UInt8] = Array("{}".utf8)) throws(Failure) {
         var message: [UInt8] = []
         message.reserveCapacity(parameters.count + 96)
         message.append(contentsOf: "{\"method\":\"org.opsd.Control.\(method)\",\"parameters\":".utf8)

@@ -83,6 +83,25 @@ final class Session {
         }
     }
 
+    /// The operations of a selection, in the order of ids.
+    func rows(of selection: Selection, limit: Int? = nil, newest: Bool = false) throws(Failure) -> [OperationRow] {
+        var rows: [OperationRow] = []
+        try stream("List") {
+            selection.member(of: &$0)
+            $0.member("limit", limit)
+            $0.member("newest", newest)
+        } each: { (reply) throws(Failure) in
+            rows += (reply["operations"]?.elements ?? []).map { OperationRow($0) }
+            return true
+        }
+        return rows
+    }
+
+    /// What is written next stands in place of what is on the screen, where that can be.
+    func clear() throws(Failure) {
+        if screen.isCapable && !wantsJSON { try output.write("\u{1b}[H\u{1b}[2J") }
+    }
+
     /// The failure with the verb it befell, where it names nothing better.
     func named(_ failure: Failure) -> Failure {
         guard failure.what.isEmpty else { return failure }

@@ -15,7 +15,7 @@ enum StatusVerb {
             return .done
         }
         try session.stream("Status") { (reply) throws(Failure) in
-            if session.screen.isCapable && !session.wantsJSON { try session.output.write("\u{1b}[H\u{1b}[2J") }
+            try session.clear()
             try write(reply, session)
             try session.output.flush()
             return true
@@ -46,15 +46,7 @@ enum StatusVerb {
 
     /// What runs, the first few of it.
     private static func writeExecuting(_ session: Session) throws(Failure) {
-        let selection = Selection(state: "executing")
-        var rows: [OperationRow] = []
-        try session.stream("List") {
-            selection.member(of: &$0)
-            $0.member("limit", shownAtMost + 1)
-        } each: { (reply) throws(Failure) in
-            rows += (reply["operations"]?.elements ?? []).map { OperationRow($0) }
-            return true
-        }
+        let rows = try session.rows(of: Selection(state: "executing"), limit: shownAtMost + 1)
         guard !rows.isEmpty else { return }
         try session.output.line("")
         let shown: [LsVerb.Column] = [.id, .name, .state, .time, .progress, .cause]

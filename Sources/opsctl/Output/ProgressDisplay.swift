@@ -63,7 +63,7 @@ final class ProgressDisplay {
                 $0.member("timeout", deadline.map { "\(max(1, ($0 - .now).nanoseconds / 1_000_000))ms" })
             })
         guard isLive else { return }
-        try list()
+        for row in try session.rows(of: selection) { rows[row.id] = row }
         try foresee()
     }
 
@@ -90,18 +90,6 @@ final class ProgressDisplay {
         if readable.contains(0) { try takeEnds() }
         try draw()
         try session.output.flush()
-    }
-
-    private func list() throws(Failure) {
-        try session.stream("List") {
-            selection.member(of: &$0)
-        } each: { (reply) throws(Failure) in
-            for view in reply["operations"]?.elements ?? [] {
-                let row = OperationRow(view)
-                rows[row.id] = row
-            }
-            return true
-        }
     }
 
     /// Of one graph the chains are known that are still to run.

@@ -6,10 +6,10 @@ enum Redraw {
         -> ExitStatus
     {
         let changes = try session.connect()
-        try changes.send("Status", more: true, parameters: Array("{}".utf8))
+        try changes.send("Status", more: true)
         while true {
             _ = try changes.receive()
-            if session.screen.isCapable { try session.output.write("\u{1b}[H\u{1b}[2J") }
+            try session.clear()
             _ = try draw()
             try session.output.flush()
         }

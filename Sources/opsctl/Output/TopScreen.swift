@@ -22,7 +22,7 @@ final class TopScreen {
     init(_ session: Session) throws(Failure) {
         self.session = session
         changes = try session.connect()
-        try changes.send("Status", more: true, parameters: Array("{}".utf8))
+        try changes.send("Status", more: true)
         status = try changes.receive().parameters
         interruption = try Interruption([SIGINT, SIGTERM, SIGHUP, SIGWINCH])
         terminal = try RawTerminal()
@@ -63,16 +63,8 @@ final class TopScreen {
     }
 
     private func list(_ state: String, newest: Bool) throws(Failure) -> [OperationRow] {
-        var found: [OperationRow] = []
-        let selection = Selection(state: state)
-        try session.stream("List") {
-            selection.member(of: &$0)
-            $0.member("limit", newest ? 20 : Self.mostRows)
-            $0.member("newest", newest)
-        } each: { (reply) throws(Failure) in
-            found += (reply["operations"]?.elements ?? []).map { OperationRow($0) }
-            return true
-        }
+        let limit = newest ? 20 : Self.mostRows
+        let found = try session.rows(of: Selection(state: state), limit: limit, newest: newest)
         // What starts first stands first.
         return state == "ready" ? found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) } : found
     }
@@ -227,7 +219,7 @@ final class TopScreen {
 
     /// The output of another verb on the whole screen, until a key.
     private func page(_ words: [String]) throws(Failure) {
-        try session.output.write("\u{1b}[H\u{1b}[2J")
+        try session.clear()
         try session.output.flush()
         var parser = Parser(words + (session.arguments.text(.socket).map { ["--socket", $0] } ?? []))
         do throws(Failure) {
