@@ -109,13 +109,13 @@ import Testing
         try runner.send([.launch(request)])
         _ = try runner.awaitLaunched(request.attempt)
         kill(runner.pid, SIGSTOP)
-        try wait(for: runner) { try ProcessRecord.read(runner.pid)?.state == UInt8(ascii: "T") }
+        try runner.until("it did not stop") { try ProcessRecord.read(runner.pid)?.state == UInt8(ascii: "T") }
         let fifo = open(runner.path("fifo"), O_WRONLY)
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
         // From here on nothing is born.
         _ = try runner.awaitFile("said")
-        try wait(for: runner) { try runner.survivors().isEmpty }
+        try runner.until("it is still alive") { try runner.survivors().isEmpty }
         kill(runner.pid, SIGCONT)
         let first: RunnerReport = try runner.await { if case .gone = $0 { nil } else { $0 } }
         #expect(first == .told(request.attempt, Told(finished: 0)))
@@ -165,14 +165,6 @@ import Testing
         #expect(runner.greeting?.entries == [.init(request.attempt, .running(process))])
         go()
         #expect(try awaitTold(runner, request.attempt) { $0.finished != nil }.finished == 0)
-    }
-
-    private func wait(for runner: RunnerProcess, until isSo: () throws -> Bool) throws {
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while try !isSo() {
-            try #require(Clock.read().monotonic < end, "it did not come to that: \(runner.complaints)")
-            usleep(1000)
-        }
     }
 
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"))

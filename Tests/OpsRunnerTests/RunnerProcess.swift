@@ -82,11 +82,7 @@ final class RunnerProcess {
 
     /// It ends by itself; its exit status.
     func awaitEnd() throws -> EndedChild.Status? {
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while try isAlive(pid) {
-            try #require(Clock.read().monotonic < end, "the runner does not end: \(complaints)")
-            usleep(1000)
-        }
+        try until("the runner does not end") { try !isAlive(pid) }
         let ended = try Children.wait(for: pid)
         pid = 0
         disconnect()
@@ -96,19 +92,17 @@ final class RunnerProcess {
     /// Connects as a new daemon and takes the greeting.
     func connect() throws {
         disconnect()
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while socket < 0 {
-            do {
-                socket = try UnixSocket.connect(to: state + "/runner.sock").release()
-            } catch {
-                try #require(Clock.read().monotonic < end, "the runner does not listen: \(complaints)")
-                usleep(2000)
-            }
+        try until("the runner does not listen") {
+            // Not yet: it is asked again.
+            guard let connected = try? UnixSocket.connect(to: state + "/runner.sock") else { return false }
+            socket = connected.release()
+            return true
         }
         reader = FrameReader()
         reports = []
         greeting = nil
         try send([.hello(version: RunnerProtocol.version)])
+        let end = Clock.read().monotonic + RunnerProcess.patience
         while greeting == nil { try receive(until: end) }
     }
 
@@ -126,13 +120,18 @@ final class RunnerProcess {
         #expect(try Children.wait(for: try spawn.start())?.status == .code(0))
     }
 
-    /// Until the runner has waited for a process.
-    func awaitReaped(_ pid: Int32) throws {
+    /// Looks again and again, for as long as patience goes; `trouble` says what it is while it is not so.
+    func until(_ trouble: @autoclosure () throws -> String, _ isSo: () throws -> Bool) throws {
         let end = Clock.read().monotonic + RunnerProcess.patience
-        while try ProcessRecord.read(pid) != nil {
-            try #require(Clock.read().monotonic < end, "\(pid) is still there: \(complaints)")
+        while try !isSo() {
+            if Clock.read().monotonic >= end { throw Failure("\(try trouble()); \(complaints)") }
             usleep(1000)
         }
+    }
+
+    /// Until the runner has waited for a process.
+    func awaitReaped(_ pid: Int32) throws {
+        try until("\(pid) is still there") { try ProcessRecord.read(pid) == nil }
     }
 
     /// Greets once more, with the tokens that stand for what is in hand.
@@ -243,13 +242,8 @@ extension RunnerProcess {
 
     /// Waits until an operation has made this file with something in it.
     func awaitFile(_ name: String) throws -> String {
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while true {
-            let text = try text(name)
-            if text.hasSuffix("\n") { return text }
-            try #require(Clock.read().monotonic < end, "\(name) was never written")
-            usleep(1000)
-        }
+        try until("\(name) was never written") { try text(name).hasSuffix("\n") }
+        return try text(name)
     }
 
     /// The living processes of this machine that carry this runner's state in their environment.

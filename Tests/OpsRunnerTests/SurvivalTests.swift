@@ -85,11 +85,7 @@ import Testing
         try runner.send([.terminate(request.attempt, grace: 50_000_000)])
         try runner.settle()
         runner.disconnect()
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while try !runner.survivors().isEmpty {
-            try #require(Clock.read().monotonic < end, "it was never killed")
-            usleep(1000)
-        }
+        try runner.until("it was never killed") { try runner.survivors().isEmpty }
     }
 
     @Test(arguments: treeKinds)
@@ -254,11 +250,7 @@ import Testing
         try runner.send([.launch(request), .stop(grace: 1_000_000_000)])
         #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGTERM))
         try runner.send([.acknowledge(request.attempt)])
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while try isAlive(pid) {
-            try #require(Clock.read().monotonic < end, "it did not stop")
-            usleep(1000)
-        }
+        try runner.until("it did not stop") { try !isAlive(pid) }
         #expect(!Files.exists(runner.path("runner.sock")))
     }
 
@@ -270,11 +262,7 @@ import Testing
             environment: Words(plainEnvironment))
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
         // Nobody connects: its end shows in the lock, which ends with its holder, and in what it leaves behind.
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while Files.exists(runner.path("runner.sock")) {
-            try #require(Clock.read().monotonic < end, "it did not end")
-            usleep(1000)
-        }
+        try runner.until("it did not end") { !Files.exists(runner.path("runner.sock")) }
     }
 
     @Test func noZombieAndNoDescriptorStaysBehind() throws {

@@ -177,11 +177,7 @@ import Testing
         try runner.send([.acknowledge(leaves.attempt), .launch(only)])
         _ = try runner.awaitLaunched(only.attempt)
         #expect(creat(runner.path("go"), 0o600) >= 0)
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while try ProcessRecord.read(left)?.parent != runner.pid {
-            try #require(Clock.read().monotonic < end, "nobody adopted it")
-            usleep(1000)
-        }
+        try runner.until("nobody adopted it") { try ProcessRecord.read(left)?.parent == runner.pid }
         try runner.settle()
         try runner.send([.terminate(only.attempt, grace: 0)])
         let (_, treeIsGone) = try runner.awaitExit(only.attempt)
@@ -213,11 +209,7 @@ import Testing
         let before = try runner.text("beat")
         #expect(try runner.text("beat") == before)
         try runner.send([.thaw(request.attempt)])
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while try runner.text("beat") == before {
-            try #require(Clock.read().monotonic < end, "it did not go on")
-            usleep(1000)
-        }
+        try runner.until("it did not go on") { try runner.text("beat") != before }
         // And a frozen one obeys SIGTERM.
         try runner.send([.freeze(request.attempt), .terminate(request.attempt, grace: 100 * Self.second)])
         let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
@@ -228,14 +220,11 @@ import Testing
 
     /// Until every process of the operation is stopped, or its group says that it is frozen.
     private func awaitStandstill(_ runner: RunnerProcess) throws {
-        let end = Clock.read().monotonic + RunnerProcess.patience
-        while true {
+        try runner.until("it does not stand still: \(try runner.survivors())") {
             let all = try runner.survivors().map { try ProcessRecord.read($0) }
             // D: a shell in the middle of a vfork, which goes on only when its stopped child does.
             let stopped = all.allSatisfy { record in record.map { [0x54, 0x44].contains($0.state) } ?? true }
-            if try stopped || isGroupFrozen(runner) { return }
-            try #require(Clock.read().monotonic < end, "it does not stand still: \(all) \(runner.complaints)")
-            usleep(1000)
+            return try stopped || isGroupFrozen(runner)
         }
     }
 
