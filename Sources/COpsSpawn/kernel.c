@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "ops_kernel.h"
+#include "ops_spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,7 +156,9 @@ static int set_handler(int number, void (*handler)(int)) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
-    return sigaction(number, &action, NULL);
+    if (sigaction(number, &action, NULL) < 0) return -1;
+    ops_spawn_ask_signals();
+    return 0;
 }
 
 int ops_ignore_signal(int number) {

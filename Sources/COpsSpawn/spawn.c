@@ -2,8 +2,9 @@
  * The parent's side of ops_spawn: one clone that shares memory and puts the caller to sleep until the exec, so that
  * its cost does not depend on the size of the caller and a failure is reported through plain memory.
  *
- * Fallbacks: no CLONE_INTO_CGROUP (before Linux 5.7): the child writes itself into cgroup.procs. No clone3 (before
- * 5.3, or forbidden by a seccomp filter): clone. No close_range (before 5.9): see spawn_child.c.
+ * Fallbacks: no CLONE_INTO_CGROUP (before Linux 5.7): the child writes itself into cgroup.procs. No CLONE_CLEAR_SIGHAND
+ * (before 5.5): it resets every signal itself. No clone3 (before 5.3, or forbidden by a seccomp filter): clone. No
+ * close_range (before 5.9): see spawn_child.c.
  */
 #define _GNU_SOURCE
 #include "ops_spawn.h"
@@ -26,6 +27,9 @@
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
+#ifndef CLONE_CLEAR_SIGHAND
+#define CLONE_CLEAR_SIGHAND 0x100000000ULL
 #endif
 
 /* The kernel's struct clone_args, version 2; <linux/sched.h> and <sched.h> cannot be used together. */
@@ -83,25 +87,54 @@ static long clone3_call(struct clone3_arguments *arguments, int (*entry)(void *)
 /* What this kernel is known to lack, learnt once. */
 static atomic_uint lacking;
 
+/*
+ * What this process ignores, a bit for each signal: the one thing that a new process is born with in spite of
+ * CLONE_CLEAR_SIGHAND. Asked of the kernel at the first start, and at the next after each change made in this library.
+ */
+static _Atomic uint64_t ignored;
+static atomic_int is_ignored_known;
+
+void ops_spawn_ask_signals(void) { atomic_store(&is_ignored_known, 0); }
+
+static uint64_t ignored_signals(void) {
+    /* Before the look: a change meanwhile is seen by the next. */
+    if (atomic_exchange(&is_ignored_known, 1)) return atomic_load(&ignored);
+    uint64_t found = 0;
+    for (int number = 1; number <= 64; number++) {
+        struct { uint64_t handler, rest[3]; } action = {0};
+        if (syscall(SYS_rt_sigaction, number, NULL, &action, 8) < 0 || action.handler != 1 /* SIG_IGN */) continue;
+        found |= UINT64_C(1) << (number - 1);
+    }
+    atomic_store(&ignored, found);
+    return found;
+}
+
 static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without) {
     const struct ops_spawn_request *request = child->request;
     uint64_t flags = CLONE_VM | CLONE_VFORK;
     int into_cgroup = request->cgroup_fd >= 0 && !(without & OPS_SPAWN_WITHOUT_INTO_CGROUP);
     if (!(without & OPS_SPAWN_WITHOUT_CLONE3)) {
+        int clears = !(without & OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
         struct clone3_arguments arguments = {
-            .flags = flags | (into_cgroup ? CLONE_INTO_CGROUP : 0),
+            .flags = flags | (into_cgroup ? CLONE_INTO_CGROUP : 0) | (clears ? CLONE_CLEAR_SIGHAND : 0),
             .exit_signal = SIGCHLD,
             .stack = (uint64_t)(uintptr_t)stack,
             .stack_size = STACK_SIZE,
             .cgroup = into_cgroup ? (uint64_t)request->cgroup_fd : 0,
         };
         child->enter_cgroup = request->cgroup_fd >= 0 && !into_cgroup;
+        child->signals_to_reset = clears ? ignored_signals() : ~UINT64_C(0);
         long pid = clone3_call(&arguments, ops_spawn_child_main, child);
         if (pid >= 0) return (pid_t)pid;
         /* An old kernel says E2BIG or EINVAL to an argument it does not know. */
         if (into_cgroup && (pid == -E2BIG || pid == -EINVAL || pid == -EOPNOTSUPP)) {
             pid_t again = start(child, stack, without | OPS_SPAWN_WITHOUT_INTO_CGROUP);
             if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_INTO_CGROUP);
+            return again;
+        }
+        if (clears && pid == -EINVAL) {
+            pid_t again = start(child, stack, without | OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
+            if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
             return again;
         }
         /* EPERM is what seccomp filters of older container runtimes answer to a call they do not know. */
@@ -111,6 +144,7 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without)
         }
     }
     child->enter_cgroup = request->cgroup_fd >= 0;
+    child->signals_to_reset = ~UINT64_C(0);
     pid_t pid = clone(ops_spawn_child_main, stack + STACK_SIZE, (int)flags | SIGCHLD, child);
     if (pid >= 0 && !(without & OPS_SPAWN_WITHOUT_CLONE3)) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLONE3);
     return pid;

@@ -129,11 +129,11 @@ static int set_user(const struct ops_spawn_request *request) {
 }
 
 /* Every signal to its default, then none blocked. */
-static int reset_signals(void) {
+static int reset_signals(uint64_t numbers) {
     /* All zero is SIG_DFL in the kernel's own struct, which is shorter than this on every machine. */
     static const char fallback[64];
     for (int number = 1; number <= 64; number++) {
-        if (number == SIGKILL || number == SIGSTOP) continue;
+        if (number == SIGKILL || number == SIGSTOP || !(numbers >> (number - 1) & 1)) continue;
         if (syscall(SYS_rt_sigaction, number, fallback, NULL, 8) < 0) return -1;
     }
     static const uint64_t none = 0;
@@ -202,7 +202,7 @@ static int run(const struct ops_spawn_child *child) {
     for (int stream = 0; stream < 3; stream++) {
         if (open_stream(request, stream) < 0) return OPS_SPAWN_STDIN + stream;
     }
-    if (reset_signals() < 0) return OPS_SPAWN_SIGNALS;
+    if (reset_signals(child->signals_to_reset) < 0) return OPS_SPAWN_SIGNALS;
     execute(request);
     return OPS_SPAWN_EXEC;
 }

@@ -9,6 +9,8 @@ struct ops_spawn_child {
     volatile int error;
     /* The child still has to move itself into the cgroup. */
     int enter_cgroup;
+    /* A bit for each signal that may not be at its default. */
+    uint64_t signals_to_reset;
 };
 
 /* For clone: takes a struct ops_spawn_child and never returns. */

@@ -45,6 +45,7 @@ public struct Spawn: Sendable {
         public init(rawValue: UInt32) { self.rawValue = rawValue }
         public static let withoutClone3 = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLONE3.rawValue)
         public static let withoutIntoControlGroup = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_INTO_CGROUP.rawValue)
+        public static let withoutClearedSignals = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLEAR_SIGHAND.rawValue)
         public static let withoutCloseRange = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLOSE_RANGE.rawValue)
     }
 

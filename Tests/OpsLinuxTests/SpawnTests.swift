@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SpawnTests {
     static let everyFallback: [Spawn.Fallbacks] = [
-        [], .withoutClone3, .withoutCloseRange, [.withoutClone3, .withoutCloseRange],
+        [], .withoutClone3, .withoutCloseRange, .withoutClearedSignals, [.withoutClone3, .withoutCloseRange],
     ]
 
     let scratch: Scratch
@@ -56,6 +56,17 @@ import Testing
             #expect(line.hasSuffix("0000000000000000"), "\(text)")
         }
         #expect(!text.contains("700"))
+    }
+
+    /// Though what this process ignores is not asked anew for each start.
+    @Test(arguments: everyFallback)
+    func whatIsIgnoredSinceTheLastStartIsNotInherited(fallbacks: Spawn.Fallbacks) throws {
+        var spawn = shell("grep SigIgn /proc/self/status")
+        spawn.fallbacks = fallbacks
+        #expect(try printed(by: spawn) == "SigIgn:\t0000000000000000\n")
+        try Signals.ignore(SIGURG)
+        defer { try? Signals.restoreDefault(SIGURG) }
+        #expect(try printed(by: spawn) == "SigIgn:\t0000000000000000\n")
     }
 
     @Test func theProcessIsInASessionOfItsOwn() throws {

@@ -50,6 +50,7 @@ enum ops_spawn_flags {
     OPS_SPAWN_WITHOUT_CLONE3 = 256,
     OPS_SPAWN_WITHOUT_INTO_CGROUP = 512,
     OPS_SPAWN_WITHOUT_CLOSE_RANGE = 1024,
+    OPS_SPAWN_WITHOUT_CLEAR_SIGHAND = 2048,
 };
 
 struct ops_spawn_request {
@@ -86,3 +87,6 @@ struct ops_spawn_result {
  * The caller's thread sleeps until the exec; its other threads do not. Nothing is inherited but the three streams.
  */
 int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result);
+
+/* This process ignores other signals than before: to be said after each change that is not made by this library. */
+void ops_spawn_ask_signals(void);
