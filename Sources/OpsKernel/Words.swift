@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Texts as C wants them: each followed by a NUL, all in one block. So an environment goes from hand to hand as one
 /// piece instead of a piece a variable.
 public struct Words: Hashable, Sendable {
@@ -19,8 +21,9 @@ public struct Words: Hashable, Sendable {
         close()
     }
 
-    public mutating func append(_ text: ArraySlice<UInt8>) {
-        bytes.append(contentsOf: text.prefix { $0 != 0 })
+    public mutating func append(_ text: UnsafeRawBufferPointer) {
+        let word = unsafe text.firstWord
+        unsafe bytes.append(contentsOf: word)
         close()
     }
 
@@ -34,9 +37,36 @@ public struct Words: Hashable, Sendable {
         words.count += more.count
     }
 
-    /// Each word without its NUL.
-    public var slices: some Sequence<ArraySlice<UInt8>> {
-        bytes.dropLast().split(separator: 0, omittingEmptySubsequences: false).prefix(count)
+    /// Of words like NAME=value: the first value of that name.
+    public func value(of name: String) -> String? {
+        let start = Array((name + "=").utf8)
+        var value: String?
+        unsafe visit { word in
+            if value == nil, unsafe word.starts(with: start) {
+                value = unsafe String(decoding: word.dropFirst(start.count), as: UTF8.self)
+            }
+        }
+        return value
+    }
+
+    /// Calls with each word, without its NUL.
+    public func visit(_ body: (UnsafeRawBufferPointer) -> Void) {
+        unsafe bytes.withUnsafeBytes { bytes in
+            var rest = unsafe bytes
+            while unsafe !rest.isEmpty {
+                let word = unsafe rest.firstWord
+                unsafe body(word)
+                unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(word.count + 1))
+            }
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Up to its first NUL, or all of it.
+    fileprivate var firstWord: UnsafeRawBufferPointer {
+        guard let start = baseAddress, let end = unsafe memchr(start, 0, count) else { return unsafe self }
+        return unsafe UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(end) - start)
     }
 }
 

@@ -188,9 +188,7 @@ extension LaunchRequest {
 
     /// The OPS_SOCKET that its processes are given.
     var socket: String? {
-        let name = Array("OPS_SOCKET=".utf8)
-        return environment.slices.first { $0.starts(with: name) }
-            .map { String(decoding: $0.dropFirst(name.count), as: UTF8.self) }
+        environment.value(of: "OPS_SOCKET")
     }
 
     private func inDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }

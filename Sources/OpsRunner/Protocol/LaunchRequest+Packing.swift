@@ -8,7 +8,8 @@ extension Packer {
 
     mutating func pack(_ words: Words) {
         pack(UInt32(words.count))
-        for word in words.slices {
+        bytes.reserveCapacity(bytes.count + words.bytes.count + 4 * words.count)
+        words.visit { word in
             pack(UInt32(word.count))
             bytes.append(contentsOf: word)
         }
@@ -86,7 +87,21 @@ extension Unpacker {
         let count = Int(try number(UInt32.self))
         var words = Words()
         words.reserve(min(remaining, count * 64))
-        for _ in 0..<count { words.append(try slice()) }
+        // In one go: the pieces of an environment are many, and each is short.
+        let used = rest.withUnsafeBytes { bytes in
+            var start = 0
+            for _ in 0..<count {
+                guard bytes.count - start >= 4 else { return nil as Int? }
+                let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self)))
+                start += 4
+                guard bytes.count - start >= length else { return nil }
+                words.append(UnsafeRawBufferPointer(rebasing: bytes[start..<(start + length)]))
+                start += length
+            }
+            return start
+        }
+        guard let used else { throw .truncated }
+        rest = rest.dropFirst(used)
         return words
     }
 

@@ -29,7 +29,7 @@ struct Packer {
 
 /// Reads what `Packer` wrote, within the bounds of one frame.
 struct Unpacker {
-    private var rest: ArraySlice<UInt8>
+    var rest: ArraySlice<UInt8>
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
