@@ -18,9 +18,23 @@ final class EffectPerformer {
     func setLogCap(_ bytes: Int64) { composer.logCap = bytes }
 
     func perform(_ effects: [Effect]) {
-        // Once the disk has failed, what is left is ordered again by the rules as the disk knows them.
-        for effect in effects where daemon.outage == nil { perform(effect) }
+        readingAtOnce(effects.count) {
+            // Once the disk has failed, what is left is ordered again by the rules as the disk knows them.
+            for effect in effects where daemon.outage == nil { perform(effect) }
+        }
         daemon.runner.flush()
+    }
+
+    /// Many launches read as one.
+    private func readingAtOnce(_ count: Int, _ body: () -> Void) {
+        guard count > 1 else { return body() }
+        do throws(StoreError) {
+            try daemon.store.beginReading()
+        } catch {
+            return daemon.fall(error)
+        }
+        body()
+        daemon.store.endReading()
     }
 
     private func perform(_ effect: Effect) {

@@ -1,6 +1,6 @@
 /// The statements of a turn, prepared once. Preparing them also proves that the tables are there.
 struct CommitStatements {
-    let begin, commit: Statement
+    let beginReading, begin, commit: Statement
     let submission: SubmissionStatements
     let hand: HandStatements
     let operation: OperationStatements
@@ -8,6 +8,7 @@ struct CommitStatements {
     let setting: SettingStatements
 
     init(_ database: Database) throws(StoreError) {
+        beginReading = try database.prepare("BEGIN")
         begin = try database.prepare("BEGIN IMMEDIATE")
         commit = try database.prepare("COMMIT")
         submission = try SubmissionStatements(database)

@@ -4,6 +4,7 @@ extension Store {
     /// Stores a turn in one transaction. On the disk when it returns; when it throws, nothing of it has happened.
     public func commit(_ transition: Transition, submissions: [SubmissionTexts] = []) throws(StoreError) {
         if transition.changes.isEmpty && transition.reports.isEmpty { return }
+        endReading()
         if needsRecovery { try recover() }
         do {
             interned.latestWords = nil

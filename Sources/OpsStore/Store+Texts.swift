@@ -1,6 +1,15 @@
 public import OpsCore
 
 extension Store {
+    /// From now on reads are one transaction, which locks the file once and not for each of them; until `endReading`,
+    /// or the next commit.
+    public func beginReading() throws(StoreError) {
+        if !database.isInTransaction { try statements.beginReading.run() }
+    }
+
+    /// Where there is nothing to end it does nothing.
+    public func endReading() { if database.isInTransaction { database.rollBack() } }
+
     /// What a launch of the operation needs; nil when there is no such operation.
     public func texts(of id: OperationID) throws(StoreError) -> LaunchTexts? {
         try LaunchTexts.read(id, launchTexts)

@@ -21,15 +21,17 @@ extension History {
             """)
         var ends: [OperationEnd] = []
         ends.reserveCapacity(ids.count)
-        for id in ids {
-            row.bind(1, id.rawValue)
-            guard try row.step() else { continue }
-            defer { row.reset() }
-            guard let outcome = Outcome(stored: row.optionalInt(1)) else { continue }
-            ends.append(
-                OperationEnd(
-                    id: id, name: row.optionalText(0), outcome: outcome, cause: row.optionalText(2),
-                    exitCode: row.optionalInt32(3), signal: row.optionalInt32(4)))
+        try inOneRead { () throws(StoreError) in
+            for id in ids {
+                row.bind(1, id.rawValue)
+                guard try row.step() else { continue }
+                defer { row.reset() }
+                guard let outcome = Outcome(stored: row.optionalInt(1)) else { continue }
+                ends.append(
+                    OperationEnd(
+                        id: id, name: row.optionalText(0), outcome: outcome, cause: row.optionalText(2),
+                        exitCode: row.optionalInt32(3), signal: row.optionalInt32(4)))
+            }
         }
         return ends
     }
