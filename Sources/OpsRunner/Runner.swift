@@ -212,7 +212,15 @@ public final class Runner {
         for due in [logs.dueAt, tellAt, adoptAt, watchAt, acceptAt] { if let due { wake.append(due) } }
         if let idleSince { wake.append(idleSince + options.idleLimit) }
         if let ending { wake.append(ending.deadline) }
-        noting { () throws(SystemError) in try timer?.arm(at: wake.min()) }
+        arm(at: wake.min())
+    }
+
+    /// It may fire too early, and then find nothing to do: setting it anew in every turn, for what is told in the next
+    /// one anyway, would cost more.
+    private func arm(at due: Int64?) {
+        guard let timer else { return }
+        let isEarlier = due.map { $0 < timer.deadline ?? .max } ?? false
+        if isEarlier { noting { () throws(SystemError) in try timer.arm(at: due) } }
     }
 
     /// For what must not keep the runner from its other attempts: the error is written down.
