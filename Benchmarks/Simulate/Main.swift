@@ -18,29 +18,27 @@ struct Simulate {
     private static func live(through count: UInt64, from first: UInt64) {
         var tally = HandTally()
         for seed in first..<(first + count) {
-            var simulation = Simulation<Scheduler>(seed: seed)
-            do {
-                try simulation.run()
-            } catch {
-                print(error)
-                exit(1)
-            }
+            let simulation = lived(seed)
             tally += simulation.tally
             if (seed - first + 1).isMultiple(of: 500) { print(simulation.summary) }
         }
         print("\(count) seeds from \(first): every promise kept; starts by the runner: \(tally)")
     }
 
+    private static func lived(_ seed: UInt64) -> Simulation<Scheduler> {
+        var simulation = Simulation<Scheduler>(seed: seed)
+        do {
+            try simulation.run()
+        } catch {
+            print(error)
+            exit(1)
+        }
+        return simulation
+    }
+
     private static func tellDigests(of count: UInt64) {
         for seed in 1...count {
-            var simulation = Simulation<Scheduler>(seed: seed)
-            do {
-                try simulation.run()
-            } catch {
-                print(error)
-                exit(1)
-            }
-            print(simulation.digest)
+            print(lived(seed).digest)
         }
     }
 

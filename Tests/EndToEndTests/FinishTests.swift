@@ -43,31 +43,35 @@ import Testing
         #expect(try machine.show(id)["exitCode"] as? Int == 4)
     }
 
-    /// A script that goes to the background and says later that it is done: the point of `notify`.
-    func daemonizing(_ machine: Machine, _ more: String...) throws -> Int {
+    /// A script that has gone to the background, and says there that it is done: the point of `notify`.
+    private func daemonized(_ machine: Machine, _ more: String...) throws -> (id: Int, pid: Int32) {
         mkfifo(machine.state + "/gate", 0o600)
         let script = """
             setsid sh -c 'echo $$ > \(machine.state)/pid; read x < \(machine.state)/gate
             systemd-notify X_OPS_FINISHED=0; exec sleep 1000' > /dev/null &
             while ! [ -s \(machine.state)/pid ]; do sleep 0.01; done
             """
-        return try machine.begin(["submit", "--completion", "notify"] + more + ["--shell", script]).wait().lines.first
-            .flatMap { Int($0) } ?? -1
+        let submit = try machine.begin(["submit", "--completion", "notify"] + more + ["--shell", script])
+        let id = try #require(try submit.wait().lines.first.flatMap { Int($0) })
+        try machine.await("started", of: id)
+        try awaitSilence(machine, id)
+        let pid = try String(contentsOfFile: machine.state + "/pid", encoding: .utf8)
+        return (id, try #require(Int32(pid.dropLast())))
+    }
+
+    /// Its main process has ended: what it waits for is the word.
+    private func awaitSilence(_ machine: Machine, _ id: Int) throws {
+        try waitUntil { try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED") }
     }
 
     @Test func whatHasYetToSayTheWordIsLetBeAndThenEnded() throws {
         let machine = try Machine()
-        let id = try daemonizing(machine)
-        try machine.await("started", of: id)
-        // Its main process has ended: what it waits for is the word.
-        try waitUntil { try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED") }
-        let pid = try #require(
-            Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
+        let (id, pid) = try daemonized(machine)
         #expect(kill(pid, 0) == 0)
         try machine.killDaemon()
         try machine.start()
         // Until the runner has greeted, it waits for that.
-        try waitUntil { try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED") }
+        try awaitSilence(machine, id)
         let gate = open(machine.state + "/gate", O_WRONLY | O_CLOEXEC)
         #expect(write(gate, "go\n", 3) == 3)
         close(gate)
@@ -78,11 +82,7 @@ import Testing
 
     @Test func aPersonsWordEndsWhatIsLeftToo() throws {
         let machine = try Machine()
-        let id = try daemonizing(machine)
-        try machine.await("started", of: id)
-        try waitUntil { try machine.ok("why", "\(id)").out.contains("opsctl finish") }
-        let pid = try #require(
-            Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
+        let (id, pid) = try daemonized(machine)
         try machine.ok("finish", "\(id)")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
         try waitUntil { kill(pid, 0) != 0 }
@@ -90,11 +90,7 @@ import Testing
 
     @Test func whatIsLeftByConsentGoesOnAfterTheWord() throws {
         let machine = try Machine()
-        let id = try daemonizing(machine, "--leftovers", "leave")
-        try machine.await("started", of: id)
-        try waitUntil { try machine.ok("why", "\(id)").out.contains("opsctl finish") }
-        let pid = try #require(
-            Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
+        let (id, pid) = try daemonized(machine, "--leftovers", "leave")
         try machine.ok("finish", "\(id)")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
         #expect(kill(pid, SIGKILL) == 0)

@@ -37,7 +37,7 @@ import Testing
             seconds: 30)
     }
 
-    private func expectRefusal(_ machine: Machine, _ words: String...) throws {
+    private func expectRefusal(_ machine: Machine, _ words: [String]) throws {
         let before = try all(machine.state)
         let output = try start(machine)
         #expect(output.status != 0 && output.out.isEmpty)
@@ -46,40 +46,35 @@ import Testing
         #expect(try all(machine.state) == before)
     }
 
-    @Test func aDamagedDatabase() throws {
+    /// Of a database that was changed; as it was, it is taken again.
+    private func expectRefusal(after change: (inout Data) -> Void, _ words: String...) throws {
         let machine = try used()
-        let path = machine.state + "/opsd.db"
-        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
-        var damaged = sound
-        damaged.replaceSubrange(100..<300, with: Data(repeating: 0xa5, count: 200))
-        try damaged.write(to: URL(fileURLWithPath: path))
-        try expectRefusal(machine, path, "nothing was changed", "backup", ".recover")
-        // As it was, it is taken again.
-        try sound.write(to: URL(fileURLWithPath: path))
+        let database = URL(fileURLWithPath: machine.state + "/opsd.db")
+        let sound = try Data(contentsOf: database)
+        var changed = sound
+        change(&changed)
+        try changed.write(to: database)
+        try expectRefusal(machine, [database.path] + words)
+        try sound.write(to: database)
         try machine.start()
+    }
+
+    @Test func aDamagedDatabase() throws {
+        try expectRefusal(
+            after: { $0.replaceSubrange(100..<300, with: Data(repeating: 0xa5, count: 200)) },
+            "nothing was changed", "backup", ".recover")
     }
 
     @Test func somethingElseInItsPlace() throws {
-        let machine = try used()
-        let path = machine.state + "/opsd.db"
-        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
-        try Data("a letter".utf8).write(to: URL(fileURLWithPath: path))
-        try expectRefusal(machine, path, "no SQLite database", "nothing was changed", "--state")
-        try sound.write(to: URL(fileURLWithPath: path))
-        try machine.start()
+        try expectRefusal(
+            after: { $0 = Data("a letter".utf8) }, "no SQLite database", "nothing was changed", "--state")
     }
 
     @Test func aNewerVersion() throws {
-        let machine = try used()
-        let path = machine.state + "/opsd.db"
-        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
-        var newer = sound
         // The schema's version, where the file format keeps it.
-        newer.replaceSubrange(60..<64, with: [0, 0, 3, 231])
-        try newer.write(to: URL(fileURLWithPath: path))
-        try expectRefusal(machine, path, "version 999", "install the newer opsd", "backup")
-        try sound.write(to: URL(fileURLWithPath: path))
-        try machine.start()
+        try expectRefusal(
+            after: { $0.replaceSubrange(60..<64, with: [0, 0, 3, 231]) }, "version 999", "install the newer opsd",
+            "backup")
     }
 
     @Test func aSecondDaemon() throws {
@@ -94,7 +89,7 @@ import Testing
     @Test func aDirectoryThatOthersCanWrite() throws {
         let machine = try used()
         chmod(machine.state, 0o777)
-        try expectRefusal(machine, machine.state, "written by others", "chmod 700")
+        try expectRefusal(machine, [machine.state, "written by others", "chmod 700"])
         chmod(machine.state, 0o700)
         try machine.start()
     }

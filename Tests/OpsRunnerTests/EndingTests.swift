@@ -5,7 +5,8 @@ import Testing
 
 /// How runners end.
 @Suite struct EndingTests {
-    @Test func aRunnerThatIsEndingSaysSoAndStartsNothing() throws {
+    /// A runner that was told to end, with an operation that takes its time.
+    private func ending() throws -> (RunnerProcess, slow: LaunchRequest) {
         let runner = try RunnerProcess()
         let slow = runner.request(
             1, "trap '' TERM; echo ready > $DIR/ready; while ! [ -e $DIR/go ]; do sleep 0.01; done")
@@ -13,6 +14,11 @@ import Testing
         _ = try runner.awaitFile("ready")
         #expect(kill(runner.pid, SIGTERM) == 0)
         try runner.awaitEnding()
+        return (runner, slow)
+    }
+
+    @Test func aRunnerThatIsEndingSaysSoAndStartsNothing() throws {
+        let (runner, slow) = try ending()
         #expect(runner.greeting?.entries.map(\.attempt) == [slow.attempt])
         try runner.send([.launch(runner.request(2, "true"))])
         try runner.settle()
@@ -29,13 +35,7 @@ import Testing
     }
 
     @Test func anEndGoesOnThroughAnOrderToReexecute() throws {
-        let runner = try RunnerProcess()
-        let slow = runner.request(
-            1, "trap '' TERM; echo ready > $DIR/ready; while ! [ -e $DIR/go ]; do sleep 0.01; done")
-        try runner.send([.launch(slow)])
-        _ = try runner.awaitFile("ready")
-        #expect(kill(runner.pid, SIGTERM) == 0)
-        try runner.awaitEnding()
+        let (runner, slow) = try ending()
         try runner.send([.reexecute])
         #expect(kill(runner.pid, SIGHUP) == 0)
         try runner.settle()

@@ -5,10 +5,8 @@ import Testing
 
 /// A machine that refuses what the runner asks of it, for a while.
 @Suite struct ScarcityTests {
-    @Test(arguments: treeKinds)
-    func anExitOutlivesAWantOfDescriptors(usesControlGroups: Bool) throws {
-        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
-        let request = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 3")
+    /// Lets the main process go while its runner can open nothing.
+    private func endWithoutDescriptors(_ request: LaunchRequest, _ runner: RunnerProcess) throws {
         try runner.send([.launch(request)])
         let process = try runner.awaitLaunched(request.attempt)
         try runner.limitOpenFiles(to: 3)
@@ -16,6 +14,13 @@ import Testing
         try runner.awaitReaped(process.pid)
         try runner.settle()
         try runner.limitOpenFiles(to: nil)
+    }
+
+    @Test(arguments: treeKinds)
+    func anExitOutlivesAWantOfDescriptors(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 3")
+        try endWithoutDescriptors(request, runner)
         let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
         #expect(exit.status == .code(3))
         if !treeIsGone { try runner.awaitGone(request.attempt) }
@@ -31,13 +36,7 @@ import Testing
             while ! [ -e $DIR/go ]; do sleep 0.01; done
             """)
         request.leftovers = .wait
-        try runner.send([.launch(request)])
-        let process = try runner.awaitLaunched(request.attempt)
-        try runner.limitOpenFiles(to: 3)
-        #expect(creat(runner.path("go"), 0o600) >= 0)
-        try runner.awaitReaped(process.pid)
-        try runner.settle()
-        try runner.limitOpenFiles(to: nil)
+        try endWithoutDescriptors(request, runner)
         #expect(try !runner.awaitExit(request.attempt).treeIsGone)
         #expect(creat(runner.path("end"), 0o600) >= 0)
         try runner.awaitGone(request.attempt)

@@ -2,16 +2,17 @@ import Testing
 
 @testable import OpsWire
 
-@Suite struct GraphProblemTests {
-    private func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
-        var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) })
-        decoder.add(Array(operations.utf8))
-        do throws(GraphRefusal) {
-            _ = try decoder.finish()
-            return []
-        } catch { return error.problems }
-    }
+/// What is wrong with these operations of a graph.
+func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
+    var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) })
+    decoder.add(Array(operations.utf8))
+    do throws(GraphRefusal) {
+        _ = try decoder.finish()
+        return []
+    } catch { return error.problems }
+}
 
+@Suite struct GraphProblemTests {
     private func said(_ operations: String, defaults: String? = nil) -> [String] {
         problems(operations, defaults: defaults).map {
             "\($0.index.map(String.init) ?? "-") \($0.name ?? "-") \($0.key ?? "-"): \($0.message)"
