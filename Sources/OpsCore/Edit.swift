@@ -1,7 +1,7 @@
 /// Operations that one edit is for.
 public struct EditedTogether: Hashable, Sendable {
     public var operations: [OperationID]
-    public var edit: Edit
+    var edit: Edit
     public init(_ operations: [OperationID], _ edit: Edit) {
         self.operations = operations
         self.edit = edit

@@ -15,9 +15,9 @@ public enum Limits {
     /// Operations in the runner's hand; with fewer than half of them it is filled up.
     public static let hand = 16
     /// Of a larger pool it is not worth looking at all that executes.
-    public static let workersWithHand: Int32 = 64
+    static let workersWithHand: Int32 = 64
     /// What waits for one operation, where it is looked at for the sake of the hand.
-    public static let edgesForeseen = 16
+    static let edgesForeseen = 16
     /// Nanoseconds: what ends sooner makes a hand worth its while, and one that has rested longer is taken back.
     public static let shortRun: Int64 = 100_000_000
     /// A hundred years in nanoseconds: what is added to an instant never leaves 64 bits.

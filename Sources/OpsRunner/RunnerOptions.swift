@@ -7,11 +7,11 @@ public struct RunnerOptions: Sendable {
     /// Started by opsd, not by a service manager: it goes to the background, and ends when it is of no more use.
     public var isDetached: Bool
     /// Nanoseconds after which a detached runner without work and without daemon ends.
-    public var idleLimit: Int64 = 30_000_000_000
+    var idleLimit: Int64 = 30_000_000_000
     /// `false`: as on a machine without them.
-    public var usesControlGroups = true
+    var usesControlGroups = true
     /// The service manager has delegated the control group that this process is in, which not all of them mark.
-    public var isDelegated = false
+    var isDelegated = false
     /// It went there before it became this program.
     var isInBackground = false
 

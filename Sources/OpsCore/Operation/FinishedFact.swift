@@ -1,11 +1,11 @@
 /// How an operation that has left the core ended.
 public struct FinishedFact: Hashable, Sendable {
-    public var outcome: Outcome
+    var outcome: Outcome
     /// The root of its own cascade when it was skipped, else itself.
-    public var root: OperationID
+    var root: OperationID
     public var hasStarted: Bool
     /// How `root` ended.
-    public var rootOutcome: Outcome
+    var rootOutcome: Outcome
     public init(outcome: Outcome, root: OperationID, hasStarted: Bool, rootOutcome: Outcome? = nil) {
         self.rootOutcome = rootOutcome ?? outcome
         self.outcome = outcome

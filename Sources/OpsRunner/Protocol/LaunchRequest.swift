@@ -152,5 +152,5 @@ public struct ControlLimits: Hashable, Sendable {
         self.cpuMicrosecondsPerSecond = cpuMicrosecondsPerSecond
     }
 
-    public var isEmpty: Bool { self == ControlLimits() }
+    var isEmpty: Bool { self == ControlLimits() }
 }

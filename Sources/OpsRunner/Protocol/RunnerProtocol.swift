@@ -12,7 +12,7 @@ public enum RunnerProtocol {
     /// Every hello starts with it: whoever talks here by mistake is noticed at once.
     static let magic: UInt32 = 0x5250_534F
     /// The arguments and the environment of one launch are the largest thing sent.
-    public static let frameLimit = 64 << 20
+    static let frameLimit = 64 << 20
     /// The socket's name in the state directory.
     public static let socketName = "runner.sock"
     /// Held by the one runner of a state directory.
