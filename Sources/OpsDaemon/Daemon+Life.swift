@@ -8,8 +8,8 @@ struct StartError: Error, CustomStringConvertible {
 }
 
 extension Daemon {
-    /// Runs until it is told to stop; the exit status.
-    public static func run(_ options: CommandLineOptions) throws -> Int32 {
+    /// Runs until it is told to stop.
+    public static func run(_ options: CommandLineOptions) throws {
         let configuration = try Configuration.load(options)
         Program.returnLargeBlocks()
         try Signals.ignore(Signals.pipe)
@@ -27,10 +27,9 @@ extension Daemon {
         let daemon = try Daemon(
             configuration: configuration, options: options, loop: loop, diary: diary, store: store, history: history)
         try daemon.start()
-        let status = try loop.run()
+        try loop.run()
         daemon.server?.flush()
         daemon.server?.closeAll()
-        return status
     }
 
     /// Says why it did not start, or could not go on, and ends.

@@ -10,7 +10,7 @@ internal import Glibc
     public static let eventsPerTurn = 256
 
     let event: OpaquePointer
-    private var exitStatus: Int32?
+    private var isStopped = false
     /// Events handled in this turn.
     private var handled = 0
 
@@ -26,16 +26,13 @@ internal import Glibc
 
     deinit { unsafe sd_event_unref(event) }
 
-    /// Turns until `stop`; returns what that was given.
-    public func run() throws(SystemError) -> Int32 {
-        while exitStatus == nil { try turn() }
-        return exitStatus ?? 0
+    /// Turns until `stop`.
+    public func run() throws(SystemError) {
+        while !isStopped { try turn() }
     }
 
     /// Makes `run` return once the current turn has ended.
-    public func stop(status: Int32 = 0) {
-        exitStatus = status
-    }
+    public func stop() { isStopped = true }
 
     /// One turn: waits for an event (at most `timeout` microseconds), handles all that are ready, calls `endTurn`.
     /// `false`: the time passed and nothing happened (`endTurn` is called all the same).

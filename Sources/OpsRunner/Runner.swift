@@ -158,13 +158,12 @@ public final class Runner {
         lockWatch = watch
     }
 
-    /// Runs until it is told to end, or has been idle long enough; returns the exit status.
-    public func run() throws(SystemError) -> Int32 {
+    /// Runs until it is told to end, or has been idle long enough.
+    public func run() throws(SystemError) {
         // What is due does not wait for a first event: it may be that there never is one.
         endTurn()
-        let status = try loop.run()
-        if status == 0 { removeTraces() }
-        return status
+        try loop.run()
+        removeTraces()
     }
 
     /// Everything that must happen once per turn, after all that was ready.

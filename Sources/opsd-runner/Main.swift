@@ -43,6 +43,7 @@ internal import OpsRunner
             // No reason to give up the operations that this process may have had before it became this program.
             Program.complain("opsd-runner: \(error)")
         }
-        return try runner.run()
+        try runner.run()
+        return 0
     }
 }

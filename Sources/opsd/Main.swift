@@ -8,7 +8,7 @@ internal import OpsLinux
             let options = try CommandLineOptions(Array(CommandLine.arguments.dropFirst()))
             if options.wantsHelp { return Program.say(CommandLineOptions.help) }
             if options.wantsVersion { return Program.say("opsd \(Release.current.text)\n") }
-            Program.exit(status: try Daemon.run(options))
+            try Daemon.run(options)
         } catch let misuse as CommandLineOptions.Misuse {
             Program.complain("opsd: \(misuse)")
             Program.exit(status: 2)
