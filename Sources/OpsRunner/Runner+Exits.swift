@@ -125,7 +125,6 @@ extension Runner {
         noting { () throws(SystemError) in try logs.remove(record.attempt) }
         giveBack(record.line, slot: record.slot)
         record.line = nil
-        noting { () throws(SystemError) in try logs.remove(record.attempt) }
         noteFreeSlot(of: record, exit, isNews: isNews)
         record.phase = .gone(exit)
         record.killAt = nil

@@ -11,6 +11,23 @@ import Testing
     private let ann = Caller(user: 1000, group: 1000, account: account("ann", 1000))
     private let bob = Caller(user: 1001, group: 1001, account: account("bob", 1001))
 
+    @Test func theUserDatabaseIsAskedAgainAfterASecond() throws {
+        var known = KnownAccounts()
+        var asked: [UInt32] = []
+        func name(of user: UInt32, at now: Int64) throws -> String? {
+            try known.account(of: user, now: now) { user in
+                asked.append(user)
+                return user == 77 ? nil : account("ann\(asked.count)", user)
+            }?.name
+        }
+        #expect(try name(of: 1000, at: 5) == "ann1")
+        #expect(try name(of: 77, at: 5) == nil)
+        #expect(try name(of: 1000, at: 4 + KnownAccounts.lifetime) == "ann1")
+        #expect(try name(of: 77, at: 4 + KnownAccounts.lifetime) == nil)
+        #expect(asked == [1000, 77])
+        #expect(try name(of: 1000, at: 5 + KnownAccounts.lifetime) == "ann3")
+    }
+
     @Test func rootAndTheDaemonsOwnUserMayEverything() throws {
         for (authorization, caller) in [(ofRoot, root), (ofAnn, root), (ofAnn, ann)] {
             #expect(authorization.mayChange(caller, ownedBy: 1001))

@@ -13,6 +13,7 @@ final class Server {
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: Connection] = [:]
     private var perUser: [UInt32: Int] = [:]
+    private var accounts = KnownAccounts()
 
     private var toFlush: [Connection] = []
     private var toContinue: [Connection] = []
@@ -78,7 +79,8 @@ final class Server {
             _ = try descriptor.write(Reply.frame(refusal)[...])
             return
         }
-        let caller = Caller(user: peer.uid, group: peer.gid, account: try Account.withUID(peer.uid))
+        let account = try accounts.account(of: peer.uid, now: Clock.read().monotonic, Account.withUID)
+        let caller = Caller(user: peer.uid, group: peer.gid, account: account)
         let connection = Connection(descriptor, caller: caller, server: self)
         try connection.start(in: clients)
         connections[ObjectIdentifier(connection)] = connection
