@@ -48,6 +48,9 @@ extension Scheduler {
         }.sorted { $0.name < $1.name }
     }
 
+    /// In the order of the alphabet.
+    public var queueNames: [String] { queues.pool.places.map { queues[$0].name }.sorted() }
+
     public struct CategoryStanding: Equatable, Sendable {
         public var name: String
         public var capacity: Int32

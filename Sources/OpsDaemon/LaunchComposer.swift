@@ -134,7 +134,9 @@ struct LaunchComposer {
         guard let wanted = details.own.user else {
             return LaunchRequest.User(name: texts.user, uid: texts.uid, gid: texts.gid)
         }
-        guard let account = try Account.named(wanted) else { throw SystemError("user \(wanted)", errno: 2) }
+        guard let account = try Account.named(wanted) else {
+            throw SystemError("user \(wanted)", errno: SystemError.noSuchFile)
+        }
         return LaunchRequest.User(name: account.name, uid: account.uid, gid: account.gid)
     }
 }

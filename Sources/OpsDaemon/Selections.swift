@@ -59,7 +59,7 @@ struct Selections {
     }
 
     func queue(_ name: String) throws -> String {
-        guard daemon.core?.queueStandings.contains(where: { $0.name == name }) ?? false else {
+        guard daemon.queueNames.contains(name) else {
             throw ControlError.notFound(kind: "queue", name: name, nearest: daemon.nearestQueue(to: name))
         }
         return name

@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsLinux
 internal import OpsWire
 
 /// Answers "what would it wait for then" from a copy: the rules are a value, and trying them changes nothing.
@@ -77,7 +78,8 @@ struct WhatIf {
         let orders = core.endTurn(at: now).effects
         for order in orders {
             guard case .terminate(let attempt, _) = order else { continue }
-            _ = core.handle(.exited(attempt, Exit(status: .signal(15), at: now), treeIsGone: true), at: now)
+            let exit = Exit(status: .signal(Signals.terminate), at: now)
+            _ = core.handle(.exited(attempt, exit, treeIsGone: true), at: now)
         }
         _ = core.endTurn(at: now)
     }

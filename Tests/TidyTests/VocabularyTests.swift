@@ -66,6 +66,13 @@ import Testing
         for effect in effects { #expect(life.contains("`\(effect)`"), "\(effect)") }
     }
 
+    @Test func theInterfaceSaysHowManyAreNamed() throws {
+        let limits = try Tree.text("Sources/OpsCore/Limits.swift")
+        let named = try #require(limits.firstMatch(of: #/let named = (\d+)/#)).output.1
+        let bounds = try Tree.text(Self.interface).matches(of: #/[Oo]f more than (\d+)/#).map { $0.output.1 }
+        #expect(bounds == [named, named, named])
+    }
+
     @Test func everyErrorHasItsExitStatus() throws {
         let errors = try Tree.text(Self.interface).matches(of: #/(?m)^error (\w+)/#).map { String($0.output.1) }
         let rows = try Tree.rows("docs/PROTOCOL.md", below: "Errors")

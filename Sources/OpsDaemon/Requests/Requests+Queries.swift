@@ -125,10 +125,11 @@ extension Requests {
         switch request.kind {
         case .operation: reply.words = try daemon.history.operationNames(prefix: prefix, limit: Self.completions)
         case .graph: reply.words = try daemon.history.graphNames(prefix: prefix, limit: Self.completions)
-        case .queue: reply.words = (daemon.core?.queueStandings ?? []).map(\.name).filter { $0.hasPrefix(prefix) }
-        case .category:
-            let names = (daemon.core?.categoryNames ?? []).filter { $0.hasPrefix(prefix) }
-            reply.words = Array(names.sorted().prefix(Self.completions))
+        case .queue: reply.words = beginning(daemon.queueNames)
+        case .category: reply.words = beginning(daemon.core?.categoryNames ?? [])
+        }
+        func beginning(_ names: [String]) -> [String] {
+            Array(names.filter { $0.hasPrefix(prefix) }.sorted().prefix(Self.completions))
         }
         exchange.reply(reply)
     }

@@ -57,7 +57,7 @@ struct SubmissionBuilder: Sendable {
     private let queueOffset: Int32 = 1
 
     private mutating func takeQueues(_ daemon: Daemon) {
-        let known = Set((daemon.core?.queueStandings ?? []).map(\.name))
+        let known = Set(daemon.queueNames)
         submission.queues = ["default"]
         for place in 0..<Int32(input.queues.count) {
             let name = input.queues[place]

@@ -36,11 +36,11 @@ final class SubmissionDecoding: ReplyStream {
             return
         }
         guard decoder.count > DaemonLimits.operationsInTheLoop else {
-            return take(Self.finish(&decoder, queues: queueNames))
+            return take(Self.finish(&decoder) { requests.daemon.queueNames })
         }
         isFinishing = true
         let moved = Moved(decoder)
-        let queues = queueNames()
+        let queues = requests.daemon.queueNames
         decoder = GraphDecoder()
         requests.parsing.run(
             {
@@ -61,8 +61,6 @@ final class SubmissionDecoding: ReplyStream {
             requests.fail(exchange, error)
         }
     }
-
-    private func queueNames() -> [String] { (requests.daemon.core?.queueStandings ?? []).map(\.name) }
 
     private static func finish(
         _ decoder: inout GraphDecoder, queues: () -> [String]

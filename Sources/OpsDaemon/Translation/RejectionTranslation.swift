@@ -39,7 +39,7 @@ extension Daemon {
     }
 
     func nearestQueue(to name: String) -> String? {
-        Nearest.name(to: name, among: (core?.queueStandings ?? []).map(\.name))
+        Nearest.name(to: name, among: queueNames)
     }
 
     private func categoryRefusal(_ message: String) -> ControlError {

@@ -16,6 +16,8 @@ extension CategoryRow {
 }
 
 extension Daemon {
+    var queueNames: [String] { core?.queueNames ?? [] }
+
     func queueRows() -> [QueueRow] {
         (core?.queueStandings ?? []).map { standing in
             .with { row in
