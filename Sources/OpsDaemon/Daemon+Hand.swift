@@ -1,5 +1,4 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsRunner
 
 extension Daemon {
@@ -18,12 +17,6 @@ extension Daemon {
         _ = core?.handle(.recalled(taken: taken), at: .now())
         turn.hasEvents = true
         wakeUp()
-    }
-
-    /// What is due now, if anything is: the timer may still be set for a hand that has changed since.
-    func timeHasCome() {
-        guard let due = core?.nextDeadline.monotonic, due <= Clock.read().monotonic else { return }
-        record(.tick)
     }
 }
 

@@ -134,6 +134,12 @@ extension Daemon {
         wallAlarm.set(at: next.wall)
     }
 
+    /// What is due now, if anything is: the timer may still be set for a hand that has changed since.
+    func timeHasCome() {
+        guard let due = core?.nextDeadline.monotonic, due <= Clock.read().monotonic else { return }
+        record(.tick)
+    }
+
     /// Makes the loop turn once more although nothing is ready.
     func wakeUp() {
         do throws(SystemError) { try again?.schedule() } catch { diary.error("\(error)") }
