@@ -9,7 +9,8 @@ public struct Judge {
     /// Answered with true, and how long that stands.
     private var confirmed: [OperationID: Int64] = [:]
     private var asked: [OperationID: Int64] = [:]
-    private var latest: Int64 = 0
+    /// Their `notBefore` has come while this core knew of it: it stays past when the clock is set back.
+    private var due: Set<OperationID> = []
     /// Of the last turn: what the runner begins by itself it begins by what was known then.
     private var settled: Setting?
     /// When back-offs end by the clock that is never set; unknown once a new core had to go by the other, set since.
@@ -26,7 +27,7 @@ public struct Judge {
         perhapsOvertaken.removeAll()
         confirmed.removeAll()
         asked.removeAll()
-        latest = now.wall
+        due = Set(store.unfinished.filter { ($0.policy.notBefore ?? 0) <= now.wall }.map(\.id))
         for id in restsUntil.keys where clocks[id] != now.wall - now.monotonic { restsUntil[id] = nil }
     }
 
@@ -70,7 +71,6 @@ public struct Judge {
     public mutating func commit(
         _ transition: Transition, to store: inout FakeStore, submissions: [Submission], _ setting: Setting
     ) throws(Violation) {
-        latest = max(latest, setting.now.wall)
         for change in transition.changes {
             let rules = rules(store, setting)
             switch change {
@@ -99,6 +99,9 @@ public struct Judge {
             perhapsOvertaken[id] = nil
         }
         confirmed = confirmed.filter { store[$0.key].state == .ready }
+        due = Set(
+            store.unfinished.filter { ($0.policy.notBefore ?? 0) <= setting.now.wall || due.contains($0.id) }
+                .map(\.id))
         ordered(transition.effects)
         settled = setting
         try judgeRest(rules(store, setting))
@@ -116,7 +119,11 @@ public struct Judge {
         switch change {
         case .edited(let id, let edit):
             confirmed[id] = nil
-            if edit.policy != nil { clocks[id] = nil }
+            if edit.policy != nil {
+                clocks[id] = nil
+                due.remove(id)
+            }
+        case .reopened(let id, _, _): due.remove(id)
         case .held(let id, _), .becamePending(let id): confirmed[id] = nil
         case .graphSuspended(let graph, _): confirmed = confirmed.filter { store[$0.key].graph != graph }
         default: break
@@ -125,8 +132,8 @@ public struct Judge {
 
     func rules(_ store: FakeStore, _ setting: Setting) -> Rules {
         Rules(
-            store: store, workers: setting.workers, now: setting.now, latest: max(latest, setting.now.wall),
-            runner: setting.runner, mayStart: setting.runner != nil && !setting.isDraining, overtaken: overtaken,
+            store: store, workers: setting.workers, now: setting.now, due: due, runner: setting.runner,
+            mayStart: setting.runner != nil && !setting.isDraining, overtaken: overtaken,
             perhapsOvertaken: perhapsOvertaken, restsUntil: restsUntil, confirmed: confirmed)
     }
 

@@ -64,7 +64,7 @@ extension Rules {
     /// passed has passed, even when set back.
     func isInLine(_ record: Record) -> Bool {
         record.state == .ready && !record.isHeld && !store.suspendedGraphs.contains(record.graph)
-            && (record.hasStarted || (record.policy.notBefore ?? 0) <= latest)
+            && (record.hasStarted || (record.policy.notBefore ?? 0) <= now.wall || due.contains(record.id))
             && (restsUntil[record.id].map { $0 <= now.monotonic } ?? (record.backoffUntil == 0 || unknownRestsAreOver))
     }
 }

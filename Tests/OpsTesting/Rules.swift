@@ -6,8 +6,8 @@ struct Rules {
     let store: FakeStore
     let workers: Int32
     let now: Moment
-    /// The latest reading of the wall clock that this core was given.
-    let latest: Int64
+    /// What it was not to start before has come, as this core has seen; the clock may have been set back since.
+    let due: Set<OperationID>
     let runner: String?
     /// A runner is there, and opsd is not draining.
     let mayStart: Bool
