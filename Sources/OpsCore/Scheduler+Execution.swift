@@ -17,21 +17,28 @@ extension Scheduler {
 
     // MARK: Facts
 
+    /// As `execution(of:)`, of an attempt of whose process something is told: it has begun.
+    private mutating func heard(of attempt: AttemptID) -> Int32? {
+        guard let index = execution(of: attempt) else { return nil }
+        settlePresumption(index, nil)
+        return index
+    }
+
     mutating func launched(_ attempt: AttemptID, _ process: Process) {
-        guard let index = execution(of: attempt), executions[index].process == nil else { return }
+        guard let index = heard(of: attempt), executions[index].process == nil else { return }
         executions[index].process = process
         tell(.launched(attempt, process))
     }
 
     mutating func launchFailed(_ attempt: AttemptID, step: String, errno: Int32) {
-        guard let index = execution(of: attempt) else { return order(.acknowledge(attempt)) }
+        guard let index = heard(of: attempt) else { return order(.acknowledge(attempt)) }
         let end = executions[index].ending ?? Ended(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
         executions[index].ending = end
         treeGone(index)
     }
 
     mutating func exited(_ attempt: AttemptID, _ exit: Exit, treeIsGone: Bool) {
-        guard let index = execution(of: attempt) else {
+        guard let index = heard(of: attempt) else {
             if treeIsGone { order(.acknowledge(attempt)) }
             return
         }
@@ -75,7 +82,7 @@ extension Scheduler {
     }
 
     mutating func gone(_ attempt: AttemptID) {
-        guard let index = execution(of: attempt) else { return order(.acknowledge(attempt)) }
+        guard let index = heard(of: attempt) else { return order(.acknowledge(attempt)) }
         if executions[index].ending == nil {
             executions[index].ending =
                 end(index, treeIsGone: true)
@@ -106,7 +113,7 @@ extension Scheduler {
     }
 
     mutating func told(_ attempt: AttemptID, _ notice: Notice) {
-        guard let index = execution(of: attempt) else { return }
+        guard let index = heard(of: attempt) else { return }
         let place = executions[index].operation
         tell(.told(attempt, notice))
         if notice.status != nil || notice.progressDone != nil || notice.progressTotal != nil {

@@ -223,6 +223,13 @@ import Testing
         #expect(world.after(.gone(attempt(2))).last == "finished 2 interrupted runner lost")
     }
 
+    @Test func whoseProcessIsHeardOfHadBegun() {
+        var world = World(workers: 1, snapshot(), connected: false)
+        #expect(
+            world.after(.exited(attempt(2), Exit(status: .code(0), at: world.now), treeIsGone: true))
+                == ["placed 2#1 slot 1", "exited 2#1", "ended 2#1 succeeded", "finished 2 succeeded"])
+    }
+
     @Test func afterAPowerCutItIsInterrupted() {
         var world = World(workers: 1, snapshot(), connected: false)
         let changes = world.after(.runnerConnected(Inventory(runner: "r2", boot: "b2")))
