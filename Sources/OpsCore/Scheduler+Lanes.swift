@@ -42,9 +42,8 @@ extension Scheduler {
         case .category(let category):
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
             categories[category].parkedCount += 1
-            let parked = categories[category].parked
             let isGroup = lanes[lane].key.isGroup
-            if let i = parked.firstIndex(where: {
+            if let i = categories[category].parked.firstIndex(where: {
                 $0.isGroup == isGroup && $0.mode == need.mode && $0.units == need.units
             }) {
                 Self.add(entry, to: &categories[category].parked[i].heap, lanes)

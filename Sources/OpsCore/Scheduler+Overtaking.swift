@@ -6,15 +6,15 @@ extension Scheduler {
         let top = lanes[lane].top
         for i in lanes[lane].needs.indices {
             let category = lanes[lane].needs[i].category
-            let position = lanes[lane].positions[i]
-            if position < 0 {
+            let ticket = lanes[lane].tickets[i]
+            if ticket < 0 {
                 guard top != .max else { continue }
-                categories[category].lanes.add(LaneOrder.Entry(key: top, lane: lane, need: Int32(i)), &lanes)
+                lanes[lane].tickets[i] = categories[category].lanes.add(top, lane: lane, need: Int32(i))
             } else if top == .max {
-                lanes[lane].positions[i] = -1
-                categories[category].lanes.remove(at: position, &lanes)
+                lanes[lane].tickets[i] = -1
+                categories[category].lanes.remove(ticket)
             } else {
-                categories[category].lanes.update(at: position, key: top, &lanes)
+                categories[category].lanes.update(ticket, key: top)
             }
             doubtClaim(on: category)
         }
@@ -26,6 +26,7 @@ extension Scheduler {
         var passed: [Int32] = []
         for need in needs {
             guard let root = categories[need.category].lanes.entries.first, root.key < key else { continue }
+            passed.reserveCapacity(32)
             categories[need.category].lanes.forEach(below: key) { entry in
                 let other = lanes[entry.lane].needs[Int(entry.need)]
                 if !categories[need.category].fit(other, beside: need), lacksRoom(entry.lane), mayTurn(entry.lane) {
@@ -43,11 +44,21 @@ extension Scheduler {
         var last: Int32 = -1
         for lane in passed where lane != last {
             last = lane
-            for place in members(of: lane, below: key) where table[place].overtaken < Limits.overtakes {
-                table[place].overtaken += 1
-                if table[place].overtaken == Limits.overtakes { reserve(place) }
+            guard let line = lanes[lane].members.onlyLine else {
+                for place in members(of: lane, below: key) { noteOvertaken(place) }
+                continue
+            }
+            for entry in line {
+                guard entry.key < key else { break }
+                if isMember(entry, of: lane) { noteOvertaken(entry.place) }
             }
         }
+    }
+
+    private mutating func noteOvertaken(_ place: Int32) {
+        guard table[place].overtaken < Limits.overtakes else { return }
+        table[place].overtaken += 1
+        if table[place].overtaken == Limits.overtakes { reserve(place) }
     }
 
     private func lacksRoom(_ lane: Int32) -> Bool {

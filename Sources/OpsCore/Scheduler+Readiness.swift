@@ -131,7 +131,7 @@ extension Scheduler {
         let lane = lanes.insert(
             Lane(
                 key: key, family: parent < 0 ? -1 : table[parent].family, needs: needs,
-                positions: [Int32](repeating: -1, count: needs.count)))
+                tickets: [Int32](repeating: -1, count: needs.count)))
         laneIndex[key] = lane
         return lane
     }

@@ -22,8 +22,8 @@ struct Lane {
     /// Family of the group that holds its members, or -1.
     let family: Int32
     let needs: [Need]
-    /// Where it stands in the order of lanes of each category it needs, or -1.
-    var positions: [Int32]
+    /// Its tickets in the order of lanes of each category it needs, or -1.
+    var tickets: [Int32]
     var members = ReadyMembers()
     /// Members that still are.
     var live: Int32 = 0
@@ -69,6 +69,9 @@ struct ReadyMembers {
     private(set) var heap: [Entry] = []
 
     var entries: Int { line.count - head + heap.count }
+
+    /// All entries in order, each member once, where nothing stands in the heap.
+    var onlyLine: ArraySlice<Entry>? { heap.isEmpty ? line[head...] : nil }
 
     var first: Entry? {
         if head < line.count {

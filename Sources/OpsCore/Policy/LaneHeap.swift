@@ -13,10 +13,11 @@ struct LaneHeap {
     mutating func add(_ entry: Entry) {
         entries.append(entry)
         var i = entries.count - 1
-        while i > 0, entries[i].key < entries[(i - 1) / 2].key {
-            entries.swapAt(i, (i - 1) / 2)
+        while i > 0, entry.key < entries[(i - 1) / 2].key {
+            entries[i] = entries[(i - 1) / 2]
             i = (i - 1) / 2
         }
+        entries[i] = entry
     }
 
     mutating func removeFirst() {
@@ -35,13 +36,14 @@ struct LaneHeap {
 
     private mutating func sink(_ start: Int) {
         var i = start
-        while true {
-            var least = i
-            if 2 * i + 1 < entries.count, entries[2 * i + 1].key < entries[least].key { least = 2 * i + 1 }
-            if 2 * i + 2 < entries.count, entries[2 * i + 2].key < entries[least].key { least = 2 * i + 2 }
-            if least == i { return }
-            entries.swapAt(i, least)
-            i = least
+        let moving = entries[i]
+        while 2 * i + 1 < entries.count {
+            var child = 2 * i + 1
+            if child + 1 < entries.count, entries[child + 1].key < entries[child].key { child += 1 }
+            guard entries[child].key < moving.key else { break }
+            entries[i] = entries[child]
+            i = child
         }
+        entries[i] = moving
     }
 }

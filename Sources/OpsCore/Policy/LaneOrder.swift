@@ -1,79 +1,91 @@
 /// The lanes that name one category, by their first members: the best at the root. Unlike a `LaneHeap` it holds
-/// each lane once, exactly; a lane knows its position here.
+/// each lane once, exactly; a lane has a ticket here, by which it is found wherever it stands.
 struct LaneOrder {
     struct Entry {
         var key: UInt64
-        var lane: Int32
+        let lane: Int32
         /// Which of the lane's needs this category is.
-        var need: Int32
+        let need: Int32
+        fileprivate let ticket: Int32
     }
     private(set) var entries: [Entry] = []
+    /// By ticket: what moves is written down here, not in lanes all over the memory.
+    private var positions: [Int32] = []
+    private var freeTickets: [Int32] = []
 
-    mutating func add(_ entry: Entry, _ lanes: inout Pool<Lane>) {
-        entries.append(entry)
-        rise(entries.count - 1, &lanes)
+    /// The ticket of the new entry.
+    mutating func add(_ key: UInt64, lane: Int32, need: Int32) -> Int32 {
+        let ticket = freeTickets.popLast() ?? Int32(positions.count)
+        if Int(ticket) == positions.count { positions.append(-1) }
+        entries.append(Entry(key: key, lane: lane, need: need, ticket: ticket))
+        rise(entries.count - 1)
+        return ticket
     }
 
-    mutating func remove(at position: Int32, _ lanes: inout Pool<Lane>) {
-        let position = Int(position)
+    mutating func remove(_ ticket: Int32) {
+        let position = Int(positions[Int(ticket)])
+        freeTickets.append(ticket)
         let last = entries.removeLast()
         guard position < entries.count else { return }
         entries[position] = last
-        lanes[last.lane].positions[Int(last.need)] = Int32(position)
-        settle(position, &lanes)
+        settle(position)
     }
 
-    mutating func update(at position: Int32, key: UInt64, _ lanes: inout Pool<Lane>) {
-        entries[Int(position)].key = key
-        settle(Int(position), &lanes)
+    mutating func update(_ ticket: Int32, key: UInt64) {
+        let position = Int(positions[Int(ticket)])
+        entries[position].key = key
+        settle(position)
     }
 
     /// Calls with every lane whose first member comes before `bound`, in no order but that a lane comes before what is
     /// below it, which is left out when the answer is false.
     func forEach(below bound: UInt64, _ body: (Entry) -> Bool) {
-        guard let root = entries.first, root.key < bound else { return }
-        var open = [0]
-        while let i = open.popLast() {
-            guard body(entries[i]) else { continue }
-            for child in [2 * i + 1, 2 * i + 2] where child < entries.count && entries[child].key < bound {
-                open.append(child)
+        var i = 0
+        while true {
+            if i < entries.count, entries[i].key < bound, body(entries[i]) {
+                i = 2 * i + 1
+                continue
             }
+            // Past what is below it: to the right, from the nearest that stands on the left.
+            while i > 0, i.isMultiple(of: 2) { i = (i - 1) / 2 }
+            if i == 0 { return }
+            i += 1
         }
     }
 
-    private mutating func settle(_ position: Int, _ lanes: inout Pool<Lane>) {
+    private mutating func settle(_ position: Int) {
         if position > 0, entries[position].key < entries[(position - 1) / 2].key {
-            rise(position, &lanes)
+            rise(position)
         } else {
-            sink(position, &lanes)
+            sink(position)
         }
     }
 
-    private mutating func rise(_ start: Int, _ lanes: inout Pool<Lane>) {
+    private mutating func rise(_ start: Int) {
         var i = start
         let moving = entries[i]
         while i > 0, moving.key < entries[(i - 1) / 2].key {
-            put(entries[(i - 1) / 2], at: i, &lanes)
+            put(entries[(i - 1) / 2], at: i)
             i = (i - 1) / 2
         }
-        put(moving, at: i, &lanes)
+        put(moving, at: i)
     }
 
-    private mutating func sink(_ start: Int, _ lanes: inout Pool<Lane>) {
+    private mutating func sink(_ start: Int) {
         var i = start
         let moving = entries[i]
         while 2 * i + 1 < entries.count {
             var child = 2 * i + 1
             if child + 1 < entries.count, entries[child + 1].key < entries[child].key { child += 1 }
             guard entries[child].key < moving.key else { break }
-            put(entries[child], at: i, &lanes)
+            put(entries[child], at: i)
             i = child
         }
-        put(moving, at: i, &lanes)
+        put(moving, at: i)
     }
 
-    private mutating func put(_ entry: Entry, at position: Int, _ lanes: inout Pool<Lane>) {
+    private mutating func put(_ entry: Entry, at position: Int) {
         entries[position] = entry
-        lanes[entry.lane].positions[Int(entry.need)] = Int32(position)
+        positions[Int(entry.ticket)] = Int32(position)
     }
 }
