@@ -57,12 +57,15 @@ extension Scheduler {
 
     /// No set asks for more than there is, and no child for more than the group above it holds.
     func checkCategories(_ submission: Submission, under parent: Int32?) throws(Rejection) {
-        for set in submission.categorySets { try checkCapacity(CategoryUse.strictest(set)) }
+        for (index, set) in submission.categorySets.enumerated() {
+            guard let place = submission.operations.firstIndex(where: { $0.categories == index }) else { continue }
+            try checkCapacity(CategoryUse.strictest(set), of: .local(Int32(place)))
+        }
         var depth: [Int32] = []
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) }
         guard hasGroups || parent != nil else { return }
         let base: Int32 = parent.map { self.depth(of: $0) + 1 } ?? 0
-        for draft in submission.operations {
+        for (place, draft) in submission.operations.enumerated() {
             depth.append(draft.group >= 0 ? depth[Int(draft.group)] + 1 : base)
             if depth[depth.count - 1] > Limits.groupDepth {
                 throw .tooMany(what: "groups in one another", limit: Limits.groupDepth)
@@ -79,16 +82,16 @@ extension Scheduler {
                     }
                     above = group.group
                 }
-                try check(use, fits: share ?? parent.flatMap { heldAbove($0, use.name) })
+                try check(use, of: .local(Int32(place)), fits: share ?? parent.flatMap { heldAbove($0, use.name) })
             }
         }
     }
 
-    func checkCapacity(_ uses: [CategoryUse]) throws(Rejection) {
+    func checkCapacity(_ uses: [CategoryUse], of operation: DraftEdge.Target) throws(Rejection) {
         for use in uses where use.mode == .units {
             let capacity = categories.capacity(of: use.name)
             if capacity > 0, use.units > capacity {
-                throw .unitsExceedCapacity(category: use.name, units: use.units, capacity: capacity)
+                throw .unitsExceedCapacity(use, operation, capacity: capacity)
             }
         }
     }
@@ -105,15 +108,17 @@ extension Scheduler {
         return nil
     }
 
-    func check(_ use: CategoryUse, fits share: CategoryUse?) throws(Rejection) {
+    func check(
+        _ use: CategoryUse, of operation: DraftEdge.Target, fits share: CategoryUse?
+    ) throws(Rejection) {
         guard let share else { return }
         switch share.mode {
         case .exclusive: return
         case .shared:
             // Sharing with outsiders leaves nothing that a child could have alone.
-            if use.mode != .shared { throw .unitsExceedShare(use, of: share) }
+            if use.mode != .shared { throw .unitsExceedShare(use, operation, of: share) }
         case .units:
-            if use.mode == .units, use.units > share.units { throw .unitsExceedShare(use, of: share) }
+            if use.mode == .units, use.units > share.units { throw .unitsExceedShare(use, operation, of: share) }
         }
     }
 

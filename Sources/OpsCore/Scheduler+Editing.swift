@@ -34,7 +34,7 @@ extension Scheduler {
                 throw .tooMany(what: "categories", limit: Limits.categoriesPerOperation)
             }
             let uses = CategoryUse.strictest(uses)
-            try checkCapacity(uses)
+            if let first = together.operations.first { try checkCapacity(uses, of: .existing(first)) }
             for place in places { try checkFamily(place, uses) }
         }
         if let policy = edit.policy, policy.conditions.count > Limits.conditionsPerOperation {
@@ -158,10 +158,14 @@ extension Scheduler {
     /// The group above it holds enough, and what is below it asks for no more than it would hold.
     private func checkFamily(_ place: Int32, _ uses: [CategoryUse]) throws(Rejection) {
         let parent = table[place].parent
-        for use in uses { try check(use, fits: parent < 0 ? nil : heldAbove(parent, use.name)) }
+        for use in uses {
+            let share = parent < 0 ? nil : heldAbove(parent, use.name)
+            try check(use, of: .existing(table[place].operationID), fits: share)
+        }
         for child in descendants(of: place) {
             for use in categories.uses(of: table[child].categories) {
-                try check(use, fits: uses.first { $0.name == use.name })
+                let share = uses.first { $0.name == use.name }
+                try check(use, of: .existing(table[child].operationID), fits: share)
             }
         }
     }

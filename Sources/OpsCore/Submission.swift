@@ -34,9 +34,10 @@ public enum Rejection: Error, Equatable, Sendable {
     case cycle([DraftEdge.Target])
     /// The same, tied by a category that one of them holds until others of them have ended.
     case lockUp([DraftEdge.Target], category: String)
-    case unitsExceedCapacity(category: String, units: Int32, capacity: Int32)
+    /// What the operation, a place in the submission or an id, asks for is more than there is.
+    case unitsExceedCapacity(CategoryUse, DraftEdge.Target, capacity: Int32)
     /// The group around it takes less of the category than it asks for.
-    case unitsExceedShare(CategoryUse, of: CategoryUse)
+    case unitsExceedShare(CategoryUse, DraftEdge.Target, of: CategoryUse)
     case alreadyFinished(OperationID)
     case notFinished(OperationID)
     case notExecuting(OperationID)

@@ -65,6 +65,13 @@ import Testing
         #expect(try refusal(group: shared, child: #""gx""#).contains("the group around it takes category gx shared"))
         let units = try refusal(group: #"{"name": "gx", "units": 2}"#, child: #"{"name": "gx", "units": 3}"#)
         #expect(units.contains("the group around it takes 2"), "\(units)")
+        #expect(units.hasPrefix("opsctl: standard input:2: operation x, key categories: 3 units"), "\(units)")
+        let many = try refusal(group: #""gx""#, child: #"{"name": "gy", "units": 2}"#)
+        #expect(many.hasPrefix("opsctl: standard input:2: operation x, key categories: 2 units"), "\(many)")
+        let id = try machine.submit("--hold", "--", "true")
+        let edit = try machine.ctl("set", "\(id)", "--category", "gx:4")
+        #expect(edit.status == 5)
+        #expect(edit.err.hasPrefix("opsctl: set: operation \(id), key categories: 4 units"), "\(edit.err)")
     }
 
     @Test func ofOneNamedTwiceTheStricterUseCountsOnce() throws {

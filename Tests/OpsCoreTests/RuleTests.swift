@@ -128,11 +128,15 @@ import Testing
         var world = World()
         world.after(.setCategory("gpu", capacity: 2))
         var submission = Submission()
-        submission.categorySets = [[CategoryUse(name: "gpu", units: 3)]]
-        submission.operations = [Draft(categories: 0)]
+        let wide = CategoryUse(name: "gpu", units: 3)
+        submission.categorySets = [[wide]]
+        submission.operations = [Draft(), Draft(categories: 0)]
         #expect(
-            world.handle(.submit(submission))
-                == .failure(.unitsExceedCapacity(category: "gpu", units: 3, capacity: 2)))
+            world.handle(.submit(submission)) == .failure(.unitsExceedCapacity(wide, .local(1), capacity: 2)))
+        world.add(flags: .held)
+        #expect(
+            world.handle(.edit([1], Edit(categories: [wide])))
+                == .failure(.unitsExceedCapacity(wide, .existing(1), capacity: 2)))
     }
 
     @Test func reprioritisingKeepsTheOrderAmongEquals() {

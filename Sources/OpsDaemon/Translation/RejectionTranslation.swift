@@ -18,11 +18,13 @@ extension Daemon {
         case .unknownGraph(let graph): return .notFound(kind: "graph", name: graph.reference, nearest: nil)
         case .cycle(let path): return .cycle(path.map { text($0, names) }, category: nil)
         case .lockUp(let path, let category): return .cycle(path.map { text($0, names) }, category: category)
-        case .unitsExceedCapacity(let category, let units, let capacity):
-            return categoryRefusal(
-                "\(units) units of category \(category), which has a capacity of \(capacity); take fewer, or raise it "
-                    + "first with opsctl category set \(category) --capacity \(units)")
-        case .unitsExceedShare(let use, let share): return categoryRefusal(Self.text(of: use, besides: share))
+        case .unitsExceedCapacity(let use, let operation, let capacity):
+            let message =
+                "\(use.units) units of category \(use.name), which has a capacity of \(capacity); take fewer, or "
+                + "raise it first with opsctl category set \(use.name) --capacity \(use.units)"
+            return categoryRefusal(operation, names, message)
+        case .unitsExceedShare(let use, let operation, let share):
+            return categoryRefusal(operation, names, Self.text(of: use, besides: share))
         case .alreadyFinished(let id): return wrongState(id, "has finished already")
         case .notFinished(let id): return wrongState(id, "has not finished; cancel it first, or wait for it")
         case .notExecuting(let id): return wrongState(id, "is not executing")
@@ -42,9 +44,17 @@ extension Daemon {
         Nearest.name(to: name, among: queueNames)
     }
 
-    private func categoryRefusal(_ message: String) -> ControlError {
+    private func categoryRefusal(
+        _ operation: DraftEdge.Target, _ names: (Int32) -> String?, _ message: String
+    ) -> ControlError {
         .invalidOperation([
             .with {
+                switch operation {
+                case .local(let place):
+                    $0.index = Int(place)
+                    $0.name = names(place)
+                case .existing(let id): $0.name = label(id)
+                }
                 $0.key = "categories"
                 $0.message = message
             }
