@@ -109,7 +109,7 @@ struct OperationStatements {
 
     /// What one of an operation's conditions asks.
     static let conditionText = """
-        SELECT part.key || ' ' || part.value FROM operation, text,
+        SELECT part.key || iif(part.type = 'true', '', ' ' || part.value) FROM operation, text,
             json_each(text.body, '$.conditions[' || ?2 || ']') AS part
         WHERE operation.id = ?1 AND text.id = operation.details
             AND part.key NOT IN ('otherwise', 'every', 'provide', 'silent', 'timeout')

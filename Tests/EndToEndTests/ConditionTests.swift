@@ -40,7 +40,7 @@ import Testing
             (#"{"not": {"reachable": "127.0.0.1:1"}}"#, #"{"reachable": "127.0.0.1:1"}"#, "is not reachable"),
             (
                 #"{"not": {"dependenciesSucceeded": true}}"#, #"{"dependenciesSucceeded": true}"#,
-                "(bad) did not succeed"
+                "(dependenciesSucceeded) is false: "
             ),
         ]
         for (place, asked) in conditions.enumerated() {
