@@ -104,7 +104,7 @@ extension Runner {
         if record.tree == .descent { descent.end(attempt, main: record.process.pid) }
         guard record.isAlive else { return }
         retireLine(of: record)
-        if let kept = record.keptGroup { sharedGroups.letGo(kept) }
+        keepGroupToItself(record)
         if case .group(let group) = record.tree { leftGroups.append(group) }
         noting { () throws(SystemError) in try logs.remove(attempt) }
     }

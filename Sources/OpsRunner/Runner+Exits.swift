@@ -59,6 +59,8 @@ extension Runner {
         hear(record)
         let exit = exit(of: record, child)
         record.phase = .exited(exit)
+        // It may have been the group that was killed.
+        if exit.status == .signal(Signals.kill) { keepGroupToItself(record) }
         if isTreeGone(record) { return end(record, exit, isNews: true) }
         if record.leftovers == .leave {
             if case .group(let group) = record.tree { leftGroups.append(group) }
@@ -97,6 +99,13 @@ extension Runner {
             guard exit.status != .code(0) else { return }
             exit.outOfMemory = try group.value("oom_kill", in: "memory.events") ?? 0 > 0
         }
+    }
+
+    /// Nobody comes into its group after it: Linux (6.18 was seen to) also kills whoever is born from outside into a group
+    /// that was killed once, for it counts the kills of the group that the parent is in.
+    func keepGroupToItself(_ record: AttemptRecord) {
+        if let kept = record.keptGroup { sharedGroups.letGo(kept) }
+        record.keptGroup = nil
     }
 
     /// Proof, not guess: the group can be removed, or no child of ours belongs to the attempt.

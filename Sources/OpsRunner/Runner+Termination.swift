@@ -48,6 +48,7 @@ extension Runner {
             // Its end comes as an event; looked at again for processes that no kill reached.
             record.killAt = record.isAlive ? now + record.killPause.take() : nil
             guard record.isAlive, case .group(let group) = record.tree else { continue }
+            keepGroupToItself(record)
             noting { () throws(SystemError) in try group.kill() }
             // And for a group that could not be watched.
             endIfGone(record)

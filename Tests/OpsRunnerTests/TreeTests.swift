@@ -158,6 +158,26 @@ import Testing
         #expect(try isAlive(left))
     }
 
+    /// In a group that was killed once, Linux 6.18 kills whoever is born into it from outside.
+    @Test(
+        .enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"), arguments: [false, true])
+    func whoComesAfterOneThatWasKilledLives(byItself: Bool) throws {
+        let runner = try RunnerProcess()
+        guard runner.greeting?.abilities.hasControlGroups == true else { return }
+        let group = "$(grep -m1 cgroup2 /proc/mounts | cut -d' ' -f2)$(grep ^0:: /proc/self/cgroup | cut -c4-)"
+        let killed = runner.request(
+            1, (byItself ? "echo 1 >\(group)/cgroup.kill;" : "") + "echo up >$DIR/up; exec sleep 1000")
+        try runner.send([.launch(killed)])
+        if !byItself {
+            _ = try runner.awaitFile("up")
+            try runner.send([.terminate(killed.attempt, grace: 0)])
+        }
+        #expect(try runner.awaitExit(killed.attempt).exit.status == .signal(SIGKILL))
+        let next = runner.request(2, "exit 3")
+        try runner.send([.acknowledge(killed.attempt), .launch(next)])
+        #expect(try runner.awaitExit(next.attempt).exit.status == .code(3))
+    }
+
     @Test(arguments: treeKinds)
     func whatAnotherOperationLeftBehindIsNoConcernOfTheOnlyOneAlive(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
