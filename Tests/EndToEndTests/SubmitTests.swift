@@ -86,6 +86,14 @@ import Testing
     }
 
     /// Names of graphs are told apart from ids wherever one may be given.
+    @Test(arguments: ["key", "unless-active"]) func anEmptyKeyIsRefused(_ flag: String) throws {
+        let machine = try Machine()
+        let result = try machine.ctl("submit", "--\(flag)", "", "--", "true")
+        #expect(result.status == 5)
+        #expect(result.err.contains("must not be empty"), "\(result.err)")
+        #expect(try machine.ok("ls", "--json").out.isEmpty)
+    }
+
     @Test(arguments: ["7", "g7", "", #"a\tb"#]) func aGraphsNameIsNoIdAndNoControl(_ name: String) throws {
         let machine = try Machine()
         let output = try machine.ctl(

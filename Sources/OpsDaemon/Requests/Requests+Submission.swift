@@ -49,8 +49,20 @@ extension Requests {
 
     // MARK: Whole
 
+    /// An empty key is most likely a variable that was not set: what else has none would be taken for the same.
+    private static func requireWords(_ order: SubmissionOrder) throws(ControlError) {
+        for (key, word) in [("key", order.key), ("unlessActive", order.unlessActive)] where word?.isEmpty == true {
+            let problem = Problem.with {
+                $0.key = key
+                $0.message = "must not be empty"
+            }
+            throw .invalidOperation([problem])
+        }
+    }
+
     /// The graph is read and sound in itself: look up what it refers to, and ask the scheduler.
     func take(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
+        try Self.requireWords(order)
         if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
         if daemon.outage != nil { throw daemon.unavailable }
         // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
