@@ -1,8 +1,9 @@
 /// An order to the world outside, given only after the changes beside it are on disk. All may be repeated.
 public enum Effect: Equatable, Sendable {
     case launch(AttemptID, slot: Int32)
-    /// To be launched, after those before it, the moment that an attempt succeeds, in its slot. Answered by `taken`.
-    case hand(AttemptID)
+    /// To be launched, after those before it, the moment that an attempt succeeds, in its slot; not before all of `after`
+    /// have. Answered by `taken`.
+    case hand(AttemptID, after: [AttemptID])
     /// The hand is void; answered by `emptyHanded`.
     case recall
     /// SIGTERM to the whole tree (thawed first), SIGKILL after `grace` nanoseconds; answered by `exited`/`gone`.

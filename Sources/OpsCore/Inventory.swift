@@ -19,9 +19,12 @@ public struct Inventory: Hashable, Sendable {
     public var places: [AttemptID: Place]
     /// It can hold launches for later; an older one cannot.
     public var takesHand: Bool
+    /// What it holds may wait for the success of others.
+    public var handWaits: Bool
     public init(
         runner: String, boot: String, entries: [AttemptID: Entry] = [:], words: [AttemptID: Notice] = [:],
-        isEnding: Bool = false, places: [AttemptID: Place] = [:], takesHand: Bool = false
+        isEnding: Bool = false, places: [AttemptID: Place] = [:], takesHand: Bool = false,
+        handWaits: Bool = false
     ) {
         self.isEnding = isEnding
         self.runner = runner
@@ -30,5 +33,6 @@ public struct Inventory: Hashable, Sendable {
         self.words = words
         self.places = places
         self.takesHand = takesHand
+        self.handWaits = handWaits
     }
 }

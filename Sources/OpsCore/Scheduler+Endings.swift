@@ -30,6 +30,7 @@ extension Scheduler {
     ) {
         guard !table[place].traits.contains(.ending), table[place].state != .finished else { return }
         leaveLane(place)
+        leaveHand(place)
         table[place].overtaken = 0
         table[place].traits.insert(.ending)
         decided.append(
@@ -119,14 +120,18 @@ extension Scheduler {
             case .met: release(from)
             case .outstanding: break
             case .impossible:
-                skip(from, after: ending, when: graph[edge].when)
+                if isPresumed(from) {
+                    executions[table[from].place].missed = Missed(ending: ending, when: graph[edge].when)
+                } else {
+                    skip(from, after: ending, when: graph[edge].when)
+                }
             }
         }
         edges.removeAll(keepingCapacity: edges.count < 4096)
         scratch = edges
     }
 
-    private mutating func skip(_ place: Int32, after ending: Ending, when: When) {
+    mutating func skip(_ place: Int32, after ending: Ending, when: When) {
         let cause = Self.blame(
             when, table[ending.place].operationID, root: ending.root, ending.rootOutcome)
         decideTree(

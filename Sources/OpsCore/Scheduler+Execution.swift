@@ -198,6 +198,7 @@ extension Scheduler {
         let place = executions[index].operation
         let attempt = attemptID(index)
         executions[index].isOver = true
+        if end.outcome != .succeeded, !hand.isEmpty { handIsSpoiled = true }
         // What it leaves behind by consent is not left frozen.
         if !table[place].traits.isDisjoint(with: .frozen) { order(.thaw(attempt)) }
         unfreeze(place)

@@ -218,18 +218,23 @@ extension Scheduler {
         return broken
     }
 
-    /// 11. Who is in hand would start next, in this order, and nobody else may.
+    /// 11. Who is in hand would start next, in this order, once it is ready, and nobody else may.
     private func checkHand(_ rows: [Int32]) -> [String] {
         var broken: [String] = []
         for place in rows where table[place].traits.contains(.inHand) != hand.contains(place) {
             broken.append("11: \(table[place].id) is in hand, or is not")
         }
-        guard let last = hand.last else { return broken }
-        if hand.count > Limits.hand || slots.used != workers || !mayStart || !handIsFree {
+        guard let last = hand.last, last != Self.ended else { return broken }
+        let waiting = hand.filter { table[$0].state == .pending }
+        let mayRest = slots.used == workers || slots.used < workers && waiting.count == hand.count
+        if hand.count > Limits.hand || !mayRest || !mayStart || !handIsFree || !waiting.isEmpty && !handWaits {
             broken.append("11: a hand of \(hand.count) with \(slots.used) of \(workers) slots used")
         }
-        for place in hand where table[place].state != .ready || table[place].place >= 0 {
+        for place in hand where table[place].state == .executing || table[place].place >= 0 {
             broken.append("11: \(table[place].id) is in hand and \(table[place].state)")
+        }
+        for place in waiting where !waitsForSuccess(place) {
+            broken.append("11: \(table[place].id) is in hand and waits for more than what executes")
         }
         if zip(hand, hand.dropFirst()).contains(where: { table[$0].key >= table[$1].key }) {
             broken.append("11: the hand is out of order")
@@ -243,5 +248,19 @@ extension Scheduler {
             }
         }
         return broken
+    }
+
+    private func waitsForSuccess(_ place: Int32) -> Bool {
+        var edge = table[place].firstDependency
+        var count: Int32 = 0
+        while edge >= 0 {
+            let on = graph[edge].on
+            if on >= 0 {
+                guard graph[edge].when == .succeeded, table[on].state == .executing else { return false }
+                count += 1
+            }
+            edge = graph[edge].nextDependency
+        }
+        return count == table[place].waiting
     }
 }

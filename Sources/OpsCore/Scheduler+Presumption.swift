@@ -12,13 +12,15 @@ extension Scheduler {
     }
 
     mutating func presume(_ foretold: Snapshot.Foretold) {
-        guard let place = unfinished(foretold.attempt.operation), table[place].state == .ready,
+        guard let place = unfinished(foretold.attempt.operation), table[place].state != .executing,
             table[place].attempt + 1 == foretold.attempt.number
         else { return }
         presume(place, runner: foretold.runner, boot: foretold.boot)
     }
 
+    /// One that waited for others keeps its edges: it may yet turn out not to have begun.
     mutating func presume(_ place: Int32, runner: String, boot: String) {
+        if table[place].state == .pending { doubtWaits(of: place) }
         let life = takeLife(of: place)
         table[place].attempt += 1
         var execution = Execution(
@@ -34,6 +36,10 @@ extension Scheduler {
         tell(.presumed(attemptID(index), run: execution.run, slot: execution.slot, at: now))
     }
 
+    func isPresumed(_ place: Int32) -> Bool {
+        table[place].state == .executing && executions[table[place].place].isPresumed
+    }
+
     /// Whether what was foretold is to be held for started: unless its own runner knows nothing of it.
     mutating func believes(_ index: Int32, _ inventory: Inventory) -> Bool {
         let attempt = attemptID(index)
@@ -45,7 +51,6 @@ extension Scheduler {
             withdraw(index)
             return false
         }
-        settlePresumption(index, inventory.places[attempt])
         return true
     }
 
@@ -59,13 +64,18 @@ extension Scheduler {
             executions[index].slot = take(begun.slot)
         }
         let place = executions[index].operation
+        if table[place].firstDependency >= 0 {
+            graph.dropDependencies(of: place, in: &table)
+            table[place].waiting = 0
+            report(.ready, place, old: .pending, new: .ready)
+        }
         table[place].traits.insert(.hasStarted)
         tell(.placed(attemptID(index), Place(slot: executions[index].slot, at: executions[index].startedAt)))
         report(.started, place, old: .ready, new: .executing, detail: String(executions[index].attempt))
         settleStartEdges(of: place)
     }
 
-    /// It has not started: ready as before, and its attempt is still to come.
+    /// It has not started: it waits as before, and its attempt is still to come.
     private mutating func withdraw(_ index: Int32) {
         let place = executions[index].operation
         unfreeze(place)
@@ -82,7 +92,17 @@ extension Scheduler {
         setState(place, .ready)
         tell(.withdrawn(AttemptID(table[place].operationID, execution.attempt)))
         doubt(place)
-        startAging(place)
-        enterLane(place)
+        guard table[place].firstDependency >= 0 else {
+            startAging(place)
+            return enterLane(place)
+        }
+        setState(place, .pending)
+        tell(.becamePending(table[place].operationID))
+        handOn(place)
+        if let missed = execution.missed {
+            skip(place, after: missed.ending, when: missed.when)
+        } else if table[place].waiting == 0 {
+            becomeReady(place)
+        }
     }
 }

@@ -148,7 +148,8 @@ extension Scheduler {
         var whole = Int8.min
         var edge = table[place].firstDependent
         while edge >= 0 {
-            let priority = table[graph[edge].from].effective
+            let from = graph[edge].from
+            let priority = isPresumed(from) ? .min : table[from].effective
             if graph[edge].when == .started { start = max(start, priority) } else { whole = max(whole, priority) }
             edge = graph[edge].nextDependent
         }

@@ -23,7 +23,7 @@ extension Scheduler {
         for foretold in snapshot.foretold { doubtStart(foretold) }
         for edge in snapshot.edges {
             guard let from = unfinished(edge.from), let on = unfinished(edge.on) else { continue }
-            if table[from].state == .pending { addEdge(from: from, on: on, when: edge.when) }
+            if table[from].state == .pending || isPresumed(from) { addEdge(from: from, on: on, when: edge.when) }
         }
         for running in snapshot.running { restore(running) }
         for foretold in snapshot.foretold { presume(foretold) }
@@ -178,12 +178,18 @@ extension Scheduler {
         // One that is ending goes on telling, but starts nothing.
         runner = inventory.isEnding ? nil : inventory.runner
         handIsFree = inventory.takesHand && !inventory.isEnding
+        handWaits = inventory.handWaits
         let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
         let all = Array(executions.places)
-        // What was only foretold has its place where another ended. One may bring about the end of the next.
+        // What was only foretold began where another had ended, and perhaps because of that end.
         let presumed = all.filter { executions[$0].isPresumed }
         for index in all where !executions[index].isPresumed && isUncertain(index) { reconcile(index, inventory) }
-        for index in presumed where isUncertain(index) && believes(index, inventory) { reconcile(index, inventory) }
+        let begun = presumed.filter { isUncertain($0) && believes($0, inventory) }
+        settleEnds()
+        for index in begun {
+            settlePresumption(index, inventory.places[attemptID(index)])
+            reconcile(index, inventory)
+        }
         for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
             switch inventory.entries[attempt] {
             case .running, .exited: order(.terminate(attempt, grace: Policy().grace))

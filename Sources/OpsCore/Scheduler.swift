@@ -54,6 +54,10 @@ public struct Scheduler {
     var handUntil: Int64 = 0
     /// The runner can be given a hand, and nothing of an earlier one is left there.
     var handIsFree = false
+    /// Something has ended otherwise than by success: the runner begins nothing, and some of it may wait in vain.
+    var handIsSpoiled = false
+    /// The runner knows of launches that wait for the success of others.
+    var handWaits = false
     /// Of this turn: nothing but the runner was heard; it told of a short run that succeeded.
     var isOfRunnerAlone = true
     var hasSeenShortRun = false

@@ -40,7 +40,7 @@ final class EffectPerformer {
     private func perform(_ effect: Effect) {
         switch effect {
         case .launch(let attempt, let slot): launch(attempt, slot)
-        case .hand(let attempt): hand(attempt)
+        case .hand(let attempt, let after): hand(attempt, after)
         case .recall: daemon.runner.send(.recall)
         case .terminate(let attempt, let grace): daemon.runner.send(.terminate(Attempt(attempt), grace: grace))
         case .freeze(let attempt): daemon.runner.send(.freeze(Attempt(attempt)))
@@ -73,10 +73,10 @@ final class EffectPerformer {
     }
 
     /// What cannot be launched is no more in hand than what comes after it: it fails when its turn has come.
-    private func hand(_ attempt: AttemptID) {
+    private func hand(_ attempt: AttemptID, _ after: [AttemptID]) {
         guard daemon.runner.isConnected, daemon.core?.isInHand(attempt) == true else { return }
         do {
-            daemon.runner.hand(try composed(attempt, -1))
+            daemon.runner.hand(try composed(attempt, -1), after: after)
         } catch let error as StoreError {
             daemon.fall(error)
         } catch {

@@ -209,7 +209,7 @@ final class RunnerLink {
     // MARK: The hand
 
     /// Gives the runner a launch beforehand, and the token that makes it good.
-    func hand(_ launch: LaunchRequest) {
+    func hand(_ launch: LaunchRequest, after: [AttemptID]) {
         guard descriptor != nil else { return }
         do throws(SystemError) {
             try tokens?.add()
@@ -217,7 +217,7 @@ final class RunnerLink {
             return lose("\(error)")
         }
         handed.append(AttemptID(launch.attempt))
-        send(.hand(launch))
+        send(.hand(launch, after: after.map { Attempt($0) }))
     }
 
     /// Takes all tokens back, and hears of what the runner was faster with: after that nothing is in its hand.

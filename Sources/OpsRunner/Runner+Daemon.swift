@@ -50,7 +50,7 @@ extension Runner {
         case .acknowledge(let attempt): forget(attempt)
         case .stop(let grace): endEverything(grace: grace)
         case .reexecute: wantsReexecution = true
-        case .hand(let request): hand.add(request)
+        case .hand(let request, let after): takeInHand(request, after: after)
         case .recall:
             hand.drop()
             report(.emptyHanded)
@@ -90,7 +90,8 @@ extension Runner {
                 entries: known.map { .init($0.attempt, $0.greetingState) },
                 abilities: RunnerAbilities(hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
                 release: Release.current.text, isEnding: ending != nil,
-                places: known.filter { $0.slot >= 0 }.map { .init($0.attempt, slot: $0.slot, at: $0.process.at) }))
+                places: known.filter { $0.slot >= 0 }.map { .init($0.attempt, slot: $0.slot, at: $0.process.at) },
+                handWaits: true))
     }
 
     /// What is launched from now on is none of ours; everything said before comes before this.

@@ -10,6 +10,7 @@ extension Runner {
         }
         // opsd has been told: what was on its way goes back to those that wait.
         if ending != nil { return }
+        hand.occupy(request.slot)
         let before = Clock.read()
         let record: AttemptRecord
         do throws(SpawnError) {

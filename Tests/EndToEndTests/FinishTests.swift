@@ -110,4 +110,22 @@ import Testing
         #expect(progress["total"] as? Int == 100)
         #expect(try machine.ok("log", "\(after)").out == "answer\n")
     }
+
+    /// Links that say nothing are begun by the runner alone; what a link has said is in the environment of the next.
+    @Test func resultsGoFromLinkToLink() throws {
+        let machine = try Machine()
+        let links = (0..<12).map { link in
+            let said = link == 0 ? "0" : "$((${OPS_RESULT_C\(link - 1):-0} + 1))"
+            let say = link % 3 == 2 ? "true" : "systemd-notify X_OPS_RESULT=\(said)"
+            let after = link == 0 ? "" : #","after":["c\#(link - 1)"]"#
+            return #"{"name":"c\#(link)","shell":"\#(say); echo \#(said)"\#(after)}"#
+        }
+        let graph = try machine.graph("[\(links.joined(separator: ","))]")
+        #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "30s").status == 0)
+        // Every third says nothing, so the one after it begins to count anew.
+        for link in 0..<12 {
+            let expected = link < 3 ? link : 1 + link % 3
+            #expect(try machine.ok("log", "c\(link)").out == "\(expected)\n", "link \(link)")
+        }
+    }
 }

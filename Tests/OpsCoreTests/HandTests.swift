@@ -24,8 +24,8 @@ import Testing
         #expect(changes.suffix(4) == ["started 3#1 slot 0", "foretold 4#1", "foretold 5#1", "foretold 6#1"])
         #expect(
             effects(world) == [
-                .acknowledge(attempt(1)), .launch(attempt(3), slot: 0), .hand(attempt(4)), .hand(attempt(5)),
-                .hand(attempt(6)),
+                .acknowledge(attempt(1)), .launch(attempt(3), slot: 0), .hand(attempt(4), after: []),
+                .hand(attempt(5), after: []), .hand(attempt(6), after: []),
             ])
         #expect(world.state(4) == .ready)
         #expect(world.scheduler.why(4, at: world.now).map(\.kind) == [.pool])
@@ -71,6 +71,15 @@ import Testing
         #expect(world.after(world.exit(2)).last == "started 4#1 slot 1")
         world.handle(.emptyHanded)
         #expect(world.after(world.exit(3)).last == "foretold 6#1")
+    }
+
+    @Test func ofTheNextRunnerNothingIsTakenBack() {
+        var world = world(6)
+        world.after(world.exit(1))
+        world.handle(.recalled(taken: 0))
+        world.handle(.runnerLost)
+        world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
+        #expect(!world.last.effects.contains(.recall))
     }
 
     @Test func aHandIsTakenBackWhenItRestsOrASlotIsFree() {
@@ -193,7 +202,7 @@ import Testing
             runner: "r1", boot: "b1", entries: [attempt(1): gone(world), attempt(2): running(world)],
             places: [attempt(2): Place(slot: 0, at: world.now)])
         let changes = world.after(.runnerConnected(inventory))
-        #expect(changes.suffix(3) == ["placed 2#1 slot 0", "launched 2#1", "finished 1 succeeded"])
+        #expect(changes.suffix(3) == ["finished 1 succeeded", "placed 2#1 slot 0", "launched 2#1"])
         #expect(world.executing == [2])
     }
 

@@ -1,4 +1,6 @@
 import OpsCore
+import OpsLinux
+import OpsRunner
 import OpsWire
 import Testing
 
@@ -16,5 +18,34 @@ import Testing
         let core = try WhatIf(daemon: fixture.daemon).answer("finish 1; cancel 5; finish 2", from: fixture.daemon.core)
         #expect(core?.executing.map(\.id.rawValue).sorted() == [3, 4])
         #expect(core?.counts.ready == 0, "5 is cancelled")
+    }
+
+    /// And what the runner does not begin, opsd does.
+    @Test func aLinkOfAChainIsGivenOutBeforeTheOneBeforeItHasEnded() throws {
+        let fixture = try Fixture()
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        // Before the starts, so that each ends sooner than anything is called long.
+        let exit = ProcessExit(status: .code(0), at: Clock.read())
+        let chain = """
+            [{"name":"a","command":["true"]},{"name":"b","command":["true"],"after":["a"]},
+            {"name":"c","command":["true"],"after":["b"]}]
+            """
+        #expect(try fixture.connect().submit(chain).count == 3)
+        try runner.listen()
+        let attempts = (1...3).map { Attempt(operation: $0, number: 1) }
+        #expect(runner.launches.map(\.attempt) == [attempts[0]])
+        try runner.tell(.exited(attempts[0], exit, treeIsGone: true))
+        try runner.listen()
+        #expect(runner.launches.map(\.attempt) == [attempts[0], attempts[1]])
+        let given = runner.orders.compactMap { order -> (Attempt, [Attempt])? in
+            if case .hand(let request, let after) = order { (request.attempt, after) } else { nil }
+        }
+        #expect(given.map(\.0) == [attempts[2]])
+        #expect(given.map(\.1) == [[attempts[1]]])
+        try runner.tell(.exited(attempts[1], exit, treeIsGone: true))
+        try runner.listen()
+        #expect(runner.orders.contains(.recall))
+        #expect(runner.launches.map(\.attempt) == attempts)
     }
 }

@@ -28,7 +28,8 @@ final class StandInRunner {
         reader = FrameReader()
         orders = []
         let greeting = RunnerGreeting(
-            version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release)
+            version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,
+            handWaits: true)
         try tell(.hello(greeting))
         try fixture.turn { fixture.daemon.runner.pid == 77 }
         try listen()

@@ -32,7 +32,7 @@ import Testing
         let scene = try Scene(code: 0, usesControlGroups: usesControlGroups)
         let tokens = try scene.runner.shareTokens()
         try tokens.add()
-        try scene.runner.send([.launch(scene.first), .hand(scene.next)])
+        try scene.runner.send([.launch(scene.first), .hand(scene.next, after: [])])
         _ = try scene.runner.awaitLaunched(scene.first.attempt)
         scene.go()
         _ = try scene.runner.awaitExit(scene.next.attempt)
@@ -52,7 +52,7 @@ import Testing
         let scene = try Scene(code: 0)
         let tokens = try scene.runner.shareTokens()
         try tokens.add()
-        try scene.runner.send([.launch(scene.first), .hand(scene.next)])
+        try scene.runner.send([.launch(scene.first), .hand(scene.next, after: [])])
         _ = try scene.runner.awaitLaunched(scene.first.attempt)
         #expect(try tokens.take())
         scene.go()
@@ -68,7 +68,7 @@ import Testing
         try tokens.add()
         var third = scene.runner.request(3, "true")
         third.slot = 5
-        try scene.runner.send([.launch(scene.first), .hand(scene.next)])
+        try scene.runner.send([.launch(scene.first), .hand(scene.next, after: [])])
         _ = try scene.runner.awaitLaunched(scene.first.attempt)
         scene.go()
         _ = try scene.runner.awaitExit(scene.first.attempt)
@@ -89,7 +89,7 @@ import Testing
         var leaver = scene.runner.request(4, "sleep 1000 & exit 0")
         leaver.slot = 0
         leaver.leftovers = .wait
-        try scene.runner.send([.hand(scene.next), .launch(leaver)])
+        try scene.runner.send([.hand(scene.next, after: []), .launch(leaver)])
         let (_, treeIsGone) = try scene.runner.awaitExit(leaver.attempt)
         #expect(!treeIsGone)
         #expect(try tokens.take())
@@ -104,7 +104,7 @@ import Testing
         var slow = runner.request(
             1, "trap '' TERM; echo ready > $DIR/ready; while ! [ -e $DIR/go ]; do sleep 0.01; done")
         slow.slot = 3
-        try runner.send([.launch(slow), .hand(scene.next)])
+        try runner.send([.launch(slow), .hand(scene.next, after: [])])
         _ = try runner.awaitFile("ready")
         #expect(kill(runner.pid, SIGTERM) == 0)
         try runner.awaitEnding()
@@ -118,7 +118,7 @@ import Testing
         let scene = try Scene(code: 0)
         let tokens = try scene.runner.shareTokens()
         try tokens.add()
-        try scene.runner.send([.launch(scene.first), .hand(scene.next)])
+        try scene.runner.send([.launch(scene.first), .hand(scene.next, after: [])])
         _ = try scene.runner.awaitLaunched(scene.first.attempt)
         try scene.runner.connect()
         scene.go()

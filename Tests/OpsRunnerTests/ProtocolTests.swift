@@ -24,7 +24,8 @@ import Testing
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .journal(identifier: "build"))),
         .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
         .reap(attempt, socket: "/run/opsd/control.sock"), .stop(grace: 5), .reexecute,
-        .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"])), .recall,
+        .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: []), .recall,
+        .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [Attempt(operation: 2, number: 3)]),
     ]
 
     static let reports: [RunnerReport] = [
@@ -37,7 +38,7 @@ import Testing
                     .init(attempt, .gone(ProcessExit(status: .signal(9), outOfMemory: true, at: at))),
                     .init(attempt, .failed(step: "exec", errno: 2)),
                 ], abilities: RunnerAbilities(hasControlGroups: true, controllers: ["cpu", "memory"]), release: "1.2",
-                isEnding: true, places: [.init(attempt, slot: 3, at: at)])),
+                isEnding: true, places: [.init(attempt, slot: 3, at: at)], handWaits: true)),
         .launched(attempt, LaunchedProcess(pid: 1, startTicks: 2, at: at)),
         .failed(attempt, step: "directory", errno: 13),
         .exited(

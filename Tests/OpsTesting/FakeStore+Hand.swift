@@ -7,7 +7,7 @@ extension FakeStore {
         case .foretold(let attempt, let runner):
             let record = self[attempt.operation]
             try require(
-                record.state == .ready && record.foretold == nil && record.attempt + 1 == attempt.number, .lawfulSteps,
+                record.isWaiting && record.foretold == nil && record.attempt + 1 == attempt.number, .lawfulSteps,
                 "\(attempt) foretold of \(record)")
             self[attempt.operation].foretold = Record.Foretold(attempt: attempt, runner: runner, boot: boot)
         case .withdrawn(let attempt):
@@ -24,7 +24,7 @@ extension FakeStore {
             let foretold = try foretold(attempt)
             let id = attempt.operation
             try require(
-                self[id].state == .ready && self[id].run == run, .lawfulSteps, "\(attempt) presumed of \(self[id])")
+                self[id].isWaiting && self[id].run == run, .lawfulSteps, "\(attempt) presumed of \(self[id])")
             self[id].state = .executing
             self[id].attempt = attempt.number
             self[id].attemptsInRun += 1

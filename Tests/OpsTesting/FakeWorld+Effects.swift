@@ -7,7 +7,10 @@ extension FakeWorld {
     ) throws(Violation) {
         switch effect {
         case .launch(let attempt, let slot): try launch(attempt, slot, store, at: now, using: &random)
-        case .hand, .recall: try performHand(effect, store)
+        case .hand(let attempt, let after):
+            try takeInHand(attempt, after, store)
+            try passOn(store, at: now, using: &random)
+        case .recall: try recall()
         case .terminate(let attempt, _):
             guard isConnected, let place = tree(attempt) else { return }
             trees[place].isTerminating = true
@@ -46,6 +49,7 @@ extension FakeWorld {
         try require(
             running.runner == runner, .oneProcessAnAttempt, "\(attempt) was for \(running.runner), sent to \(runner)")
         if inventory[attempt] != nil || isRunnerEnding { return }
+        hand.freeSlots.removeAll { $0.slot == slot }
         try require(!everLaunched.contains(attempt), .oneProcessAnAttempt, "\(attempt) launched twice")
         try require(!running.isOver, .oneProcessAnAttempt, "\(attempt) launched after its end")
         begin(attempt, slot, store[attempt.operation].policy, at: now, using: &random)
@@ -58,7 +62,7 @@ extension FakeWorld {
         everLaunched.insert(attempt)
         places[attempt] = Place(slot: slot, at: now)
         if random.chance(6) {
-            disturbances.insert(attempt)
+            hand.disturbances.insert(attempt)
             inventory[attempt] = .failed(step: "execve", errno: 2)
             tell(.launchFailed(attempt, step: "execve", errno: 2))
             return
@@ -68,8 +72,9 @@ extension FakeWorld {
         // Who waits for a word lets live what may say it.
         let leftovers = policy.completion == .notify ? .wait : policy.leftovers
         let plan = Plan(
-            code: random.chance(70) ? 0 : Int32(random.below(3)), isSignalled: random.chance(8),
-            isEndless: random.chance(10), leavesOthers: random.chance(policy.leftovers == .kill ? 15 : 50))
+            code: random.chance(isTame ? 90 : 70) ? 0 : Int32(random.below(3)),
+            isSignalled: random.chance(isTame ? 2 : 8), isEndless: random.chance(isTame ? 3 : 10),
+            leavesOthers: random.chance(policy.leftovers != .kill ? 50 : isTame ? 4 : 15))
         trees.append(
             Tree(
                 attempt: attempt, process: process, slot: slot, runner: runner, othersAreAlive: plan.leavesOthers,
@@ -97,7 +102,7 @@ extension FakeWorld {
         inventory[attempt] = nil
         words[attempt] = nil
         places[attempt] = nil
-        disturbances.remove(attempt)
+        hand.settle(attempt)
         acknowledged.insert(attempt)
     }
 }

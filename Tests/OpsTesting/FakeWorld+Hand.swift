@@ -1,44 +1,105 @@
 import OpsCore
 
+/// What a runner begins by itself.
+struct FakeHand: Sendable {
+    struct Launch: Sendable {
+        let attempt: AttemptID
+        /// Those whose success it waits for still.
+        var after: Set<AttemptID>
+    }
+    /// One for each launch that nobody has taken; they outlive the runner.
+    var tokens = 0
+    var launches: [Launch] = []
+    /// What has succeeded of which opsd has not said that it knows, and slots of those that nobody has yet.
+    var succeeded: Set<AttemptID> = []
+    var freeSlots: [(attempt: AttemptID, slot: Int32)] = []
+    /// What did not succeed, until opsd has heard of it: nothing is begun meanwhile.
+    var disturbances: Set<AttemptID> = []
+
+    mutating func settle(_ attempt: AttemptID) {
+        disturbances.remove(attempt)
+        succeeded.remove(attempt)
+        freeSlots.removeAll { $0.attempt == attempt }
+    }
+
+    mutating func drop() {
+        tokens = 0
+        launches.removeAll()
+    }
+}
+
 extension FakeWorld {
-    mutating func performHand(_ effect: Effect, _ store: FakeStore) throws(Violation) {
-        switch effect {
-        case .hand(let attempt):
-            let foretold = store[attempt.operation].foretold
-            try require(foretold?.attempt == attempt, .commitBeforeEffect, "\(attempt) in hand, not foretold")
-            guard isConnected else { return }
-            try require(
-                foretold?.runner == runner && takesHand, .legalEffect, "\(attempt) in the hand of \(runner)")
-            hand.append(attempt)
-            handed.append(attempt)
-        case .recall:
-            try require(hand.isEmpty, .legalEffect, "recalled after \(hand) was given")
-            if isConnected { tell(.emptyHanded) }
-        default: break
+    mutating func takeInHand(_ attempt: AttemptID, _ after: [AttemptID], _ store: FakeStore) throws(Violation) {
+        let foretold = store[attempt.operation].foretold
+        try require(foretold?.attempt == attempt, .commitBeforeEffect, "\(attempt) in hand, not foretold")
+        guard isConnected else { return }
+        try require(
+            foretold?.runner == runner && takesHand && (after.isEmpty || handWaits), .legalEffect,
+            "\(attempt) in the hand of \(runner)")
+        let rest = Set(after).subtracting(hand.succeeded)
+        for awaited in rest {
+            // It has ended in a way that lets nobody go on unasked.
+            switch inventory[awaited] {
+            case .running, .exited: break
+            case .gone, .failed, nil: hand.disturbances.insert(awaited)
+            }
+        }
+        hand.tokens += 1
+        hand.launches.append(FakeHand.Launch(attempt: attempt, after: rest))
+        handed.append(attempt)
+    }
+
+    mutating func recall() throws(Violation) {
+        try require(hand.launches.isEmpty, .legalEffect, "recalled after \(hand.launches) was given")
+        if isConnected { tell(.emptyHanded) }
+    }
+
+    /// Only where one has succeeded, and nothing of it is left, its slot is passed on.
+    mutating func noteEnd(of ended: Tree) {
+        guard isConnected, ended.runner == runner, isRunnerAlive, !isRunnerEnding else { return }
+        let isOver = !ended.othersAreAlive || ended.leftovers == .leave
+        // What it has said is for opsd to hand on.
+        let speaks = words[ended.attempt]?.result != nil
+        let isAwaited = hand.launches.contains { $0.after.contains(ended.attempt) }
+        guard !ended.isTerminating, isOver, ended.plan.code == 0, !ended.plan.isSignalled, !speaks || !isAwaited else {
+            hand.disturbances.insert(ended.attempt)
+            return
+        }
+        hand.freeSlots.append((ended.attempt, ended.slot))
+        if speaks { return }
+        hand.succeeded.insert(ended.attempt)
+        for place in hand.launches.indices { hand.launches[place].after.remove(ended.attempt) }
+    }
+
+    /// The first in hand that waits for nobody begins in a slot that is free.
+    mutating func passOn(_ store: FakeStore, at now: Moment, using random: inout SeededGenerator) throws(Violation) {
+        while isConnected, isRunnerAlive, !isRunnerEnding, hand.disturbances.isEmpty, let free = hand.freeSlots.first,
+            let place = hand.launches.firstIndex(where: \.after.isEmpty)
+        {
+            let attempt = hand.launches.remove(at: place).attempt
+            hand.freeSlots.removeFirst()
+            hand.tokens -= 1
+            try judgeTaking(attempt, free.slot, store)
+            tell(.taken(attempt, Place(slot: free.slot, at: now)))
+            begin(attempt, free.slot, store[attempt.operation].policy, at: now, using: &random)
         }
     }
 
-    /// Where one has succeeded, and nothing of it is left, the first in hand begins.
-    mutating func passOn(
-        _ ended: Tree, _ store: FakeStore, at now: Moment, using random: inout SeededGenerator
-    ) throws(Violation) {
-        guard isConnected, ended.runner == runner, isRunnerAlive, !isRunnerEnding else { return }
-        let isOver = !ended.othersAreAlive || ended.leftovers == .leave
-        guard !ended.isTerminating, isOver, ended.plan.code == 0, !ended.plan.isSignalled else {
-            disturbances.insert(ended.attempt)
-            return
-        }
-        guard disturbances.isEmpty, let attempt = hand.first else { return }
-        hand.removeFirst()
-        try require(store[attempt.operation].foretold?.attempt == attempt, .commitBeforeEffect, "\(attempt) taken")
+    private func judgeTaking(_ attempt: AttemptID, _ slot: Int32, _ store: FakeStore) throws(Violation) {
+        let record = store[attempt.operation]
+        try require(record.foretold?.attempt == attempt, .commitBeforeEffect, "\(attempt) taken")
         try require(!everLaunched.contains(attempt), .oneProcessAnAttempt, "\(attempt) begun twice")
+        for edge in record.edges where !edge.isSettled && !edge.when.isMet(by: store[edge.on]) {
+            let awaited = store[edge.on].running.flatMap { inventory[$0.attempt] }
+            guard case .gone(let exit) = awaited, exit.status == .code(0) else {
+                throw Violation(.dependencyOrder, "\(attempt) begun before the success of \(edge.on)")
+            }
+        }
         // What was given up may live on in a slot that has been given to another.
         let isShared = trees.contains {
-            $0.slot == ended.slot && $0.mainIsAlive && !$0.isReaped
+            $0.slot == slot && $0.mainIsAlive && !$0.isReaped
                 && store[$0.attempt.operation].running?.attempt == $0.attempt
         }
-        try require(!isShared, .slotUnique, "\(attempt) begun in slot \(ended.slot)")
-        tell(.taken(attempt, Place(slot: ended.slot, at: now)))
-        begin(attempt, ended.slot, store[attempt.operation].policy, at: now, using: &random)
+        try require(!isShared, .slotUnique, "\(attempt) begun in slot \(slot)")
     }
 }

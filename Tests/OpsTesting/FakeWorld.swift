@@ -49,19 +49,21 @@ public struct FakeWorld: Sendable {
     public internal(set) var evaluations: [(operation: OperationID, token: Int64)] = []
     public internal(set) var observersOwed: [(operation: OperationID, run: Int32)] = []
     /// What the runner begins by itself, and what opsd has given it and not heard of as taken.
-    var hand: [AttemptID] = []
+    var hand = FakeHand()
     var handed: [AttemptID] = []
-    /// What did not succeed, until opsd has heard of it: the runner begins nothing by itself meanwhile.
-    var disturbances: Set<AttemptID> = []
-    /// Every third runner is of a release that knows no hand.
+    /// Every third runner is of a release that knows no hand, and every fifth of one in whose hand nothing waits.
     var takesHand: Bool { generations % 3 != 0 }
+    var handWaits: Bool { takesHand && generations % 5 != 0 }
     var places: [AttemptID: Place] = [:]
     var everLaunched: Set<AttemptID> = []
     var acknowledged: Set<AttemptID> = []
     var generations: Int32 = 1
     var nextPid: Int32 = 100
 
-    public init() {}
+    /// Most of what executes succeeds, and leaves nothing behind.
+    let isTame: Bool
+
+    public init(isTame: Bool = false) { self.isTame = isTame }
 
     public func tree(_ attempt: AttemptID) -> Int? { trees.firstIndex { $0.attempt == attempt } }
 
@@ -103,14 +105,13 @@ public struct FakeWorld: Sendable {
             .runnerConnected(
                 Inventory(
                     runner: runner, boot: boot, entries: inventory, words: words, isEnding: isRunnerEnding,
-                    places: places, takesHand: takesHand)))
+                    places: places, takesHand: takesHand, handWaits: handWaits)))
     }
 
     /// Nothing begins behind the back of an opsd that is gone.
     mutating func dropHand() {
-        hand.removeAll()
+        hand = FakeHand()
         handed.removeAll()
-        disturbances.removeAll()
     }
 
     /// A process of an attempt speaks, and the runner hears it while anything of it is alive.
@@ -131,7 +132,8 @@ public struct FakeWorld: Sendable {
         if trees[place].mainIsAlive {
             let tree = trees[place]
             endMain(place, at: now)
-            try passOn(tree, store, at: now, using: &random)
+            noteEnd(of: tree)
+            try passOn(store, at: now, using: &random)
         } else {
             trees[place].othersAreAlive = false
             endTree(place)
@@ -192,7 +194,7 @@ public struct FakeWorld: Sendable {
         isRunnerAlive = false
         isRunnerEnding = false
         isConnected = false
-        hand.removeAll()
+        hand = FakeHand(tokens: hand.tokens)
         inventory.removeAll()
         words.removeAll()
         places.removeAll()

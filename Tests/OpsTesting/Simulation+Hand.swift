@@ -15,7 +15,7 @@ extension Simulation {
         }
         for event in words { try hand(event, to: &taken) }
         for event in world.takeWords() { try hand(event, to: &taken) }
-        let missing = world.handed.count - world.hand.count
+        let missing = world.handed.count - world.hand.tokens
         world.voidHand()
         try hand(.recalled(taken: missing), to: &taken)
     }
@@ -24,7 +24,11 @@ extension Simulation {
 /// What became of the starts that the runner may make by itself.
 public struct HandTally: CustomStringConvertible, Sendable {
     public var foretold = 0
+    /// Of those, while what they wait for executed.
+    public var early = 0
     public var taken = 0
+    /// Of those, before opsd knew that they might.
+    public var takenEarly = 0
     public var withdrawn = 0
     public var presumed = 0
 
@@ -32,7 +36,9 @@ public struct HandTally: CustomStringConvertible, Sendable {
 
     public static func += (sum: inout HandTally, other: HandTally) {
         sum.foretold += other.foretold
+        sum.early += other.early
         sum.taken += other.taken
+        sum.takenEarly += other.takenEarly
         sum.withdrawn += other.withdrawn
         sum.presumed += other.presumed
     }
@@ -47,7 +53,7 @@ public struct HandTally: CustomStringConvertible, Sendable {
     }
 
     public var description: String {
-        "\(foretold) foretold, \(taken) taken, \(withdrawn) withdrawn, \(presumed) presumed"
+        "\(foretold) foretold (\(early) early), \(taken) taken (\(takenEarly) early), \(withdrawn) withdrawn, \(presumed) presumed"
     }
 }
 
@@ -67,7 +73,7 @@ extension FakeWorld {
 
     /// The runner finds nothing to take any more; it hears of the recall later.
     fileprivate mutating func voidHand() {
-        hand.removeAll()
+        hand.drop()
         handed.removeAll()
     }
 }

@@ -9,6 +9,9 @@ extension Simulation {
         if random.chance(4) { addRing(&submission) }
         var named: [OperationID] = []
         for place in 0..<count {
+            if habits.isPlain, place > 0, random.chance(25) {
+                submission.edges.append(DraftEdge(from: Int32(place), on: .local(Int32(place - 1)), when: .succeeded))
+            }
             if place > 0, random.chance(35) {
                 let on = random.chance(95) ? random.below(place) : random.below(count)
                 submission.edges.append(DraftEdge(from: Int32(place), on: .local(Int32(on)), when: when()))

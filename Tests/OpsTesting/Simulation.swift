@@ -9,7 +9,7 @@ public struct Simulation<Tested: TestedScheduler> {
     let habits: Habits
     var random: SeededGenerator
     var store = FakeStore()
-    var world = FakeWorld()
+    var world: FakeWorld
     var judge = Judge()
     var core: Tested
     var now = Moment(monotonic: 1_000_000_000_000, wall: 1_700_000_000_000_000_000)
@@ -29,6 +29,7 @@ public struct Simulation<Tested: TestedScheduler> {
         self.seed = seed
         random = SeededGenerator(seed: seed)
         self.habits = habits ?? Habits(using: &random)
+        world = FakeWorld(isTame: self.habits.isPlain)
         workers = Int32(1 + random.below(3))
         core = Tested(store.snapshot(), workers: workers, at: now)
         world.reconnect()
@@ -55,7 +56,7 @@ public struct Simulation<Tested: TestedScheduler> {
     private mutating func liveOneTurn() throws(Violation) {
         try disturb()
         var events = world.takeFacts(atMost: random.below(4))
-        if !habits.isPlain || random.chance(25) {
+        if !habits.isPlain || random.chance(15) {
             for _ in 0..<random.below(3) { events.append(request()) }
         }
         dropSecondRetry(&events)
@@ -97,6 +98,7 @@ public struct Simulation<Tested: TestedScheduler> {
         try judge.commit(transition, to: &store, submissions: taken, setting)
         starts += transition.changes.count { if case .started = $0 { true } else { false } }
         for change in transition.changes { tally.count(change) }
+        for case .hand(_, let after) in transition.effects where !after.isEmpty { tally.early += 1 }
         if fate == .crashAfterCommit { return rebuild() }
         let performed =
             fate == .crashAmidEffects ? random.below(transition.effects.count + 1) : transition.effects.count
@@ -136,6 +138,7 @@ public struct Simulation<Tested: TestedScheduler> {
         case (.taken(let attempt, _), _):
             world.handed.removeAll { $0 == attempt }
             tally.taken += 1
+            if store[attempt.operation].state == .pending { tally.takenEarly += 1 }
         case (.cancel(let ids, _, _, force: true), .success):
             for id in ids { abandoned.formUnion(familyOf(id)) }
         default: break

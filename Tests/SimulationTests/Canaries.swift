@@ -275,3 +275,14 @@ struct ForgetsWhatWasTaken: Perturbation {
         if case .recalled = event { .recalled(taken: 0) } else { event }
     }
 }
+
+/// Gives out what waits for others as if it waited for nobody.
+struct ForgetsWhatIsAwaited: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.effects = transition.effects.map { effect in
+            if case .hand(let attempt, _) = effect { .hand(attempt, after: []) } else { effect }
+        }
+        return altered
+    }
+}

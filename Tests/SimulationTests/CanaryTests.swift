@@ -28,6 +28,9 @@ struct CanaryTests {
             $0.runnerDeaths = 10
         }
     }
+    @Test func forgottenPredecessor() throws {
+        try expectFound(ForgetsWhatIsAwaited.self, [.dependencyOrder]) { $0.isPlain = true }
+    }
     @Test func emptyExplanation() throws { try expectFound(ExplainsNothing.self, [.explanation]) }
 
     /// Some seed of the normal number must break one of the promises that the bug betrays.

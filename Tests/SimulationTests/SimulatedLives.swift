@@ -45,7 +45,7 @@ struct SimulatedLives {
             try simulation.run()
             tally += simulation.tally
         }
-        #expect(tally.taken > 10, "\(tally)")
+        #expect(tally.taken > 10 && tally.takenEarly > 10, "\(tally)")
     }
 
     @Test

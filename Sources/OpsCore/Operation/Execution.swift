@@ -34,11 +34,19 @@ struct Execution {
     var isConfirmed = true
     /// It was foretold, and whether it has started is for the runner to say.
     var isPresumed = false
+    /// What it waited for has ended the wrong way meanwhile: that counts if it has not started.
+    var missed: Missed?
     /// Monotonic instant of its timeout; while frozen, what is left of it is in `timeoutLeft`.
     var timeoutAt: Int64?
     var timeoutLeft: Int64?
     /// Its timeout as the disk has it, until the runner has confirmed the attempt.
     var timeoutDue: Int64?
+}
+
+/// The end that an edge can no longer be met after.
+struct Missed {
+    var ending: Ending
+    var when: When
 }
 
 /// A question about the conditions of one operation.

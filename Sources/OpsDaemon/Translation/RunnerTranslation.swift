@@ -55,7 +55,7 @@ extension Inventory {
     init(_ greeting: RunnerGreeting) {
         self.init(
             runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding,
-            takesHand: greeting.version >= RunnerProtocol.versionWithHand)
+            takesHand: greeting.version >= RunnerProtocol.versionWithHand, handWaits: greeting.handWaits)
         for begun in greeting.places { places[AttemptID(begun.attempt)] = Place(begun.slot, begun.at) }
         for entry in greeting.entries where !entry.attempt.isErrand {
             let state: Entry =

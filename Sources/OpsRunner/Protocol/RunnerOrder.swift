@@ -17,8 +17,8 @@ public enum RunnerOrder: Hashable, Sendable {
     /// Replace the runner's program by the one now installed; processes, table and instance id stay.
     case reexecute
     /// To be launched after those before it, in the slot of an attempt that has succeeded, for one of the tokens that
-    /// came with `hello`; answered by `taken` when that comes to be.
-    case hand(LaunchRequest)
+    /// came with `hello`, and once all of `after` have succeeded; answered by `taken` when that comes to be.
+    case hand(LaunchRequest, after: [Attempt])
     /// What is in hand is void; answered by `emptyHanded`.
     case recall
 }
@@ -46,7 +46,10 @@ extension RunnerOrder: RunnerMessage {
             case .hello(let version):
                 packer.pack(RunnerProtocol.magic)
                 packer.pack(version)
-            case .launch(let request), .hand(let request): packer.pack(request)
+            case .launch(let request): packer.pack(request)
+            case .hand(let request, let after):
+                packer.pack(request)
+                packer.pack(after) { $0.pack($1) }
             case .terminate(let attempt, let grace):
                 packer.pack(attempt)
                 packer.pack(grace)
@@ -74,7 +77,15 @@ extension RunnerOrder: RunnerMessage {
         case 7: self = .acknowledge(try from.attempt())
         case 8: self = .stop(grace: try from.number())
         case 9: self = .reexecute
-        case 10: self = .hand(try from.launchRequest())
+        case 10:
+            let request = try from.launchRequest()
+            if from.isAtEnd {
+                self = .hand(request, after: [])
+            } else {
+                self = .hand(
+                    request,
+                    after: try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.attempt() })
+            }
         case 11: self = .recall
         default: throw .unknownMessage(kind)
         }

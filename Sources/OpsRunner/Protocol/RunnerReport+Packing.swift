@@ -132,6 +132,7 @@ extension Packer {
             packer.pack(place.slot)
             packer.pack(place.at)
         }
+        pack(greeting.handWaits)
     }
 }
 
@@ -177,6 +178,7 @@ extension Unpacker {
         greeting.places = try list { (from: inout Unpacker) throws(ProtocolError) in
             RunnerGreeting.Place(try from.attempt(), slot: try from.number(), at: try from.clockReading())
         }
+        if !isAtEnd { greeting.handWaits = try flag() }
         return greeting
     }
 

@@ -52,6 +52,8 @@ public struct RunnerGreeting: Hashable, Sendable {
     public var isEnding: Bool
     /// Where those of `entries` execute that have a slot.
     public var places: [Place]
+    /// What is in its hand may wait for the success of others.
+    public var handWaits: Bool
     public struct Place: Hashable, Sendable {
         public var attempt: Attempt
         public var slot: Int32
@@ -65,11 +67,12 @@ public struct RunnerGreeting: Hashable, Sendable {
     public init(
         version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry],
         abilities: RunnerAbilities = RunnerAbilities(), release: String = "", isEnding: Bool = false,
-        places: [Place] = []
+        places: [Place] = [], handWaits: Bool = false
     ) {
         self.isEnding = isEnding
         self.release = release
         self.places = places
+        self.handWaits = handWaits
         self.version = version
         self.instance = instance
         self.boot = boot

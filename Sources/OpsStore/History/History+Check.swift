@@ -101,7 +101,7 @@ extension History {
         """,
         """
         SELECT 'operation ' || f.operation || ' may yet be started, which is not about to' FROM foretold f
-        JOIN operation o ON o.id = f.operation WHERE o.state NOT IN (1, 2)
+        JOIN operation o ON o.id = f.operation WHERE o.state = 3
         """,
         """
         SELECT 'events are missing: ' || (max(seq) - min(seq) + 1 - count(*)) || ' between ' || min(seq) || ' and '

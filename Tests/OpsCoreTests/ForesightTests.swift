@@ -1,0 +1,287 @@
+import OpsCore
+import Testing
+
+/// What waits in the runner's hand for the success of what executes.
+@Suite struct ForesightTests {
+    /// A runner in whose hand something may wait.
+    private func world(workers: Int32 = 2, handWaits: Bool = true) -> World {
+        var world = World(workers: workers)
+        world.handle(
+            .runnerConnected(Inventory(runner: "r1", boot: "b1", takesHand: true, handWaits: handWaits)))
+        return world
+    }
+
+    /// One after the other; the first has succeeded, so the second executes.
+    private func chain(_ count: Int64, workers: Int32 = 2) -> World {
+        var world = world(workers: workers)
+        for id in 1...count { world.add(after: id == 1 ? [] : [id - 1]) }
+        world.turn()
+        world.after(world.exit(1))
+        return world
+    }
+
+    private func attempt(_ id: Int64, _ number: Int32 = 1) -> AttemptID { AttemptID(OperationID(id), number) }
+
+    private func hands(_ world: World) -> [Effect] {
+        world.last.effects.filter { if case .hand = $0 { true } else { false } }
+    }
+
+    // MARK: Into the hand
+
+    @Test func theNextLinkOfAChainWaitsInHand() {
+        var world = chain(4)
+        #expect(hands(world) == [.hand(attempt(3), after: [attempt(2)])])
+        #expect(world.state(3) == .pending)
+        #expect(world.scheduler.why(3, at: world.now).map(\.kind) == [.dependency])
+        #expect(!world.scheduler.mustRecall(at: world.now))
+        world.handle(world.exit(2))
+        #expect(world.scheduler.mustRecall(at: world.now), "it may start, and nobody has told of it")
+        let changes = world.after(.taken(attempt(3), Place(slot: 0, at: world.now)))
+        #expect(
+            changes == [
+                "exited 2#1", "ended 2#1 succeeded", "finished 2 succeeded", "ready 3", "started 3#1 slot 0",
+                "foretold 4#1",
+            ])
+        #expect(world.last.reports.map(\.kind) == [.finished, .ready, .started])
+        #expect(world.last.effects == [.acknowledge(attempt(2)), .hand(attempt(4), after: [attempt(3)])])
+    }
+
+    @Test func inTheHandOfAnOlderRunnerNothingWaits() {
+        var world = world(handWaits: false)
+        for id in 1...3 as ClosedRange<Int64> { world.add(after: id == 1 ? [] : [id - 1]) }
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.scheduler.handCount == 0)
+    }
+
+    @Test func ofManyThatOneLetsInBesideFreeSlotsOneIsInHand() {
+        var world = world(workers: 4)
+        world.add()
+        world.add(after: [1])
+        for _ in 0..<3 { world.add(after: [2]) }
+        world.turn()
+        world.after(world.exit(1))
+        #expect(hands(world) == [.hand(attempt(3), after: [attempt(2)])])
+        world.handle(world.exit(2))
+        world.handle(.taken(attempt(3), Place(slot: 0, at: world.now)))
+        #expect(!world.scheduler.mustRecall(at: world.now), "nothing is in hand")
+        #expect(world.turn().suffix(2) == ["started 4#1 slot 1", "started 5#1 slot 2"])
+    }
+
+    @Test func inAFullPoolTheyHaveTheirTurnsWithWhatIsReady() {
+        var world = world(workers: 1)
+        world.add()
+        world.add(after: [1])
+        world.add(after: [2])
+        world.add()
+        world.add(after: [2])
+        world.add(priority: 4)
+        world.turn()
+        world.after(world.exit(6))
+        // 4 comes after 3, which 2 may let in.
+        #expect(hands(world) == [.hand(attempt(2), after: [attempt(1)])])
+        world.handle(world.exit(1))
+        world.after(.taken(attempt(2), Place(slot: 0, at: world.now)))
+        // 3 and 5 come when 2 has succeeded, 4 whatever happens.
+        #expect(
+            hands(world) == [
+                .hand(attempt(3), after: [attempt(2)]), .hand(attempt(4), after: []),
+                .hand(attempt(5), after: [attempt(2)]),
+            ])
+    }
+
+    @Test func whatWaitsForSeveralAwaitsAllOfThem() {
+        var world = world()
+        for _ in 0..<3 { world.add() }
+        world.add(after: [2, 3])
+        world.turn()
+        world.after(world.exit(1))
+        #expect(hands(world) == [.hand(attempt(4), after: [attempt(2), attempt(3)])])
+    }
+
+    @Test func whoeverComesBehindWhatCannotBeInHandIsNotEither() {
+        var world = world()
+        for _ in 0..<3 { world.add() }
+        world.add()
+        // 5 waits for 4 as well, which does not execute: it comes before 6.
+        world.add(after: [2, 4])
+        world.add()
+        world.turn()
+        world.after(world.exit(1))
+        #expect(hands(world) == [.hand(attempt(4), after: [])])
+    }
+
+    @Test(arguments: [0, 1, 2, 3, 4, 5])
+    func whatIsNotPlainDoesNotWaitInHand(kind: Int) {
+        var world = world()
+        world.handle(.setQueue("q", QueueEdit(limit: .some(5))))
+        world.add()
+        world.add(after: [1]) { if kind == 5 { $0.retry = RetryPolicy(limit: 1, onInterrupted: true) } }
+        switch kind {
+        case 0: world.add(after: [2], when: .finished)
+        case 1: world.add(after: [2], queue: "q")
+        case 2: world.add(after: [2]) { $0.observers = .start }
+        case 3: world.add(after: [2], flags: .held)
+        case 4: world.add(after: [2]) { $0.retry = RetryPolicy(limit: 1, onInterrupted: true) }
+        default: world.add(after: [2])
+        }
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.executing == [2])
+        #expect(world.scheduler.handCount == 0)
+    }
+
+    // MARK: Out of the hand
+
+    @Test func whatFailsTakesItAlong() {
+        var world = chain(3)
+        world.handle(world.exit(2, 1))
+        #expect(world.scheduler.mustRecall(at: world.now))
+        world.handle(.recalled(taken: 0))
+        #expect(
+            world.turn() == [
+                "exited 2#1", "ended 2#1 failed", "finished 2 failed exit 1", "withdrawn 3#1",
+                "finished 3 skipped root 2 failed",
+            ])
+        #expect(world.last.effects == [.acknowledge(attempt(2)), .recall])
+    }
+
+    /// The next attempt is another one, of which nothing in hand knows.
+    @Test func whatIsTriedAgainTakesItBack() {
+        var world = world()
+        world.add()
+        world.add(after: [1]) { $0.retry = RetryPolicy(limit: 1) }
+        world.add(after: [2])
+        world.turn()
+        world.after(world.exit(1))
+        #expect(hands(world) == [.hand(attempt(3), after: [attempt(2)])])
+        world.handle(world.exit(2, 1))
+        #expect(world.scheduler.mustRecall(at: world.now))
+        world.handle(.recalled(taken: 0))
+        #expect(world.turn() == ["exited 2#1", "ended 2#1 failed", "retrying 2", "withdrawn 3#1"])
+        #expect(world.state(3) == .pending)
+    }
+
+    @Test func whatIsTakenBackWaitsAsBefore() {
+        var world = chain(3)
+        #expect(world.after(.recalled(taken: 0)) == ["withdrawn 3#1"])
+        #expect(world.state(3) == .pending)
+        #expect(world.after(world.exit(2)).suffix(2) == ["ready 3", "started 3#1 slot 0"])
+        #expect(world.last.effects.contains(.launch(attempt(3), slot: 0)))
+    }
+
+    @Test func ofALostHandThatMayHaveBegunWhichOthersDoNotPrecede() {
+        var world = world()
+        for _ in 0..<4 { world.add() }
+        world.add(after: [2], priority: 1)
+        world.add()
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.executing == [2, 3])
+        // One was begun: 5 if 2 had succeeded, else 4.
+        #expect(
+            world.after(.recalled(taken: 1)) == ["presumed 5#1 slot 2", "presumed 4#1 slot 3", "withdrawn 6#1"])
+    }
+
+    // MARK: After a crash
+
+    /// 1 executes, and 2, which waits for it, was foretold.
+    private func snapshot() -> Snapshot {
+        var snapshot = Snapshot()
+        snapshot.nextOperation = 3
+        snapshot.nextGraph = 2
+        snapshot.operations = [
+            Snapshot.Row(id: 1, graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1),
+            Snapshot.Row(id: 2, graph: GraphID(1), priority: 3, state: .pending),
+        ]
+        snapshot.edges = [Snapshot.Edge(from: 2, on: 1, when: .succeeded)]
+        snapshot.running = [
+            Snapshot.Running(
+                attempt: attempt(1), slot: 0, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1))
+        ]
+        snapshot.foretold = [Snapshot.Foretold(attempt: attempt(2), runner: "r1", boot: "b1")]
+        return snapshot
+    }
+
+    private func gone(_ world: World, _ code: Int32 = 0) -> Inventory.Entry {
+        .gone(Exit(status: .code(code), at: world.now))
+    }
+    private func running(_ world: World) -> Inventory.Entry {
+        .running(Process(pid: 7, startTicks: 1, at: world.now))
+    }
+
+    @Test func whatTheRunnerKnowsBeganAfterItsPredecessor() {
+        var world = World(workers: 1, snapshot(), connected: false)
+        #expect(world.last.changes.map(brief) == ["presumed 2#1 slot 1"])
+        let inventory = Inventory(
+            runner: "r1", boot: "b1", entries: [attempt(1): gone(world), attempt(2): running(world)],
+            places: [attempt(2): Place(slot: 0, at: world.now)])
+        let changes = world.after(.runnerConnected(inventory))
+        #expect(changes.suffix(3) == ["finished 1 succeeded", "placed 2#1 slot 0", "launched 2#1"])
+        #expect(world.last.reports.map(\.kind) == [.finished, .ready, .started])
+    }
+
+    @Test func whatItsRunnerDoesNotKnowWaitsAsBefore() {
+        var world = World(workers: 1, snapshot(), connected: false)
+        let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
+        let changes = world.after(.runnerConnected(inventory))
+        #expect(changes == ["launched 1#1", "withdrawn 2#1", "pending 2"])
+        #expect(world.after(world.exit(1)).suffix(2) == ["ready 2", "started 2#1 slot 0"])
+    }
+
+    @Test(arguments: [0, 1] as [Int32])
+    func whatEndedMeanwhileDecides(code: Int32) {
+        var world = World(workers: 1, snapshot(), connected: false)
+        let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): gone(world, code)])
+        let changes = world.after(.runnerConnected(inventory))
+        #expect(changes.contains("withdrawn 2#1"))
+        #expect(changes.last == (code == 0 ? "started 2#1 slot 0" : "finished 2 skipped root 1 failed"))
+    }
+
+    @Test func underAnotherRunnerNobodyCanSayOfEither() {
+        var world = World(workers: 1, snapshot(), connected: false)
+        world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
+        #expect(world.last.effects == [.reap(attempt(1)), .reap(attempt(2))])
+        #expect(world.after(.gone(attempt(1))).last == "finished 1 interrupted runner lost")
+        #expect(world.after(.gone(attempt(2))).last == "finished 2 interrupted runner lost")
+    }
+
+    @Test func afterAPowerCutBothAreInterrupted() {
+        var world = World(workers: 1, snapshot(), connected: false)
+        let changes = world.after(.runnerConnected(Inventory(runner: "r2", boot: "b2")))
+        #expect(changes.contains("finished 1 interrupted machine restarted"))
+        #expect(changes.contains("finished 2 interrupted machine restarted"))
+    }
+
+    @Test func whatItWaitedForMayBeGivenUpBeforeTheRunnerIsThere() {
+        var world = World(workers: 1, snapshot(), connected: false)
+        world.after(.cancel([1], by: "ann", reason: nil, force: true))
+        #expect(world.state(2) == .executing)
+        let changes = world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
+        #expect(changes == ["withdrawn 2#1", "pending 2", "finished 2 skipped root 1 cancelled"])
+    }
+
+    @Test func aCancelHoldsThoughItMayNotHaveBegun() {
+        var world = World(workers: 1, snapshot(), connected: false)
+        #expect(
+            world.after(.cancel([2], by: "ann", reason: nil, force: false)) == ["cancelling 2 cancelled"])
+        let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
+        #expect(world.after(.runnerConnected(inventory)).last == "finished 2 cancelled by ann")
+        #expect(world.executing == [1])
+    }
+
+    @Test func whatWasPresumedIsPresumedOnceAndKeepsWhatItWaitsFor() {
+        var again = snapshot()
+        again.operations[1].state = .executing
+        again.operations[1].attempt = 1
+        again.operations[1].attemptsInRun = 1
+        again.running.append(
+            Snapshot.Running(
+                attempt: attempt(2), slot: 1, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1)))
+        var world = World(workers: 1, again, connected: false)
+        #expect(world.last.changes.isEmpty)
+        let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
+        #expect(world.after(.runnerConnected(inventory)) == ["launched 1#1", "withdrawn 2#1", "pending 2"])
+        #expect(world.after(world.exit(1, 1)).last == "finished 2 skipped root 1 failed")
+    }
+}
