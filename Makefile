@@ -32,7 +32,7 @@ test: setup ## run every test
 	swift build --explicit-target-dependency-import-check error --build-tests
 	@scripts/clean-run scripts/test
 	@scripts/clean-run scripts/test-as-user .build/debug 'EndToEndTests|OpsRunnerTests'
-	BIN=.build/debug scripts/clean-run scripts/torture 1.5 1
+	BIN=.build/debug scripts/clean-run scripts/torture 2 1
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
