@@ -31,8 +31,10 @@ run: build ## build, run an example graph in a private daemon, show it live, lea
 test: setup ## run every test
 	swift build --explicit-target-dependency-import-check error --build-tests
 	@scripts/clean-run scripts/test
-	@scripts/clean-run scripts/test-as-user .build/debug 'EndToEndTests|OpsRunnerTests'
-	BIN=.build/debug scripts/clean-run scripts/torture 2 1
+	@# Beside one another: a torture waits for most of its time.
+	@BIN=.build/debug scripts/clean-run scripts/torture 2 1 & torture=$$!; \
+	scripts/clean-run scripts/test-as-user .build/debug 'EndToEndTests|OpsRunnerTests'; tests=$$?; \
+	wait $$torture && exit $$tests
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
