@@ -12,7 +12,8 @@ extension Store {
     }
 
     private func read() throws(StoreError) -> Snapshot {
-        // One read transaction, so that the parts fit together.
+        // One read transaction, so that the parts fit together; not one that was begun before the disk failed.
+        endReading()
         try database.execute("BEGIN")
         defer { database.rollBack() }
         var snapshot = Snapshot()

@@ -2,7 +2,7 @@ public import OpsCore
 
 extension Store {
     /// From now on reads are one transaction, which locks the file once and not for each of them; until `endReading`,
-    /// or the next commit.
+    /// or the next commit or load.
     public func beginReading() throws(StoreError) {
         if !database.isInTransaction { try statements.beginReading.run() }
     }

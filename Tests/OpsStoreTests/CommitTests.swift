@@ -31,6 +31,17 @@ import Testing
             ])
     }
 
+    /// The disk fails between two launches that are read at once: the rules are loaded anew in the middle of that.
+    @Test func whatIsReadAtOnceDoesNotKeepFromLoading() throws {
+        let world = try World()
+        world.submit(Self.graph())
+        try world.commit()
+        try world.store.beginReading()
+        #expect(try world.store.load().operations.count == 3)
+        world.store.endReading()
+        #expect(try world.store.load().operations.count == 3)
+    }
+
     @Test func aSubmissionIsLoadedAsItWasMade() throws {
         let world = try World()
         world.submit(Self.graph())
