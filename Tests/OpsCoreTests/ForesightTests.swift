@@ -187,19 +187,8 @@ import Testing
 
     /// 1 executes, and 2, which waits for it, was foretold.
     private func snapshot() -> Snapshot {
-        var snapshot = Snapshot()
-        snapshot.nextOperation = 3
-        snapshot.nextGraph = 2
-        snapshot.operations = [
-            Snapshot.Row(id: 1, graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1),
-            Snapshot.Row(id: 2, graph: GraphID(1), priority: 3, state: .pending),
-        ]
+        var snapshot = Snapshot.withHand(Snapshot.Row(id: 2, graph: GraphID(1), priority: 3, state: .pending))
         snapshot.edges = [Snapshot.Edge(from: 2, on: 1, when: .succeeded)]
-        snapshot.running = [
-            Snapshot.Running(
-                attempt: attempt(1), slot: 0, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1))
-        ]
-        snapshot.foretold = [Snapshot.Foretold(attempt: attempt(2), runner: "r1", boot: "b1")]
         return snapshot
     }
 
@@ -272,12 +261,7 @@ import Testing
 
     @Test func whatWasPresumedIsPresumedOnceAndKeepsWhatItWaitsFor() {
         var again = snapshot()
-        again.operations[1].state = .executing
-        again.operations[1].attempt = 1
-        again.operations[1].attemptsInRun = 1
-        again.running.append(
-            Snapshot.Running(
-                attempt: attempt(2), slot: 1, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1)))
+        again.presumeSecond()
         var world = World(workers: 1, again, connected: false)
         #expect(world.last.changes.isEmpty)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])

@@ -174,19 +174,7 @@ import Testing
     // MARK: After a crash
 
     private func snapshot() -> Snapshot {
-        var snapshot = Snapshot()
-        snapshot.nextOperation = 3
-        snapshot.nextGraph = 2
-        snapshot.operations = [
-            Snapshot.Row(id: 1, graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1),
-            Snapshot.Row(id: 2, graph: GraphID(1), state: .ready),
-        ]
-        snapshot.running = [
-            Snapshot.Running(
-                attempt: attempt(1), slot: 0, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1))
-        ]
-        snapshot.foretold = [Snapshot.Foretold(attempt: attempt(2), runner: "r1", boot: "b1")]
-        return snapshot
+        .withHand(Snapshot.Row(id: 2, graph: GraphID(1), state: .ready))
     }
 
     private func gone(_ world: World) -> Inventory.Entry { .gone(Exit(status: .code(0), at: world.now)) }
@@ -258,14 +246,9 @@ import Testing
     @Test func whatWaitsForAStartGoesOnWaitingWhileItIsPresumed() {
         var again = snapshot()
         again.nextOperation = 4
-        again.operations[1].state = .executing
-        again.operations[1].attempt = 1
-        again.operations[1].attemptsInRun = 1
+        again.presumeSecond()
         again.operations.append(Snapshot.Row(id: 3, graph: GraphID(1), state: .pending))
         again.edges = [Snapshot.Edge(from: 3, on: 2, when: .started)]
-        again.running.append(
-            Snapshot.Running(
-                attempt: attempt(2), slot: 1, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1)))
         var world = World(workers: 1, again, connected: false)
         #expect(world.state(3) == .pending)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
@@ -276,12 +259,7 @@ import Testing
 
     @Test func whatWasPresumedTwiceIsPresumedOnce() {
         var twice = snapshot()
-        twice.operations[1].state = .executing
-        twice.operations[1].attempt = 1
-        twice.operations[1].attemptsInRun = 1
-        twice.running.append(
-            Snapshot.Running(
-                attempt: attempt(2), slot: 1, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1)))
+        twice.presumeSecond()
         var world = World(workers: 1, twice, connected: false)
         #expect(world.last.changes.isEmpty)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])

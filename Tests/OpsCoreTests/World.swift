@@ -171,3 +171,31 @@ func brief(_ cause: Cause) -> String {
     case .reported(let status): "reported \(status)"
     }
 }
+
+extension Snapshot {
+    /// 1 executes, 2 is in the hand of the same runner.
+    static func withHand(_ second: Row) -> Snapshot {
+        var snapshot = Snapshot()
+        snapshot.nextOperation = 3
+        snapshot.nextGraph = 2
+        snapshot.operations = [Row(id: 1, graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1), second]
+        snapshot.running = [.firstAttempt(of: 1, slot: 0)]
+        snapshot.foretold = [Foretold(attempt: AttemptID(2, 1), runner: "r1", boot: "b1")]
+        return snapshot
+    }
+
+    /// An opsd before this one took 2 for started, and stored that.
+    mutating func presumeSecond() {
+        operations[1].state = .executing
+        operations[1].attempt = 1
+        operations[1].attemptsInRun = 1
+        running.append(.firstAttempt(of: 2, slot: 1))
+    }
+}
+
+extension Snapshot.Running {
+    fileprivate static func firstAttempt(of id: OperationID, slot: Int32) -> Self {
+        Self(
+            attempt: AttemptID(id, 1), slot: slot, runner: "r1", boot: "b1", startedAt: Moment(monotonic: 1, wall: 1))
+    }
+}
