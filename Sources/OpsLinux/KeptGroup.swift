@@ -9,7 +9,7 @@ public final class KeptGroup {
     public let directory: Descriptor
     private let events: Descriptor
 
-    private static let attribute = "user.opsd.owner"
+    fileprivate static let attribute = "user.opsd.owner"
 
     /// `nil`: there is a group of that name already.
     public init?(making group: ControlGroup) throws(SystemError) {
@@ -47,7 +47,7 @@ extension ControlGroup {
     /// Whose a kept group is.
     public func owner() throws(SystemError) -> String? {
         var bytes = [CChar](repeating: 0, count: 64)
-        let count = unsafe ops_get_attribute(path, "user.opsd.owner", &bytes, bytes.count)
+        let count = unsafe ops_get_attribute(path, KeptGroup.attribute, &bytes, bytes.count)
         guard count >= 0 else {
             if errno == ENODATA || errno == ENOENT || errno == EOPNOTSUPP { return nil }
             throw .last("read whose \(path) is")
