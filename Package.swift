@@ -81,7 +81,7 @@ let package = Package(
         tests("OpsStoreTests", ["OpsStore", "OpsCore", "OpsTesting", "CSQLite", "FaultVFS", "store-writer"]),
         .target(name: "FaultVFS", path: "Tests/FaultVFS", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
         .executableTarget(
-            name: "store-writer", dependencies: ["OpsStore", "OpsCore"], path: "Tests/StoreWriter",
+            name: "store-writer", dependencies: ["OpsStore", "OpsCore", "CSQLite"], path: "Tests/StoreWriter",
             swiftSettings: strict),
         .target(name: "WireTesting", dependencies: ["OpsWire"], path: "Tests/WireTesting", swiftSettings: strict),
         tests("OpsWireTests", ["OpsWire", "WireTesting"]),

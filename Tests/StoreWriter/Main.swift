@@ -1,3 +1,4 @@
+import CSQLite
 import Glibc
 import OpsCore
 import OpsStore
@@ -10,6 +11,7 @@ struct StoreWriter {
         guard CommandLine.arguments.count == 2 else { exit(2) }
         let store = try Store.open(directory: CommandLine.arguments[1], boot: "boot")
         let snapshot = try store.load()
+        if sqlite3_memory_used() != 0 { fatalError("SQLite counts its memory: it was used before it was configured") }
         var operation = snapshot.nextOperation
         var sequence = snapshot.lastSequence
         for graph in snapshot.nextGraph... {

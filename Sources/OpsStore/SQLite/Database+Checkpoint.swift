@@ -50,6 +50,7 @@ extension Database {
     /// be a hole in the log, and what the log has before it would lie over a database that is ahead of it. To be done
     /// before anybody reads them, so that what is read is what is on the disk.
     static func rewriteLog(of path: String) throws(StoreError) {
+        _ = isConfigured
         // The first sync may tell of what the earlier process wrote; of what is written here the second one does.
         var code = unsafe opsd_sqlite3_rewrite_log(path, path + "-wal")
         if code != SQLITE_OK { code = unsafe opsd_sqlite3_rewrite_log(path, path + "-wal") }

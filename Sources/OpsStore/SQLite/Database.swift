@@ -13,8 +13,8 @@ final class Database {
     let path: String
     /// What the log's index counts as moved into the database is known to be on the disk (`checkpoint`).
     var movedIsOnDisk = false
-    /// Done once, before the first connection; too late (another user of SQLite in this process) is no harm.
-    private static let isConfigured = opsd_sqlite3_omit_memory_statistics() == SQLITE_OK
+    /// Done once, before SQLite is used for anything; too late (another user of SQLite in this process) is no harm.
+    static let isConfigured = opsd_sqlite3_omit_memory_statistics() == SQLITE_OK
 
     init(_ path: String, _ access: Access) throws(StoreError) {
         let mode =
