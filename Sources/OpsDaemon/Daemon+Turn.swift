@@ -89,7 +89,7 @@ extension Daemon {
     /// whoever waits for one need not wait for processes to be made.
     func settle(_ send: () -> Void = {}) {
         var now = Moment.now()
-        if turn.isAheadOfStore, core?.mustRecall(at: now) == true {
+        if turn.isAheadOfStore, ask({ $0.mustRecall(at: now) }) == true {
             takeHandBack()
             now = .now()
         }

@@ -85,6 +85,15 @@ public final class Daemon {
     }
 }
 
+extension Daemon {
+    /// Asks the rules where they are: read through the optional they would be copied, with a count for each table.
+    func ask<Answer>(_ question: (inout Scheduler) -> Answer?) -> Answer? { core?.answer(question) }
+}
+
+extension Scheduler {
+    fileprivate mutating func answer<Answer>(_ question: (inout Scheduler) -> Answer?) -> Answer? { question(&self) }
+}
+
 extension Moment {
     static func now() -> Moment {
         let reading = Clock.read()

@@ -74,7 +74,7 @@ final class EffectPerformer {
 
     /// What cannot be launched is no more in hand than what comes after it: it fails when its turn has come.
     private func hand(_ attempt: AttemptID, _ after: [AttemptID]) {
-        guard daemon.runner.isConnected, daemon.core?.isInHand(attempt) == true else { return }
+        guard daemon.runner.isConnected, daemon.ask({ $0.isInHand(attempt) }) == true else { return }
         do {
             daemon.runner.hand(try composed(attempt, -1), after: after)
         } catch let error as StoreError {
@@ -88,7 +88,7 @@ final class EffectPerformer {
         guard let texts = try daemon.store.texts(of: attempt.operation) else {
             throw SystemError("read what to start", errno: SystemError.noSuchFile)
         }
-        let policy = daemon.core?.policy(of: attempt.operation) ?? Policy()
+        let policy = daemon.ask({ $0.policy(of: attempt.operation) }) ?? Policy()
         return try composer.launch(attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.takesHand)
     }
 
