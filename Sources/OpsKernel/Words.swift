@@ -17,8 +17,8 @@ public struct Words: Hashable, Sendable {
 
     /// A text ends at its first NUL, as it would for C.
     public mutating func append(_ text: String) {
-        bytes.append(contentsOf: text.utf8.prefix { $0 != 0 })
-        close()
+        var text = text
+        text.withUTF8 { utf8 in unsafe append(UnsafeRawBufferPointer(utf8)) }
     }
 
     public mutating func append(_ text: UnsafeRawBufferPointer) {
