@@ -59,7 +59,7 @@ struct SubmissionStatements {
 
 /// The steps and edits of one operation.
 struct OperationStatements {
-    let becameReady, becamePending, started, startedGroup, retrying, finished, reopened, hold, freeze: Statement
+    let becameReady, becamePending, started, startedGroup, ran, retrying, finished, reopened, hold, freeze: Statement
     let setPriority, setQueue, setPolicy, setCategories, setNote, insertEnding, deleteEnding, nameAndOutcome: Statement
     let conditionOf: Statement
 
@@ -72,6 +72,13 @@ struct OperationStatements {
             UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4, notBefore = NULL WHERE id = ?1
             """)
         startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
+        ran = try make(
+            """
+            UPDATE operation SET
+                state = 3, attempt = ?2, run = ?3, startedAt = ?4, notBefore = NULL, outcome = ?5, cause = ?6, root = ?7,
+                finishedAt = ?8, frozen = 0
+            WHERE id = ?1
+            """)
         retrying = try make(
             """
             UPDATE operation SET
@@ -146,33 +153,21 @@ struct HandStatements {
 
 /// What becomes known of one attempt.
 struct AttemptStatements {
-    let insertRunner, insertAttempt, launched, exited, attemptEnded, told, timeoutMoved: Statement
+    let insertRunner, insertAttempt, updateAttempt, told, timeoutMoved: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
         insertRunner = try make("INSERT INTO runner (id, name, boot) VALUES (?1, ?2, ?3)")
         insertAttempt = try make(
             """
-            INSERT INTO attempt (operation, number, run, runner, slot, startedMonotonic, startedAt)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO attempt (
+                operation, number, run, runner, slot, startedMonotonic, startedAt, \(Course.facts.joined(separator: ", ")))
+            VALUES (\(Course.parameters(7 + Course.facts.count)))
             """)
-        launched = try make(
+        // Each fact is told once.
+        updateAttempt = try make(
             """
-            UPDATE attempt SET pid = ?3, startTicks = ?4, launchedMonotonic = ?5, launchedAt = ?6
-            WHERE operation = ?1 AND number = ?2
-            """)
-        exited = try make(
-            """
-            UPDATE attempt SET
-                exitCode = ?3, signal = ?4, outOfMemory = ?5, exitedMonotonic = ?6, exitedAt = ?7,
-                userMicroseconds = ?8, systemMicroseconds = ?9, maxResidentBytes = ?10
-            WHERE operation = ?1 AND number = ?2
-            """)
-        attemptEnded = try make(
-            """
-            UPDATE attempt SET
-                outcome = ?3, cause = ?4, finishedAt = ?5, causeKind = ?6, causeNumber = ?7, causeOther = ?8,
-                causeText = ?9, causeNote = ?10
+            UPDATE attempt SET \(Course.facts.enumerated().map { "\($1) = ifnull(?\($0 + 3), \($1))" }.joined(separator: ", "))
             WHERE operation = ?1 AND number = ?2
             """)
         told = try make(

@@ -2,72 +2,22 @@ internal import OpsCore
 
 /// What the life of one operation leaves in its rows.
 extension Store {
-    func start(
-        _ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ runner: String, _ at: Moment
-    ) throws(StoreError) {
-        // A group has no process, so no attempt.
-        if attempt.number == 0 {
-            return try update(statements.operation.startedGroup, attempt.operation, Int64(run), at.wall)
-        }
-        try update(statements.operation.started, attempt.operation, Int64(attempt.number), Int64(run), at.wall)
-        try update(statements.hand.delete, attempt.operation)
-        let statement = statements.attempt.insertAttempt
-        statement.bind(1, attempt.operation.rawValue)
-        statement.bind(2, attempt.number)
-        statement.bind(3, run)
-        statement.bind(4, try row(ofRunner: runner))
-        statement.bind(5, slot)
-        statement.bind(6, at.monotonic)
-        statement.bind(7, at.wall)
-        try statement.run()
+    /// Of a group.
+    func start(_ id: OperationID, _ run: Int32, _ at: Moment) throws(StoreError) {
+        try update(statements.operation.startedGroup, id, Int64(run), at.wall)
     }
 
-    func launched(_ attempt: AttemptID, _ process: Process) throws(StoreError) {
-        try update(
-            statements.attempt.launched, attempt.operation, Int64(attempt.number), Int64(process.pid),
-            Int64(bitPattern: process.startTicks), process.at.monotonic, process.at.wall)
+    func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
+        let text = try cause.map { cause throws(StoreError) in try words(cause, of: id) }
+        let finish = Course.Finish(outcome: outcome, text: text, root: cause?.root, at: at)
+        if !courses.finish(id, finish) { try write(finish, of: id) }
     }
 
-    func exited(_ attempt: AttemptID, _ exit: Exit) throws(StoreError) {
-        let statement = statements.attempt.exited
-        statement.bind(1, attempt.operation.rawValue)
-        statement.bind(2, attempt.number)
-        switch exit.status {
-        case .code(let code):
-            statement.bind(3, code)
-            statement.bindNull(4)
-        case .signal(let signal):
-            statement.bindNull(3)
-            statement.bind(4, signal)
-        }
-        statement.bind(5, exit.outOfMemory)
-        statement.bind(6, exit.at.monotonic)
-        statement.bind(7, exit.at.wall)
-        statement.bind(8, exit.usage.userMicroseconds)
-        statement.bind(9, exit.usage.systemMicroseconds)
-        statement.bind(10, exit.usage.maxResidentBytes)
-        try statement.run()
-    }
-
-    func ended(_ attempt: AttemptID, _ outcome: Outcome, _ cause: Cause, _ at: Int64) throws(StoreError) {
-        let statement = statements.attempt.attemptEnded
-        statement.bind(1, attempt.operation.rawValue)
-        statement.bind(2, attempt.number)
-        statement.bind(3, outcome.stored)
-        statement.bind(4, outcome == .succeeded ? nil : try words(cause, of: attempt.operation))
-        statement.bind(5, at)
-        CauseRow(cause).bind(to: statement, from: 6)
-        try statement.run()
-    }
-
-    func finish(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
+    func write(_ finish: Course.Finish, of id: OperationID) throws(StoreError) {
         try update(statements.operation.deleteEnding, id)
         let statement = statements.operation.finished
         statement.bind(1, id.rawValue)
-        statement.bind(2, outcome.stored)
-        if let cause { statement.bind(3, try words(cause, of: id)) } else { statement.bindNull(3) }
-        statement.bind(4, cause?.root?.rawValue)
-        statement.bind(5, at)
+        finish.bind(to: statement, from: 2)
         try statement.run()
     }
 
@@ -116,7 +66,7 @@ extension Store {
     }
 
     /// The cause as people read it, with the names of others as they are in this transaction.
-    private func words(_ cause: Cause, of id: OperationID) throws(StoreError) -> String {
+    func words(_ cause: Cause, of id: OperationID) throws(StoreError) -> String {
         // A large selection is cancelled with one cause, a large graph is skipped because of one root.
         if let latest = interned.latestWords, latest.cause == cause, !cause.isAboutItself { return latest.text }
         let words = CauseText(
@@ -128,6 +78,7 @@ extension Store {
     }
 
     private func other(_ id: OperationID) throws(StoreError) -> CauseText.Other {
+        try writeCourses()
         let statement = statements.operation.nameAndOutcome
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return CauseText.Other() }

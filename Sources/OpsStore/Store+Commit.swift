@@ -16,12 +16,14 @@ extension Store {
                 try apply(change, submissions, &submittedAt)
             }
             try reopened.settle(self)
+            try writeCourses()
             for report in transition.reports { try insert(report) }
             try statements.commit.run()
         } catch {
             database.rollBack()
             // It may name rows that were just rolled back; `recover` fills it again.
             interned = Interned(sharedSince: interned.sharedSince)
+            courses = Courses()
             needsRecovery = true
             throw error
         }
@@ -42,24 +44,29 @@ extension Store {
             try update(statements.operation.becameReady, id, at)
         case .becamePending(let id):
             try update(statements.operation.becamePending, id)
+        case .started(let id, 0, let run, _, _, let at):
+            // A group has no process, so no attempt.
+            try start(id, run, at)
         case .started(let id, let attempt, let run, let slot, let runner, let at):
-            try start(AttemptID(id, attempt), run, slot, runner, at)
+            let start = Course.Start(run: run, slot: slot, runner: try row(ofRunner: runner), at: at)
+            courses.add(AttemptID(id, attempt)) { $0.start = start }
         case .foretold(let attempt, let runner): try foretell(attempt, runner)
         case .withdrawn(let attempt): try withdraw(attempt)
         case .presumed(let attempt, let run, let slot, let at): try presume(attempt, run, slot, at)
         case .placed(let attempt, let begun): try place(attempt, begun)
-        case .launched(let attempt, let process):
-            try launched(attempt, process)
-        case .exited(let attempt, let exit):
-            try exited(attempt, exit)
+        case .launched(let attempt, let process): courses.add(attempt) { $0.process = process }
+        case .exited(let attempt, let exit): courses.add(attempt) { $0.exit = exit }
         case .attemptEnded(let attempt, let outcome, let cause, let at):
-            try ended(attempt, outcome, cause, at)
+            let text = outcome == .succeeded ? nil : try words(cause, of: attempt.operation)
+            courses.add(attempt) { $0.end = Course.End(outcome: outcome, cause: cause, text: text, at: at) }
         case .retrying(let id, let notBefore, let counts):
+            try writeCourses()
             try update(statements.operation.deleteEnding, id)
             try update(statements.operation.retrying, id, notBefore, submittedAt.turn, counts ? 0 : 1)
         case .finished(let id, let outcome, let cause, let at):
-            try finish(id, outcome, cause, at)
+            try finished(id, outcome, cause, at)
         case .reopened(let id, let run, let state):
+            try writeCourses()
             try reopen(id, run, state, at: submittedAt.turn)
         case .cancelling(let id, let user, let reason, let outcome, let cause):
             try cancelling(id, user, reason, outcome, cause)
@@ -73,8 +80,10 @@ extension Store {
             statements.operation.setNote.bind(2, text)
             try update(statements.operation.setNote, id)
         case .told(let attempt, let notice):
+            try writeCourses()
             try told(attempt, notice)
         case .timeoutMoved(let attempt, let remaining):
+            try writeCourses()
             try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
         case .edgeAdded(let id, let on, let when):
             // It may cross submissions; only what was submitted together is known not to.

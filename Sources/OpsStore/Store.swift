@@ -12,6 +12,8 @@ public final class Store {
     /// The boot id of this machine: written beside the runner of every attempt.
     let boot: String
     var interned: Interned
+    /// Of the turn that is being stored.
+    var courses = Courses()
     let launchTexts: Statement
     /// A commit has failed since `recover`.
     var needsRecovery = false

@@ -9,7 +9,8 @@ struct CauseRow: Equatable {
     var note: String?
 
     /// The columns in the order in which `bind` and `read` count them.
-    static let columns = "causeKind, causeNumber, causeOther, causeText, causeNote"
+    static let names = ["causeKind", "causeNumber", "causeOther", "causeText", "causeNote"]
+    static let columns = names.joined(separator: ", ")
 
     func bind(to statement: Statement, from first: Int32) {
         statement.bind(first, kind)

@@ -1,0 +1,173 @@
+internal import OpsCore
+
+/// What one turn tells of an attempt and of its operation. What is short begins and ends within a turn: its two rows are
+/// written once, not once for each fact.
+struct Course {
+    struct Start {
+        var run: Int32
+        var slot: Int32
+        /// The row of its runner.
+        var runner: Int64
+        var at: Moment
+    }
+
+    /// Of the attempt.
+    struct End {
+        var outcome: Outcome
+        var cause: Cause
+        /// The cause in words.
+        var text: String?
+        var at: Int64
+    }
+
+    /// Of the operation.
+    struct Finish {
+        var outcome: Outcome
+        var text: String?
+        var root: OperationID?
+        var at: Int64
+    }
+
+    let attempt: AttemptID
+    var start: Start?
+    var process: Process?
+    var exit: Exit?
+    var end: End?
+    var finish: Finish?
+
+    init(_ attempt: AttemptID) { self.attempt = attempt }
+}
+
+/// The courses of a turn, in the order in which they were first told of.
+struct Courses {
+    private var all: [Course] = []
+    private var places: [OperationID: Int] = [:]
+
+    mutating func add(_ attempt: AttemptID, _ fact: (inout Course) -> Void) {
+        if let place = places[attempt.operation], all[place].attempt == attempt { return fact(&all[place]) }
+        var course = Course(attempt)
+        fact(&course)
+        places[attempt.operation] = all.count
+        all.append(course)
+    }
+
+    /// False when the turn tells nothing of the attempt before.
+    mutating func finish(_ id: OperationID, _ finish: Course.Finish) -> Bool {
+        guard let place = places[id] else { return false }
+        all[place].finish = finish
+        return true
+    }
+
+    mutating func removeAll() -> [Course] {
+        if all.isEmpty { return [] }
+        defer {
+            all = []
+            places.removeAll(keepingCapacity: places.count < 4096)
+        }
+        return all
+    }
+}
+
+extension Store {
+    /// Writes what the turn has told of attempts so far: at its end, and before anything else that has to do with these
+    /// rows.
+    func writeCourses() throws(StoreError) {
+        for course in courses.removeAll() {
+            try writeOperation(course)
+            if course.start != nil || course.hasFacts { try writeAttempt(course) }
+        }
+    }
+
+    private func writeOperation(_ course: Course) throws(StoreError) {
+        let id = course.attempt.operation
+        guard let start = course.start else {
+            if let finish = course.finish { try write(finish, of: id) }
+            return
+        }
+        try update(statements.hand.delete, id)
+        if course.finish != nil { try update(statements.operation.deleteEnding, id) }
+        let statement = course.finish == nil ? statements.operation.started : statements.operation.ran
+        statement.bind(1, id.rawValue)
+        statement.bind(2, course.attempt.number)
+        statement.bind(3, start.run)
+        statement.bind(4, start.at.wall)
+        course.finish?.bind(to: statement, from: 5)
+        try statement.run()
+    }
+
+    private func writeAttempt(_ course: Course) throws(StoreError) {
+        let statement = course.start == nil ? statements.attempt.updateAttempt : statements.attempt.insertAttempt
+        statement.bind(1, course.attempt.operation.rawValue)
+        statement.bind(2, course.attempt.number)
+        var first: Int32 = 3
+        if let start = course.start {
+            statement.bind(3, start.run)
+            statement.bind(4, start.runner)
+            statement.bind(5, start.slot)
+            statement.bind(6, start.at.monotonic)
+            statement.bind(7, start.at.wall)
+            first = 8
+        }
+        course.bindFacts(to: statement, from: first)
+        try statement.run()
+    }
+}
+
+extension Course {
+    fileprivate var hasFacts: Bool { process != nil || exit != nil || end != nil }
+
+    /// The columns of what becomes known of an attempt once it has begun.
+    static let facts =
+        [
+            "pid", "startTicks", "launchedMonotonic", "launchedAt", "exitCode", "signal", "outOfMemory",
+            "exitedMonotonic", "exitedAt", "userMicroseconds", "systemMicroseconds", "maxResidentBytes", "outcome",
+            "cause", "finishedAt",
+        ] + CauseRow.names
+
+    static func parameters(_ count: Int) -> String {
+        (1...count).map { "?\($0)" }.joined(separator: ", ")
+    }
+
+    /// NULL where nothing is known.
+    fileprivate func bindFacts(to statement: Statement, from first: Int32) {
+        statement.bind(first, process.map { Int64($0.pid) })
+        statement.bind(first + 1, process.map { Int64(bitPattern: $0.startTicks) })
+        statement.bind(first + 2, process?.at.monotonic)
+        statement.bind(first + 3, process?.at.wall)
+        statement.bind(first + 4, exit?.status.code)
+        statement.bind(first + 5, exit?.status.signal)
+        statement.bind(first + 6, exit.map { $0.outOfMemory ? 1 : 0 })
+        statement.bind(first + 7, exit?.at.monotonic)
+        statement.bind(first + 8, exit?.at.wall)
+        statement.bind(first + 9, exit?.usage.userMicroseconds)
+        statement.bind(first + 10, exit?.usage.systemMicroseconds)
+        statement.bind(first + 11, exit?.usage.maxResidentBytes)
+        statement.bind(first + 12, end?.outcome.stored)
+        statement.bind(first + 13, end?.text)
+        statement.bind(first + 14, end?.at)
+        if let end {
+            CauseRow(end.cause).bind(to: statement, from: first + 15)
+        } else {
+            for place in first + 15..<first + 20 { statement.bindNull(place) }
+        }
+    }
+}
+
+extension Course.Finish {
+    func bind(to statement: Statement, from first: Int32) {
+        statement.bind(first, outcome.stored)
+        statement.bind(first + 1, text)
+        statement.bind(first + 2, root?.rawValue)
+        statement.bind(first + 3, at)
+    }
+}
+
+extension Exit.Status {
+    fileprivate var code: Int64? {
+        if case .code(let code) = self { Int64(code) } else { nil }
+    }
+
+    fileprivate var signal: Int64? {
+        if case .signal(let signal) = self { Int64(signal) } else { nil }
+    }
+}
