@@ -7,25 +7,48 @@ public enum Environment {
         return unsafe String(cString: value)
     }
 
-    /// Every variable, in the order the kernel gave them; of one that is there twice the first, as `getenv` has it.
-    public static func visit(_ body: (_ name: String, _ value: String) -> Void) {
-        var next = unsafe environ
+    /// Every variable as it lies in memory, in the order the kernel gave them; of one that is there twice the first, as
+    /// `getenv` has it.
+    public static func visit(
+        _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
+    ) {
+        unsafe visit(environ, body)
+    }
+
+    /// The same of any entries with nil at their end.
+    package static func visit(
+        _ entries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>,
+        _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
+    ) {
+        var next = unsafe entries
         while let entry = unsafe next.pointee {
             defer { unsafe next += 1 }
             guard let equals = unsafe strchr(entry, Int32(UInt8(ascii: "="))), unsafe equals > entry else { continue }
-            let value = unsafe equals + 1
-            // A name that is no text cannot be told apart from others like it.
-            guard let name = unsafe text(entry, count: equals - entry) else { continue }
-            if let first = unsafe getenv(name), unsafe first != value { continue }
-            body(name, unsafe String(cString: value))
+            if unsafe isNamed(like: entry, through: equals, among: entries..<next) { continue }
+            unsafe body(bytes(entry, equals - entry), bytes(equals + 1, strlen(equals + 1)))
         }
     }
 
-    private static func text(_ start: UnsafePointer<CChar>, count: Int) -> String? {
-        unsafe UnsafeRawBufferPointer(start: start, count: count).withMemoryRebound(to: UInt8.self) {
-            let text = unsafe String(decoding: $0, as: UTF8.self)
-            return unsafe text.utf8.elementsEqual($0) ? text : nil
+    /// Whether an earlier entry has the same name, which ends at `equals`.
+    private static func isNamed(
+        like entry: UnsafeMutablePointer<CChar>, through equals: UnsafeMutablePointer<CChar>,
+        among earlier: Range<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>
+    ) -> Bool {
+        var other = unsafe earlier.lowerBound
+        while unsafe other < earlier.upperBound {
+            // The first letters tell most of them apart.
+            if let other = unsafe other.pointee, unsafe other[0] == entry[0],
+                unsafe strncmp(other, entry, equals - entry + 1) == 0
+            {
+                return true
+            }
+            unsafe other += 1
         }
+        return false
+    }
+
+    private static func bytes(_ start: UnsafeMutablePointer<CChar>, _ count: Int) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(start: UnsafeRawPointer(start).assumingMemoryBound(to: UInt8.self), count: count)
     }
 
     /// Every `NAME=value`, in the order the kernel gave them.

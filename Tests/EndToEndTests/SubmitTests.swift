@@ -156,6 +156,32 @@ import Testing
         #expect(try machine.ctl("run", "--", "printf", "\u{FFFD}").out == "\u{FFFD}")
     }
 
+    @Test func theEnvironmentIsCapturedAsFarAsItIsText() throws {
+        let machine = try Machine()
+        let script = """
+            exec env "$(printf 'BYTES=a\\377b')" "$(printf 'N\\377=lost')" 'UMLAUT_Ä=ö"' OPS_X=ours NOTIFY_SOCKET=ours \
+                NOTIFY_SOCKETS=theirs LC_X=l "$0/opsctl" submit "$@"
+            """
+        let submit = { (option: [String]) throws in
+            let command = try Command(
+                "/bin/sh", ["-c", script, Machine.programs] + option + ["--", "/usr/bin/env"],
+                environment: ["OPS_SOCKET": machine.socket, "PATH": "/usr/bin:/bin"], in: "/tmp")
+            let output = try command.wait()
+            #expect(output.status == 0, "\(output.err)")
+            try machine.ok("wait", "--all")
+            // What opsd and the shell add.
+            let added = ["OPS_ID", "OPS_NAME", "OPS_GRAPH", "OPS_QUEUE", "OPS_ATTEMPT", "OPS_SLOT", "OPS_SOCKET"]
+            return try machine.ok("log", String(output.out.dropLast())).lines.filter { line in
+                !(added + ["NOTIFY_SOCKET", "PWD", "_"]).contains { line.hasPrefix($0 + "=") }
+            }.sorted()
+        }
+        #expect(try submit(["--clean-env"]) == ["LC_X=l", "PATH=/usr/bin:/bin"])
+        #expect(
+            try submit([]) == [
+                "BYTES=a\u{FFFD}b", "LC_X=l", "NOTIFY_SOCKETS=theirs", "PATH=/usr/bin:/bin", "UMLAUT_Ä=ö\"",
+            ])
+    }
+
     @Test func aHundredThousandWordsAreACommand() throws {
         let machine = try Machine()
         let words = (1...100_000).map(String.init)

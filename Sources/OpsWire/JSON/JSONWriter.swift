@@ -31,6 +31,13 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// The same of bytes as C keeps them.
+    public mutating func key(repairing characters: UnsafeBufferPointer<UInt8>) {
+        string(repairing: characters)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
     /// Ends a message or a line of JSON Lines.
     public mutating func terminate(with byte: UInt8) {
         bytes.append(byte)
@@ -100,6 +107,11 @@ public struct JSONWriter: Sendable {
         let isDone: Void? = value.utf8.withContiguousStorageIfAvailable { appendEscaped($0) }
         if isDone == nil { Array(value.utf8).withUnsafeBufferPointer { appendEscaped($0) } }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A string as C keeps it: what is no UTF-8 in it is replaced.
+    public mutating func string(repairing characters: UnsafeBufferPointer<UInt8>) {
+        if characters.isASCII { string(utf8: characters) } else { string(String(decoding: characters, as: UTF8.self)) }
     }
 
     /// A string of characters that are known to be UTF-8.
@@ -180,5 +192,14 @@ extension JSONValue {
         var writer = JSONWriter()
         writer.value(self)
         return writer.text
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Most texts are, and then nothing else is to be checked.
+    public var isASCII: Bool {
+        var all: UInt8 = 0
+        for byte in self { all |= byte }
+        return all < 0x80
     }
 }

@@ -1,0 +1,27 @@
+import Glibc
+import OpsLinux
+import Testing
+
+@Suite struct EnvironmentTests {
+    /// What `visit` tells of these entries.
+    private func visited(_ entries: [String]) -> [String] {
+        var pointers = entries.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        var told: [String] = []
+        pointers.withUnsafeMutableBufferPointer {
+            guard let start = $0.baseAddress else { return }
+            Environment.visit(start) { name, value in
+                told.append(String(decoding: name, as: UTF8.self) + " " + String(decoding: value, as: UTF8.self))
+            }
+        }
+        return told
+    }
+
+    @Test func ofOneThatIsThereTwiceTheFirstCounts() {
+        #expect(visited(["A=1", "AB=2", "A=3", "B=", "AB=2", "ABC=4"]) == ["A 1", "AB 2", "B ", "ABC 4"])
+    }
+
+    @Test func whatNamesNothingIsNoVariable() {
+        #expect(visited(["no equals sign", "=value", "A=b=c", ""]) == ["A b=c"])
+    }
+}
