@@ -44,32 +44,42 @@ struct Verb: Sendable {
     let aliases: [String]
     let chapter: Chapter
     let summary: String
-    /// What follows the verb, one line a form.
-    let forms: [String]
-    /// Paragraphs.
-    let about: [String]
     let operands: Operands
-    let groups: [OptionGroup]
-    let examples: [Example]
-    let verbs: [Verb]
+    // Made when they are asked for: a verb that is only performed needs few of them.
+    private let makeForms: @Sendable () -> [String]
+    private let makeAbout: @Sendable () -> [String]
+    private let makeGroups: @Sendable () -> [OptionGroup]
+    private let makeExamples: @Sendable () -> [Example]
+    private let makeVerbs: @Sendable () -> [Verb]
     let isHidden: Bool
     let action: Action?
 
+    /// What follows the verb, one line a form.
+    var forms: [String] { makeForms() }
+    /// Paragraphs.
+    var about: [String] { makeAbout() }
+    var groups: [OptionGroup] { makeGroups() }
+    var examples: [Example] { makeExamples() }
+    var verbs: [Verb] { makeVerbs() }
+
     init(
-        _ name: String, aliases: [String] = [], _ chapter: Chapter, _ summary: String, forms: [String],
-        about: [String] = [], operands: Operands = .none, options: [OptionGroup] = [], examples: [Example] = [],
-        verbs: [Verb] = [], isHidden: Bool = false, action: Action? = nil
+        _ name: String, aliases: [String] = [], _ chapter: Chapter, _ summary: String,
+        forms: @autoclosure @escaping @Sendable () -> [String],
+        about: @autoclosure @escaping @Sendable () -> [String] = [], operands: Operands = .none,
+        options: @autoclosure @escaping @Sendable () -> [OptionGroup] = [],
+        examples: @autoclosure @escaping @Sendable () -> [Example] = [],
+        verbs: @autoclosure @escaping @Sendable () -> [Verb] = [], isHidden: Bool = false, action: Action? = nil
     ) {
         self.name = name
         self.aliases = aliases
         self.chapter = chapter
         self.summary = summary
-        self.forms = forms
-        self.about = about
         self.operands = operands
-        self.groups = options
-        self.examples = examples
-        self.verbs = verbs
+        makeForms = forms
+        makeAbout = about
+        makeGroups = options
+        makeExamples = examples
+        makeVerbs = verbs
         self.isHidden = isHidden
         self.action = action
     }
