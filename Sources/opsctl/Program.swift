@@ -25,7 +25,8 @@ enum Program {
     }
 
     private static func perform(_ arguments: Arguments) throws(Failure) -> ExitStatus {
-        let session = Session(arguments)
+        // Held for ever: the process ends with it, and to take it apart would be work for nobody.
+        let session = Unmanaged.passRetained(Session(arguments)).takeUnretainedValue()
         do throws(Failure) {
             let status: ExitStatus
             if arguments.has(.help) {

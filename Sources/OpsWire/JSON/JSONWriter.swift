@@ -76,6 +76,8 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
+    // Not generic where it need not be: a client would look up what each kind of integer can do.
+    public mutating func integer(_ value: Int) { integer(Int64(value)) }
     public mutating func integer(_ value: some BinaryInteger) { integer(Int64(value)) }
 
     mutating func integer(_ value: Int64) {

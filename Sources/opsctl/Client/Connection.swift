@@ -33,7 +33,9 @@ final class Connection {
     func send(_ method: StaticString, more: Bool = false, parameters: [UInt8] = Array("{}".utf8)) throws(Failure) {
         var message: [UInt8] = []
         message.reserveCapacity(parameters.count + 96)
-        message.append(contentsOf: "{\"method\":\"org.opsd.Control.\(method)\",\"parameters\":".utf8)
+        message.append(contentsOf: "{\"method\":\"org.opsd.Control.".utf8)
+        method.withUTF8Buffer { message.append(contentsOf: $0) }
+        message.append(contentsOf: "\",\"parameters\":".utf8)
         message.append(contentsOf: parameters)
         message.append(contentsOf: (more ? ",\"more\":true}\0" : "}\0").utf8)
         do throws(SystemError) {

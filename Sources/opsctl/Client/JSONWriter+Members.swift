@@ -3,7 +3,8 @@ internal import OpsWire
 /// Members and elements in one word each; a member without a value is left out.
 extension JSONWriter {
     static func object(_ fill: (inout JSONWriter) -> Void) -> [UInt8] {
-        var text = JSONWriter()
+        // Room for most requests at once: what grows by doubling is moved ten times.
+        var text = JSONWriter(capacity: 1 << 12)
         text.object(fill)
         return text.bytes
     }

@@ -6,6 +6,7 @@ final class Session {
     let output = StandardOutput()
     let screen: Screen
     private var connection: Connection?
+    private(set) lazy var socketPath = SocketPath.chosen(arguments.text(.socket))
 
     init(_ arguments: Arguments) {
         self.arguments = arguments
@@ -25,7 +26,7 @@ final class Session {
 
     /// A connection of its own, for a stream beside others.
     func connect() throws(Failure) -> Connection {
-        try Connection(path: SocketPath.chosen(arguments.text(.socket)))
+        try Connection(path: socketPath)
     }
 
     /// How long a daemon that is restarted or upgraded may be away.

@@ -17,10 +17,8 @@ enum SocketPath {
     }
 
     /// The operation within which this runs, if the daemon asked is the one that runs it.
-    static func enclosingOperation(_ option: String?) -> Int? {
-        guard let id = Environment["OPS_ID"].flatMap({ Int($0) }), let path = Environment["OPS_SOCKET"],
-            chosen(option) == path
-        else { return nil }
+    static func enclosingOperation(asking path: String) -> Int? {
+        guard let id = Environment["OPS_ID"].flatMap({ Int($0) }), Environment["OPS_SOCKET"] == path else { return nil }
         return id
     }
 }

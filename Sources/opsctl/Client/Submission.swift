@@ -15,20 +15,18 @@ struct Submission {
 
     /// What the daemon made of it.
     struct Accepted {
-        let graph: String
-        let existing: Bool
-        let first: Int
-        let count: Int
-        /// One object for each operation, where they were asked for.
-        let operations: [JSONView]
+        private let reply: JSONView
 
         init(_ reply: JSONView) {
-            graph = reply["graph"]?.text ?? ""
-            existing = reply["existing"]?.flag ?? false
-            first = reply["first"]?.integer ?? 0
-            count = reply["count"]?.integer ?? 0
-            operations = reply["operations"]?.elements ?? []
+            self.reply = reply
         }
+
+        var graph: String { reply["graph"]?.text ?? "" }
+        var existing: Bool { reply["existing"]?.flag ?? false }
+        var first: Int { reply["first"]?.integer ?? 0 }
+        var count: Int { reply["count"]?.integer ?? 0 }
+        /// One object for each operation, where they were asked for.
+        var operations: [JSONView] { reply["operations"]?.elements ?? [] }
     }
 
     init(name: String? = nil, defaults: [UInt8]? = nil, text: [UInt8], operations: [Range<Int>]) {
@@ -60,7 +58,7 @@ struct Submission {
             return try transmitInParts(text, places, session, list: list)
         }
         let reply = try daemon.call("Submit") {
-            writeHead(to: &$0, session.arguments, list: list)
+            writeHead(to: &$0, session, list: list)
             $0.key("operations")
             $0.array { array in
                 switch content {
@@ -76,7 +74,7 @@ struct Submission {
         _ text: [UInt8], _ operations: [Range<Int>], _ session: Session, list: Bool
     ) throws(Failure) -> Accepted {
         let daemon = try session.daemon()
-        _ = try daemon.call("BeginSubmission") { writeHead(to: &$0, session.arguments, list: list) }
+        _ = try daemon.call("BeginSubmission") { writeHead(to: &$0, session, list: list) }
         var next = 0
         while next < operations.count {
             let start = operations[next].lowerBound
@@ -94,11 +92,12 @@ struct Submission {
         return Accepted(try daemon.call("CommitSubmission"))
     }
 
-    private func writeHead(to text: inout JSONWriter, _ arguments: Arguments, list: Bool) {
+    private func writeHead(to text: inout JSONWriter, _ session: Session, list: Bool) {
+        let arguments = session.arguments
         text.member("name", arguments.text(.graphName) ?? name)
         if let defaults { text.member("defaults", raw: defaults) }
         Capture.write(to: &text, isClean: arguments.has(.cleanEnv))
-        text.member("inside", SocketPath.enclosingOperation(arguments.text(.socket)))
+        text.member("inside", SocketPath.enclosingOperation(asking: session.socketPath))
         text.member("child", arguments.has(.child))
         text.member("key", arguments.text(.key))
         text.member("unlessActive", arguments.text(.unlessActive))

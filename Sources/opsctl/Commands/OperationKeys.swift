@@ -52,23 +52,30 @@ struct OperationKeys {
         return pairs
     }
 
-    private static let edges: [(option: Option, when: String)] = [
-        (.after, "succeeded"), (.afterFinished, "finished"), (.afterFailed, "failed"), (.afterStarted, "started"),
-    ]
+    private func forEachEdge(_ body: (_ ref: String, _ when: String, Option) throws(Failure) -> Void) throws(Failure) {
+        func visit(_ option: Option, _ when: String) throws(Failure) {
+            for ref in Self.list(arguments.texts(option)) { try body(ref, when, option) }
+        }
+        try visit(.after, "succeeded")
+        try visit(.afterFinished, "finished")
+        try visit(.afterFailed, "failed")
+        try visit(.afterStarted, "started")
+    }
 
     /// Finds what the names after `--after` mean here and now: on a command line the newest that bears it,
     /// where in a graph it would be an operation of the same graph.
     mutating func resolve(_ session: Session) throws(Failure) {
-        for edge in Self.edges {
-            for ref in Self.list(arguments.texts(edge.option)) where id(ref) == nil {
-                do throws(Failure) {
-                    ids[ref] = try session.call("Show") { $0.member("ref", ref) }["operation"]?["id"]?.integer
-                } catch {
-                    guard error.status == .notFound else { throw error }
-                    throw Failure(.refused, error.what, "--\(edge.option.name): \(error.why)", error.advice)
-                }
+        var ids = ids
+        try forEachEdge { (ref, _, option) throws(Failure) in
+            guard ids[ref] == nil, id(ref) == nil else { return }
+            do throws(Failure) {
+                ids[ref] = try session.call("Show") { $0.member("ref", ref) }["operation"]?["id"]?.integer
+            } catch {
+                guard error.status == .notFound else { throw error }
+                throw Failure(.refused, error.what, "--\(option.name): \(error.why)", error.advice)
             }
         }
+        self.ids = ids
     }
 
     /// An id, or what a name that may look like a number means.
@@ -83,14 +90,13 @@ struct OperationKeys {
             try Self.writePriority(priority, to: &text, arguments.path)
         }
         text.member("qos", arguments.text(.qos))
-        let edges = Self.edges
-        if edges.contains(where: { arguments.has($0.option) }) {
+        if arguments.has(.after) || arguments.has(.afterFinished) || arguments.has(.afterFailed)
+            || arguments.has(.afterStarted)
+        {
             text.key("after")
-            text.array { array in
-                for (option, when) in edges {
-                    for ref in Self.list(arguments.texts(option)) { writeEdge(ref, when, to: &array) }
-                }
-            }
+            text.beginArray()
+            try forEachEdge { (ref, when, _) in writeEdge(ref, when, to: &text) }
+            text.endArray()
         }
         if arguments.has(.category) { Self.writeCategories(arguments.texts(.category), to: &text) }
         text.member("barrier", arguments.has(.barrier))
@@ -190,11 +196,7 @@ struct OperationKeys {
     }
 
     func writeRetry(to text: inout JSONWriter) throws(Failure) {
-        let details: [Option] = [.retryBackoff, .retryFactor, .retryMax, .retryJitter, .retryOn, .retryExitCodes]
-        guard let limit = arguments.integer(.retry) else {
-            guard let detail = details.first(where: { arguments.has($0) }) else { return }
-            throw .usage(arguments.path, "--\(detail.name) says how to retry, but not how often", "add --retry N")
-        }
+        guard let limit = arguments.integer(.retry) else { return try refuseDetailsOfNoRetry() }
         let exitCodes = try codes(.retryExitCodes)
         text.key("retry")
         text.object {
@@ -206,6 +208,19 @@ struct OperationKeys {
             if let outcomes = arguments.text(.retryOn) { $0.member("on", Self.list([outcomes])) }
             if let exitCodes { $0.member("exitCodes", raw: exitCodes) }
         }
+    }
+
+    private func refuseDetailsOfNoRetry() throws(Failure) {
+        func refuse(_ detail: Option) throws(Failure) {
+            guard arguments.has(detail) else { return }
+            throw .usage(arguments.path, "--\(detail.name) says how to retry, but not how often", "add --retry N")
+        }
+        try refuse(.retryBackoff)
+        try refuse(.retryFactor)
+        try refuse(.retryMax)
+        try refuse(.retryJitter)
+        try refuse(.retryOn)
+        try refuse(.retryExitCodes)
     }
 
     func codes(_ option: Option) throws(Failure) -> [UInt8]? {
