@@ -53,18 +53,17 @@ extension Descriptor {
     /// Reads at most `count` bytes to the end of `buffer`.
     public borrowing func read(atMost count: Int, onto buffer: inout [UInt8]) throws(SystemError) -> Transfer {
         let rawValue = rawValue
-        var failure: SystemError?
-        let fresh = unsafe [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
-            do throws(SystemError) {
-                initialized = try retrying("read") { unsafe Glibc.read(rawValue, bytes.baseAddress, count) }
-            } catch {
-                failure = error
+        do throws(SystemError) {
+            return try unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) {
+                (bytes) throws(SystemError) in
+                let count = try retrying("read") { unsafe Glibc.read(rawValue, bytes.baseAddress, count) }
+                if count == 0 { return .ended }
+                unsafe buffer.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[..<count]))
+                return .moved(count)
             }
+        } catch {
+            return try Descriptor.transfer(error)
         }
-        if let failure { return try Descriptor.transfer(failure) }
-        if fresh.isEmpty { return .ended }
-        buffer.append(contentsOf: fresh)
-        return .moved(fresh.count)
     }
 
     /// Writes from `bytes`, perhaps less than all. Never raises SIGPIPE on sockets.
