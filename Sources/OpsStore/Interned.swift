@@ -8,6 +8,8 @@ struct Interned {
     var runners: [String: Int64] = [:]
     /// The words of the latest cause in this transaction.
     var latestWords: (cause: Cause, text: String)?
+    /// What the latest launch was given.
+    var latestTexts = LatestTexts()
     /// Older texts that were shared again since a sweep began; nil while there is none.
     var sharedSince: Set<Int64>?
     var nextText: Int64 = 1

@@ -14,7 +14,6 @@ public final class Store {
     var interned: Interned
     /// Of the turn that is being stored.
     var courses = Courses()
-    let launchTexts: Statement
     /// A commit has failed since `recover`.
     var needsRecovery = false
     let log: LogSize
@@ -38,7 +37,6 @@ public final class Store {
         self.boot = boot
         self.lock = lock
         statements = try CommitStatements(database)
-        launchTexts = try database.prepare(LaunchTexts.sql)
         log = LogSize(of: database)
         interned = Interned()
         try interned.reload(from: database, boot: boot)

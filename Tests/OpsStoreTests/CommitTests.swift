@@ -82,6 +82,29 @@ import Testing
         #expect(try world.store.texts(of: OperationID(99)) == nil)
     }
 
+    @Test func neighboursGetTheTextsTheyShareAndNoOthers() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.queues = ["main"]
+        submission.operations = [Draft()]
+        let other = SubmissionTexts(
+            submission, uid: 7, user: "eve", details: [#"{"umask":63}"#],
+            particulars: [.init(name: "other", command: "[]")])
+        let operations = [world.submit(Self.graph()), world.submit(other)]
+        try world.commit()
+        let history = try world.history()
+        for operation in [0, 0, 1, 1, 0].map({ operations[$0] }) {
+            let texts = try #require(try world.store.texts(of: operation))
+            #expect(try history.texts(of: operation) == texts)
+            let isOther = operation == operations[1]
+            #expect(texts.name == (isOther ? "other" : "build"))
+            #expect(texts.graph == GraphID(isOther ? 2 : 1))
+            #expect([texts.queue, texts.user] == (isOther ? ["main", "eve"] : ["default", "ada"]))
+            #expect(texts.details == (isOther ? #"{"umask":63}"# : #"{"umask":18}"#))
+            #expect(texts.environment == (isOther ? "{}" : #"{"PATH":"/bin"}"#))
+        }
+    }
+
     @Test func anExecutingOperationIsLoadedWithItsAttempt() throws {
         let world = try World()
         let first = world.submit(Self.graph())
