@@ -10,6 +10,8 @@ struct Interned {
     var latestWords: (cause: Cause, text: String)?
     /// What the latest launch was given.
     var latestTexts = LatestTexts()
+    /// The texts that submissions have shared last, with their rows.
+    var latestShared: [(text: String, row: Int64)] = []
     /// Older texts that were shared again since a sweep began; nil while there is none.
     var sharedSince: Set<Int64>?
     var nextText: Int64 = 1
@@ -18,6 +20,26 @@ struct Interned {
     var nextRunner: Int64 = 1
     /// Beyond so many, equal values are stored again rather than remembered.
     static let capacity = 4096
+
+    /// A client that submits one operation after the other shares two texts with itself.
+    private static let sharedTexts = 8
+    private static let longestShared = 16_384
+
+    func row(ofLatest text: String) -> Int64? { latestShared.first { $0.text == text }?.row }
+
+    mutating func remember(_ row: Int64, of text: String) {
+        guard text.utf8.count <= Self.longestShared else { return }
+        if latestShared.count == Self.sharedTexts { latestShared.removeFirst() }
+        latestShared.append((text: text, row: row))
+    }
+
+    /// From now on each of what may be deleted is asked for again, and then it is a new one or told in `sharedSince`.
+    mutating func beginSweep() {
+        policies = [:]
+        categorySets = [:]
+        latestShared = []
+        sharedSince = []
+    }
 
     /// Forgets what it knows and asks the tables.
     mutating func reload(from database: Database, boot: String) throws(StoreError) {
@@ -92,6 +114,13 @@ extension Store {
 
     /// A text that later submissions are likely to repeat: the row that already holds it, or a new one.
     func row(ofShared text: String) throws(StoreError) -> Int64 {
+        if let known = interned.row(ofLatest: text) { return known }
+        let row = try storedRow(ofShared: text)
+        interned.remember(row, of: text)
+        return row
+    }
+
+    private func storedRow(ofShared text: String) throws(StoreError) -> Int64 {
         let hash = TextHash.of(text)
         statements.submission.findText.bind(1, hash)
         statements.submission.findText.bind(2, text)

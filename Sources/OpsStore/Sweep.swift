@@ -19,10 +19,7 @@ final class Sweep {
         nextPolicy = store.interned.nextPolicy
         nextSet = store.interned.nextCategorySet
         usedTexts = BitSet(1...max(1, nextText))
-        // From now on each of these is asked for again, and then it is a new one or told here.
-        store.interned.policies = [:]
-        store.interned.categorySets = [:]
-        store.interned.sharedSince = []
+        store.interned.beginSweep()
     }
 
     deinit { store.interned.sharedSince = nil }

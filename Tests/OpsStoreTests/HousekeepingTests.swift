@@ -47,6 +47,17 @@ import Testing
         #expect(try Raw(world.store.path).integer("SELECT count(*) FROM text WHERE body = '[1]'") == 0)
     }
 
+    @Test func whatWasSweptAndIsSharedAgainIsStoredAgain() throws {
+        let world = try World()
+        finish(world, world.submit(one("[1]", environment: #"{"A":"1"}"#)))
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: .max))
+        let again = world.submit(one("[1]", environment: #"{"A":"1"}"#))
+        try world.commit()
+        #expect(try world.history().environment(of: again) == #"{"A":"1"}"#)
+        #expect(try world.history().check() == [])
+    }
+
     @Test func whatIsUnfinishedOrReferredToStays() throws {
         let world = try World()
         let first = world.submit(one("[1]"))
