@@ -85,7 +85,7 @@ extension Store {
             return
         }
         try update(statements.hand.delete, id)
-        if course.finish != nil { try update(statements.operation.deleteEnding, id) }
+        if course.finish != nil { try deleteEnding(of: id) }
         let statement = course.finish == nil ? statements.operation.started : statements.operation.ran
         statement.bind(1, id.rawValue)
         statement.bind(2, course.attempt.number)

@@ -6,6 +6,8 @@ struct Interned {
     var policies: [Policy: Int64] = [:]
     var categorySets: [[CategoryUse]: Int64] = [:]
     var runners: [String: Int64] = [:]
+    /// Operations that have a row in `ending`.
+    var endings: Set<Int64> = []
     /// The words of the latest cause in this transaction.
     var latestWords: (cause: Cause, text: String)?
     /// What the latest launch was given.
@@ -49,6 +51,8 @@ struct Interned {
         let known = try database.prepare("SELECT name, id FROM runner WHERE boot = ?1")
         known.bind(1, boot)
         while try known.step() { runners[known.text(0)] = known.int(1) }
+        let ending = try database.prepare("SELECT operation FROM ending")
+        while try ending.step() { endings.insert(ending.int(0)) }
         nextText = try database.integer("SELECT max(id) FROM text") + 1
         nextPolicy = try database.integer("SELECT max(id) FROM policy") + 1
         nextCategorySet = try database.integer("SELECT max(id) FROM categorySet") + 1

@@ -14,7 +14,7 @@ extension Store {
     }
 
     func write(_ finish: Course.Finish, of id: OperationID) throws(StoreError) {
-        try update(statements.operation.deleteEnding, id)
+        try deleteEnding(of: id)
         let statement = statements.operation.finished
         statement.bind(1, id.rawValue)
         finish.bind(to: statement, from: 2)
@@ -41,6 +41,11 @@ extension Store {
         statement.bind(4, reason)
         CauseRow(cause).bind(to: statement, from: 5)
         try statement.run()
+        interned.endings.insert(id.rawValue)
+    }
+
+    func deleteEnding(of id: OperationID) throws(StoreError) {
+        if interned.endings.remove(id.rawValue) != nil { try update(statements.operation.deleteEnding, id) }
     }
 
     func told(_ attempt: AttemptID, _ notice: Notice) throws(StoreError) {

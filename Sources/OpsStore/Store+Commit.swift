@@ -61,7 +61,7 @@ extension Store {
             courses.add(attempt) { $0.end = Course.End(outcome: outcome, cause: cause, text: text, at: at) }
         case .retrying(let id, let notBefore, let counts):
             try writeCourses()
-            try update(statements.operation.deleteEnding, id)
+            try deleteEnding(of: id)
             try update(statements.operation.retrying, id, notBefore, submittedAt.turn, counts ? 0 : 1)
         case .finished(let id, let outcome, let cause, let at):
             try finished(id, outcome, cause, at)
