@@ -125,19 +125,18 @@ struct OperationStatements {
 
 /// Starts that are foretold, and what becomes of that.
 struct HandStatements {
-    let insert, delete, presumeOperation, presumeAttempt, placeOperation, placeAttempt: Statement
+    let write, presumeOperation, presumeAttempt, placeOperation, placeAttempt: Statement
     let withdrawOperation, withdrawAttempt: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
-        insert = try make("INSERT INTO foretold (operation, attempt, runner) VALUES (?1, ?2, ?3)")
-        delete = try make("DELETE FROM foretold WHERE operation = ?1")
+        write = try make("UPDATE meta SET hand = ?1")
         presumeOperation = try make(
             "UPDATE operation SET state = 2, attempt = ?2, run = ?3, notBefore = NULL WHERE id = ?1")
         presumeAttempt = try make(
             """
             INSERT INTO attempt (operation, number, run, runner, slot, startedMonotonic, startedAt)
-            SELECT operation, attempt, ?2, runner, ?3, ?4, ?5 FROM foretold WHERE operation = ?1
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """)
         placeOperation = try make("UPDATE operation SET startedAt = ?2 WHERE id = ?1")
         placeAttempt = try make(
@@ -145,7 +144,6 @@ struct HandStatements {
             UPDATE attempt SET slot = ?3, startedMonotonic = ?4, startedAt = ?5 WHERE operation = ?1 AND number = ?2
             """)
         withdrawAttempt = try make("DELETE FROM attempt WHERE operation = ?1 AND number = ?2")
-        // Of what was only foretold nothing else was changed.
         withdrawOperation = try make(
             "UPDATE operation SET state = 1, attempt = ?2 - 1 WHERE id = ?1 AND state = 2")
     }

@@ -84,7 +84,6 @@ extension Store {
             if let finish = course.finish { try write(finish, of: id) }
             return
         }
-        try update(statements.hand.delete, id)
         if course.finish != nil { try deleteEnding(of: id) }
         let statement = course.finish == nil ? statements.operation.started : statements.operation.ran
         statement.bind(1, id.rawValue)

@@ -7,6 +7,14 @@ extension Store {
         try update(statements.operation.startedGroup, id, Int64(run), at.wall)
     }
 
+    func start(
+        _ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ runner: String, _ at: Moment
+    ) throws(StoreError) {
+        _ = interned.hand.remove(attempt.operation)
+        let start = Course.Start(run: run, slot: slot, runner: try row(ofRunner: runner), at: at)
+        courses.add(attempt) { $0.start = start }
+    }
+
     func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
         let text = try cause.map { cause throws(StoreError) in try words(cause, of: id) }
         let finish = Course.Finish(outcome: outcome, text: text, root: cause?.root, at: at)

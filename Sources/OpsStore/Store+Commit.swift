@@ -17,6 +17,7 @@ extension Store {
             }
             try reopened.settle(self)
             try writeCourses()
+            try writeHand()
             for report in transition.reports { try insert(report) }
             try statements.commit.run()
         } catch {
@@ -48,8 +49,7 @@ extension Store {
             // A group has no process, so no attempt.
             try start(id, run, at)
         case .started(let id, let attempt, let run, let slot, let runner, let at):
-            let start = Course.Start(run: run, slot: slot, runner: try row(ofRunner: runner), at: at)
-            courses.add(AttemptID(id, attempt)) { $0.start = start }
+            try start(AttemptID(id, attempt), run, slot, runner, at)
         case .foretold(let attempt, let runner): try foretell(attempt, runner)
         case .withdrawn(let attempt): try withdraw(attempt)
         case .presumed(let attempt, let run, let slot, let at): try presume(attempt, run, slot, at)

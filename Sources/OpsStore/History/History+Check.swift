@@ -101,7 +101,11 @@ extension History {
         """,
         """
         SELECT 'operation ' || f.operation || ' may yet be started, which is not about to' FROM foretold f
-        JOIN operation o ON o.id = f.operation WHERE o.state = 3
+        LEFT JOIN operation o ON o.id = f.operation WHERE ifnull(o.state, 3) = 3
+        """,
+        """
+        SELECT 'operation ' || operation || ' may yet be started by a runner that is not there' FROM foretold
+        WHERE NOT EXISTS (SELECT 1 FROM runner WHERE id = foretold.runner)
         """,
         """
         SELECT 'events are missing: ' || (max(seq) - min(seq) + 1 - count(*)) || ' between ' || min(seq) || ' and '

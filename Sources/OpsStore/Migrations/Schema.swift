@@ -26,14 +26,14 @@ enum Schema {
     /// What the migrations make, listed: to run them at every start would take as long as all else that a start does.
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
-            "attempt", "category", "categorySet", "categoryUse", "edge", "ending", "event", "foretold", "meta",
+            "attempt", "category", "categorySet", "categoryUse", "edge", "ending", "event", "meta",
             "operation", "owedObserver", "policy", "queue", "runner", "submission", "suspendedGraph", "text",
         ],
         "index": [
             "edgeCrossing", "operationByName", "operationByParent", "operationByRoot", "operationUnfinished",
             "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
         ],
-        "view": ["attempts", "events", "graphs", "notes", "operations"],
+        "view": ["attempts", "events", "foretold", "graphs", "notes", "operations"],
     ]
 
     /// The same, as `objects(of:)` gives it.
