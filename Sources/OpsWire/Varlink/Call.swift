@@ -37,10 +37,13 @@ public struct Call: Equatable, Sendable {
         if method.isEmpty { throw scanner.error(.expected("a method")) }
     }
 
-    public var interface: String { method.lastIndex(of: ".").map { String(method[..<$0]) } ?? "" }
+    public var interface: String { lastDot.map { String(method[..<$0]) } ?? "" }
 
     /// The method's name inside its interface.
-    public var member: String { method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method }
+    public var member: String { lastDot.map { String(method[method.utf8.index(after: $0)...]) } ?? method }
+
+    /// Of the bytes: no character of more than one has a dot in it.
+    private var lastDot: String.Index? { method.utf8.lastIndex(of: UInt8(ascii: ".")) }
 }
 
 /// The parameters of one method, which name its reply.
