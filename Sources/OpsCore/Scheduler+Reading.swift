@@ -48,6 +48,8 @@ extension Scheduler {
         }.sorted { $0.name < $1.name }
     }
 
+    public func hasQueue(_ name: String) -> Bool { queues.find(name) != nil }
+
     /// In the order of the alphabet.
     public var queueNames: [String] { queues.pool.places.map { queues[$0].name }.sorted() }
 

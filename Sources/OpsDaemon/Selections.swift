@@ -59,7 +59,7 @@ struct Selections {
     }
 
     func queue(_ name: String) throws -> String {
-        guard daemon.queueNames.contains(name) else {
+        guard daemon.hasQueue(name) else {
             throw ControlError.notFound(kind: "queue", name: name, nearest: daemon.nearestQueue(to: name))
         }
         return name

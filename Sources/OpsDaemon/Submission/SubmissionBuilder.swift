@@ -57,12 +57,11 @@ struct SubmissionBuilder: Sendable {
     private let queueOffset: Int32 = 1
 
     private mutating func takeQueues(_ daemon: Daemon) {
-        let known = Set(daemon.queueNames)
         submission.queues = ["default"]
         for place in 0..<Int32(input.queues.count) {
             let name = input.queues[place]
             submission.queues.append(name)
-            if known.contains(name) { continue }
+            if daemon.hasQueue(name) { continue }
             let near = daemon.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? ""
             let first = input.operations.firstIndex { $0.queue == place }
             problem(first, "queue", "there is no queue \"\(name)\"\(near)")

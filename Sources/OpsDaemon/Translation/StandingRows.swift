@@ -16,6 +16,8 @@ extension CategoryRow {
 }
 
 extension Daemon {
+    func hasQueue(_ name: String) -> Bool { ask { $0.hasQueue(name) } ?? false }
+
     var queueNames: [String] { core?.queueNames ?? [] }
 
     func queueRows() -> [QueueRow] {
