@@ -27,8 +27,8 @@ extension Requests {
             case .queue(let name): .queue(name)
             case .daemon, .operations, nil: .operations(Set(selected))
             }
-        var known: [OperationID: Outcome] = [:]
-        for node in try daemon.history.nodes(of: selected) { known[node.id] = node.outcome }
+        let waiting = daemon.ask { core in Set(selected.filter { core.contains($0) }) } ?? []
+        let known = try daemon.history.outcomes(of: selected.filter { !waiting.contains($0) })
         let unfinished = selected.filter { known[$0] == nil }
         let ended = selected.filter { known[$0] != nil }
         let counted = any ? Array(ended.prefix(1)) : ended

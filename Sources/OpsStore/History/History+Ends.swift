@@ -11,6 +11,21 @@ public struct OperationEnd: Equatable, Sendable {
 }
 
 extension History {
+    /// Of those of the ids that are finished.
+    public func outcomes(of ids: [OperationID]) throws(StoreError) -> [OperationID: Outcome] {
+        let row = try statement("SELECT outcome FROM operation WHERE id = ?1")
+        return try inOneRead { () throws(StoreError) in
+            var outcomes: [OperationID: Outcome] = [:]
+            for id in ids {
+                row.bind(1, id.rawValue)
+                guard try row.step() else { continue }
+                outcomes[id] = Outcome(stored: row.optionalInt(0))
+                row.reset()
+            }
+            return outcomes
+        }
+    }
+
     /// Of those of the ids that are finished, in the order given.
     public func ends(of ids: [OperationID]) throws(StoreError) -> [OperationEnd] {
         let row = try statement(
