@@ -4,7 +4,8 @@ internal import OpsLinux
 /// Where the output of attempts is: a thousand operations share a directory, so that none grows without bound.
 final class Logs {
     let state: String
-    /// The directory that was made last: neighbours share it.
+    /// The directory that was asked for last, and the one that was made last: neighbours share them.
+    private var latest: (thousand: Int64, directory: String) = (-1, "")
     private var made = ""
 
     init(state: String) { self.state = state }
@@ -15,7 +16,11 @@ final class Logs {
         case error
     }
 
-    func directory(of operation: OperationID) -> String { "\(state)/logs/\(operation.rawValue / 1000)" }
+    func directory(of operation: OperationID) -> String {
+        let thousand = operation.rawValue / 1000
+        if thousand != latest.thousand { latest = (thousand, "\(state)/logs/\(thousand)") }
+        return latest.directory
+    }
 
     func path(_ attempt: AttemptID, _ stream: Stream = .output) -> String {
         let suffix = stream == .error ? "err" : "log"
