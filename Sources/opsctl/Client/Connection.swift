@@ -129,6 +129,8 @@ final class Connection {
             start = 0
         }
         do throws(SystemError) {
+            // Who waits in a read is woken when the other side takes what was sent, too, and keeps it from going on.
+            try socket.waitUntil(.readable)
             switch try socket.read(atMost: readSize, onto: &received) {
             case .moved(let count):
                 if count == readSize { readSize = min(2 * readSize, 1 << 17) }
