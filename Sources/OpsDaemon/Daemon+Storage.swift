@@ -55,6 +55,7 @@ extension Daemon {
     /// A scheduler that knows what is stored.
     func storedCore() throws(StoreError) -> Scheduler {
         let snapshot = try store.load()
+        finished = FinishedCount(store.finishedWhenLoaded)
         if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
         let configured = configuredWorkers
         // A user's choice stands until something else is configured.

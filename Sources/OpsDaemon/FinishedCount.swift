@@ -1,9 +1,11 @@
 internal import OpsCore
 internal import OpsStore
 
-/// How many finished operations there are: counted once, then kept by what each commit brings.
+/// How many finished operations there are: told by the load, then kept by what each commit brings.
 struct FinishedCount {
     private var count: Int?
+
+    init(_ count: Int? = nil) { self.count = count }
 
     mutating func value(_ history: History) throws(StoreError) -> Int {
         if let count { return count }

@@ -33,6 +33,7 @@ extension Store {
             }
             snapshot.operations.append(row)
         }
+        finishedWhenLoaded = Int(all) - snapshot.operations.count
     }
 
     private func loadQueues(_ snapshot: inout Snapshot, _ places: inout SharedPlaces) throws(StoreError) {

@@ -16,6 +16,8 @@ public final class Store {
     var courses = Courses()
     /// A commit has failed since `recover`.
     var needsRecovery = false
+    /// How many operations had finished when `load` last read what has not.
+    public internal(set) var finishedWhenLoaded = 0
     let log: LogSize
     /// Another connection moves the log into the database (`moveLog`), so this one does not.
     public var isLogBeingMoved = false

@@ -49,6 +49,7 @@ import Testing
         #expect(try history.environment(of: first) == #"{"PATH":"/bin"}"#)
         #expect(try history.record(of: OperationID(4)) == nil)
         #expect(try history.counts() == [.pending: 1, .ready: 1, .finished: 1])
+        #expect(try world.store.load().operations.count == 2 && world.store.finishedWhenLoaded == 1)
     }
 
     @Test func aListTellsOfEachWhatItsRecordTellsAlone() throws {
