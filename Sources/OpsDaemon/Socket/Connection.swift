@@ -60,7 +60,8 @@ final class Connection {
         }
     }
 
-    private func read() {
+    /// Takes what has come, if anything has.
+    func read() {
         var bytes: [UInt8] = []
         do {
             switch try descriptor.read(atMost: DaemonLimits.readBytes, onto: &bytes) {

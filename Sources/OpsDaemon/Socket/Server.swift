@@ -85,6 +85,8 @@ final class Server {
         try connection.start(in: clients)
         connections[ObjectIdentifier(connection)] = connection
         perUser[peer.uid, default: 0] += 1
+        // Most have asked by now: the loop need not be asked whether.
+        connection.read()
     }
 
     func forget(_ connection: Connection) {
