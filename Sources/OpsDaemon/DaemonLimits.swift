@@ -29,7 +29,7 @@ enum DaemonLimits {
     /// Nanoseconds that what nobody waits for may wait for its commit.
     static let patience: Int64 = 20_000_000
     /// Nanoseconds in which what the runner tells is gathered for one commit while it has enough in hand.
-    static let gathering: Int64 = 5_000_000
+    static let gathering: Int64 = 10_000_000
     /// Nanoseconds in which the runner has to say what it began before its hand was taken back; it says so before it
     /// does.
     static let handPatience: Int64 = 250_000_000
