@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <sqlite3.h>
 
 /* The two below are variadic, which Swift does not import. */
@@ -13,16 +14,16 @@ static inline int opsd_sqlite3_set_option(sqlite3 *database, int option, int on)
     return sqlite3_db_config(database, option, on, (int *)0);
 }
 
-/* The errno with which the system refused to read or write the database or its log on this connection; 0: it did not. */
-static inline int opsd_sqlite3_device_error(sqlite3 *database)
+/* Whether the device has refused to read or write the database or its log on this connection. Each of the two files
+   knows what the system has said of it last, be it long ago. */
+static inline int opsd_sqlite3_has_device_failed(sqlite3 *database)
 {
-    int error = 0;
+    int of_database = 0, of_log = 0;
     sqlite3_file *log = 0;
-    sqlite3_file_control(database, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
-    if (error == 0 && sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log
-        && log->pMethods)
-        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
-    return error;
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_LAST_ERRNO, &of_database);
+    if (sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods)
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &of_log);
+    return of_database == EIO || of_database == ENXIO || of_log == EIO || of_log == ENXIO;
 }
 
 /* Writes every byte of a write-ahead log over itself, and syncs it, without any of SQLite's knowledge of it.

@@ -49,6 +49,15 @@ static int is_armed(const char *path)
 
 static int is_armed_file(sqlite3_file *file) { return is_armed(((struct fault_file *)file)->path); }
 
+/* Whether the system refuses to read this file. */
+static int is_refused(sqlite3_file *file)
+{
+    if (!is_armed_file(file)) return 0;
+    const char *suffix = strrchr(((struct fault_file *)file)->path, '-');
+    return armed.refuses_reads == FAULT_EVERY_READ
+        || (armed.refuses_reads == FAULT_LOG_READS && suffix && strcmp(suffix, "-wal") == 0);
+}
+
 static void shadow_path(const char *path, char *out, size_t size)
 {
     const char *name = strrchr(path, '/');
@@ -167,7 +176,7 @@ static int fault_close(sqlite3_file *file) { return inner(file)->pMethods->xClos
 
 static int fault_read(sqlite3_file *file, void *buffer, int count, sqlite3_int64 offset)
 {
-    if (armed.refuses_reads && is_armed_file(file)) return SQLITE_IOERR_CORRUPTFS;
+    if (is_refused(file)) return SQLITE_IOERR_CORRUPTFS;
     return inner(file)->pMethods->xRead(inner(file), buffer, count, offset);
 }
 
@@ -213,7 +222,7 @@ static int fault_reserved(sqlite3_file *file, int *is)
 static int fault_control(sqlite3_file *file, int operation, void *argument)
 {
     if (operation == SQLITE_FCNTL_LAST_ERRNO && armed.refuses_reads && is_armed_file(file)) {
-        *(int *)argument = EIO;
+        *(int *)argument = is_refused(file) ? EIO : ENOSPC;
         return SQLITE_OK;
     }
     return inner(file)->pMethods->xFileControl(inner(file), operation, argument);
@@ -307,7 +316,7 @@ void fault_vfs_lose_power(const char *shadow, int lose_at)
 
 void fault_vfs_forget(int forgets) { armed.forgets = forgets; }
 
-void fault_vfs_refuse_reads(void) { armed.refuses_reads = 1; }
+void fault_vfs_refuse_reads(int reads) { armed.refuses_reads = reads; }
 
 void fault_vfs_disarm(void) { memset(&armed, 0, sizeof armed); }
 

@@ -113,7 +113,7 @@ import Testing
         fault_vfs_arm(directory.path, 0, 0)
         defer { fault_vfs_disarm() }
         let history = try History.open(path: directory.path + "/opsd.db")
-        fault_vfs_refuse_reads()
+        fault_vfs_refuse_reads(Int32(FAULT_EVERY_READ))
         let errors = [
             #expect(throws: StoreError.self) { _ = try history.select(Selection(), limit: 1) },
             #expect(throws: StoreError.self) { _ = try history.check() },
@@ -124,6 +124,24 @@ import Testing
         }
         fault_vfs_disarm()
         #expect(try history.check() == [])
+    }
+
+    /// Whatever the system has said last of the other of its two files.
+    @Test func aLogThatCannotBeReadIsNoDamagedDatabase() throws {
+        let directory = TemporaryDirectory()
+        fault_vfs_arm(directory.path, 0, 0)
+        defer { fault_vfs_disarm() }
+        let store = try Store.open(directory: directory.path, boot: "boot")
+        for turn in script.turns { try store.commit(turn.transition, submissions: turn.submissions) }
+        let history = try History.open(path: store.path)
+        fault_vfs_refuse_reads(Int32(FAULT_LOG_READS))
+        let errors = [
+            #expect(throws: StoreError.self) { _ = try history.select(Selection(), limit: 1) },
+            #expect(throws: StoreError.self) { _ = try history.check() },
+        ]
+        for error in errors {
+            #expect(error?.kind == .ioError, "\(error.map(String.init(describing:)) ?? "")")
+        }
     }
 
     /// How much of what was never synced is on the disk when the power comes back.

@@ -108,8 +108,5 @@ final class Database {
     }
 
     /// SQLite calls it damage when the system refuses to read; that the file is whole may show when the disk is back.
-    private var hasDeviceFailed: Bool {
-        let refusal = unsafe opsd_sqlite3_device_error(handle)
-        return refusal == EIO || refusal == ENXIO
-    }
+    private var hasDeviceFailed: Bool { unsafe opsd_sqlite3_has_device_failed(handle) != 0 }
 }

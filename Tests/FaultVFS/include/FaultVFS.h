@@ -23,8 +23,10 @@ void fault_vfs_lose_power(const char *shadow, int lose_at);
 /* Whether what the system could not bring to the disk can be read no more at once; otherwise it can for ever. */
 void fault_vfs_forget(int forgets);
 
-/* From now on the system refuses every read below the armed directory, as it does of a failing device. */
-void fault_vfs_refuse_reads(void);
+/* From now on the system refuses reads below the armed directory, as it does of a failing device: all, or those of logs,
+   where it has said last of the other files that the disk was full. */
+enum { FAULT_EVERY_READ = 1, FAULT_LOG_READS };
+void fault_vfs_refuse_reads(int reads);
 
 void fault_vfs_disarm(void);
 
