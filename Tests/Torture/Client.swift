@@ -292,6 +292,7 @@ struct Client {
         ledger.count("opsctl")
         var environment = Victims.environment
         environment["OPS_SOCKET"] = victims.socket
+        let deaths = victims.deaths
         guard let words = dice.pick(verbs),
             let program = try? Program(  // not to be started: told below
                 [victims.programs + "/opsctl"] + words, environment: environment, output: "/dev/null")
@@ -301,6 +302,7 @@ struct Client {
             _ = program.wait(seconds: 5)
             return ledger.find("opsctl \(words.joined(separator: " ")) hung")
         }
+        if status == 128 + SIGKILL, victims.deaths > deaths { return }
         if ![0, 1, 3, 4, 5].contains(status), !(victims.mayLackStorage && status == 6) {
             ledger.find("opsctl \(words.joined(separator: " ")) ended with \(status)")
         }

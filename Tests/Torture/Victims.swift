@@ -20,6 +20,7 @@ final class Victims: Sendable {
         var daemon: Program?
         var runners: Set<pid_t> = []
         var starts = 0
+        var deaths = 0
     }
 
     init(programs: String, work: String, workers: Int, disk: Disk, shim library: String?) throws {
@@ -130,8 +131,12 @@ final class Victims: Sendable {
         throw Trouble("opsd does not stop")
     }
 
-    /// The death of the machine: opsd, its runner, operations and whatever they have started.
+    /// How often the machine has died so far.
+    var deaths: Int { running.withLock { $0.deaths } }
+
+    /// The death of the machine: opsd, its runner, operations and whatever they have started, and who asks just now.
     func killAll() throws {
+        running.withLock { $0.deaths += 1 }
         if let daemon = running.withLock({ $0.daemon }) { daemon.signal(SIGKILL) }
         let end = Date().addingTimeInterval(20)
         while Date() < end {
