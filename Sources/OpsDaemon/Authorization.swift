@@ -14,8 +14,8 @@ struct Caller: Equatable, Sendable {
 
 /// Decides what a caller may; nothing else in opsd does.
 ///
-/// root and the daemon's own user may everything. Whoever else can open the socket may submit as themselves, see all
-/// but the environments and logs of others, and change only their own.
+/// root and the daemon's own user may everything. All other users may submit as themselves, see all but the environments,
+/// logs and results of others, and change only their own.
 struct Authorization: Sendable {
     /// The user opsd runs as.
     let daemonUser: UInt32
@@ -25,12 +25,13 @@ struct Authorization: Sendable {
         let message: String
     }
 
-    func isPrivileged(_ caller: Caller) -> Bool { caller.user == 0 || caller.user == daemonUser }
+    func isPrivileged(_ caller: Caller) -> Bool { isPrivileged(user: caller.user) }
+    func isPrivileged(user: UInt32) -> Bool { user == 0 || user == daemonUser }
 
     /// Cancel, edit, retry, finish, suspend one operation.
     func mayChange(_ caller: Caller, ownedBy owner: UInt32) -> Bool { isPrivileged(caller) || caller.user == owner }
 
-    /// Logs, environments, notify results.
+    /// Logs, environments, results.
     func mayRead(_ caller: Caller, ownedBy owner: UInt32) -> Bool { isPrivileged(caller) || caller.user == owner }
 
     /// Queues, categories, the pool, the daemon as a whole, housekeeping.

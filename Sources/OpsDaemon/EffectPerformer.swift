@@ -12,7 +12,7 @@ final class EffectPerformer {
         self.daemon = daemon
         composer = LaunchComposer(
             socket: daemon.configuration.socket, logs: daemon.logs, logCap: daemon.configuration.logLimit,
-            store: daemon.store, daemonUser: daemon.authorization.daemonUser)
+            store: daemon.store, authorization: daemon.authorization)
     }
 
     func setLogCap(_ bytes: Int64) { composer.logCap = bytes }

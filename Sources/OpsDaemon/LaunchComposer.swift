@@ -10,17 +10,17 @@ struct LaunchComposer {
     let logs: Logs
     var logCap: Int64
     let store: Store
-    let daemonUser: UInt32
+    let authorization: Authorization
     /// Operations of one submission share their texts: the last ones are kept taken apart.
     private var lastEnvironment: (text: String, entries: StringMap, words: Words) = ("", StringMap(), [])
     private var lastDetails: (text: String, details: Details)?
 
-    init(socket: String, logs: Logs, logCap: Int64, store: Store, daemonUser: UInt32) {
+    init(socket: String, logs: Logs, logCap: Int64, store: Store, authorization: Authorization) {
         self.socket = socket
         self.logs = logs
         self.logCap = logCap
         self.store = store
-        self.daemonUser = daemonUser
+        self.authorization = authorization
     }
 
     mutating func launch(
@@ -34,7 +34,7 @@ struct LaunchComposer {
         for variable in own(attempt, texts) { request.environment.append(variable) }
         // A runner of today says it itself, since it may choose it.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
-        if texts.hasDependencies { request.environment += try results(of: attempt.operation) }
+        if texts.hasDependencies { request.environment += try results(for: attempt.operation, of: texts.uid) }
         request.output = try output(attempt, details)
         // What may yet say that all is done is let be; opsd tells when it is not.
         request.leftovers = policy.completion == .notify ? .wait : LaunchRequest.Leftovers(policy.leftovers)
@@ -108,10 +108,11 @@ struct LaunchComposer {
         return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
     }
 
-    /// What the dependencies published: OPS_RESULT_<NAME>.
-    private func results(of operation: OperationID) throws -> Words {
+    /// Returns OPS_RESULT_<NAME> for each dependency whose result the owner of the operation may read.
+    private func results(for operation: OperationID, of owner: UInt32) throws -> Words {
         Words(
-            try store.results(for: operation).map { id, name, text in
+            try store.results(for: operation, of: authorization.isPrivileged(user: owner) ? nil : owner).map {
+                id, name, text in
                 "OPS_RESULT_\(Self.variableName(name ?? "\(id.rawValue)"))=\(text)"
             })
     }
@@ -130,7 +131,7 @@ struct LaunchComposer {
 
     /// Whom the runner must become; nil where it is that user already.
     private func user(_ texts: LaunchTexts, _ details: Details) throws -> LaunchRequest.User? {
-        guard daemonUser == 0 else { return nil }
+        guard authorization.daemonUser == 0 else { return nil }
         guard let wanted = details.own.user else {
             return LaunchRequest.User(name: texts.user, uid: texts.uid, gid: texts.gid)
         }

@@ -2,15 +2,20 @@ public import OpsCore
 
 extension Store {
     /// What the dependencies of an operation have published, each by its latest attempt: for a launch, from the
-    /// connection whose pages are at hand.
-    public func results(for id: OperationID) throws(StoreError) -> [(id: OperationID, name: String?, result: String)] {
+    /// connection whose pages are at hand. `owner`: only those of this user's operations; nil: of everybody's.
+    public func results(
+        for id: OperationID, of owner: UInt32?
+    ) throws(StoreError) -> [(id: OperationID, name: String?, result: String)] {
         let rows = try kept(
             """
             SELECT DISTINCT d.id, d.name, a.result FROM edge e JOIN operation d ON d.id = e.dependency
             JOIN attempt a ON a.operation = d.id AND a.number = d.attempt
-            WHERE e.operation = ?1 AND a.result IS NOT NULL ORDER BY d.id
+            WHERE e.operation = ?1 AND a.result IS NOT NULL AND (?2 IS NULL OR ?2 =
+                (SELECT uid FROM submission WHERE first <= d.id ORDER BY first DESC LIMIT 1))
+            ORDER BY d.id
             """)
         rows.bind(1, id.rawValue)
+        rows.bind(2, owner.map(Int64.init))
         var results: [(id: OperationID, name: String?, result: String)] = []
         while try rows.step() {
             results.append((id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2)))

@@ -29,12 +29,13 @@ struct PermissionTests {
 
         func close() { try? FileManager.default.removeItem(atPath: place) }  // a leftover in /tmp is no failure
 
-        func run(_ user: String, _ words: [String]) throws -> Output {
+        func run(_ user: String, _ words: [String]) throws -> Output { try begin(user, words).wait() }
+
+        func begin(_ user: String, _ words: [String]) throws -> Command {
             try Command(
                 "/usr/bin/setpriv",
                 ["--reuid", user, "--regid", "nogroup", "--clear-groups", place + "/opsctl"] + words,
-                environment: ["OPS_SOCKET": machine.socket, "PATH": "/usr/bin:/bin", "SECRET": "of \(user)"], in: "/"
-            ).wait()
+                environment: ["OPS_SOCKET": machine.socket, "PATH": "/usr/bin:/bin", "SECRET": "of \(user)"], in: "/")
         }
     }
 
@@ -82,6 +83,38 @@ struct PermissionTests {
         #expect(all.out == "cancelled 0 operations\n", "\(all.err)")
         #expect(try house.machine.stateOf(2) == "pending" || house.machine.stateOf(2) == "ready")
         #expect(try house.machine.ok("log", "1").out == "of \(Self.ann)\n", "root reads everything")
+    }
+
+    @Test func `results are shown and handed to their owner and root alone`() throws {
+        let house = try House()
+        defer { house.close() }
+        let publish = ["submit", "--name", "tok", "--shell", "systemd-notify \"X_OPS_RESULT=$SECRET\"; true"]
+        #expect(try house.run(Self.ann, publish).status == 0)
+        for user in [Self.ann, Self.bob] {
+            let submitted = try house.run(user, ["submit", "--after", "tok", "--shell", "echo \"<$OPS_RESULT_TOK>\""])
+            #expect(submitted.status == 0, "\(submitted.err)")
+        }
+        try house.machine.ok("submit", "--after", "tok", "--shell", "echo \"<$OPS_RESULT_TOK>\"")
+        try house.machine.ok("wait", "--all")
+        #expect(try house.machine.ok("log", "2").out == "<of \(Self.ann)>\n", "handed to another of the same owner")
+        #expect(try house.machine.ok("log", "3").out == "<>\n", "handed to somebody else's")
+        #expect(try house.machine.ok("log", "4").out == "<of \(Self.ann)>\n", "root's get all")
+        #expect(try house.run(Self.ann, ["show", "1", "--json"]).object["result"] as? String == "of \(Self.ann)")
+        #expect(try house.machine.show(1)["result"] as? String == "of \(Self.ann)")
+        let views = [
+            ["show", "1"], ["show", "1", "--json"], ["ls", "--all"], ["ls", "--all", "--json"], ["ls", "1", "--json"],
+            ["graph", "g1", "--json"], ["graph", "g2", "--json"], ["why", "1"], ["stats", "--json"],
+            ["status", "--json"], ["wait", "1", "--json"], ["log", "3"],
+        ]
+        for words in views {
+            let output = try house.run(Self.bob, words)
+            #expect(output.status == 0, "\(words): \(output.err)")
+            #expect(!output.out.contains("of \(Self.ann)"), "\(words)")
+        }
+        let watch = try house.begin(Self.bob, ["watch", "--since", "0", "--json"])
+        try watch.until { $0.contains("\"id\":4,") && $0.contains("\"outcome\":\"succeeded\"") }
+        watch.signal(SIGTERM)
+        #expect(try !watch.wait().out.contains("of \(Self.ann)"))
     }
 
     @Test func aRetryRunsNothingOfOthersAgain() throws {

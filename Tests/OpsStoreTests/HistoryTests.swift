@@ -202,8 +202,11 @@ import Testing
         world.change(.told(AttemptID(OperationID(1), 1), Notice(result: "42")))
         world.end(OperationID(1))
         try world.commit()
-        let results = try world.store.results(for: OperationID(2))
+        let results = try world.store.results(for: OperationID(2), of: nil)
         #expect(results.map(\.result) == ["42"] && results.map(\.name) == ["a"])
+        let owner = try #require(try world.history().owners(of: [OperationID(1)])[OperationID(1)])
+        #expect(try world.store.results(for: OperationID(2), of: owner).map(\.result) == ["42"])
+        #expect(try world.store.results(for: OperationID(2), of: owner + 1).isEmpty, "those of somebody else")
     }
 
     @Test func aSoundDatabaseHasNoProblems() throws {

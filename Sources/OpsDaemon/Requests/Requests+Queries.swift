@@ -17,18 +17,18 @@ extension Requests {
             newest
             ? Array(try daemon.history.selectNewest(query, limit: limit).reversed())
             : try daemon.history.select(query, limit: limit)
-        let rows = try daemon.rows.rows(ids)
+        let rows = try daemon.rows(for: exchange.caller).rows(ids)
         exchange.reply(.with { $0.operations = rows } as ListReply)
     }
 
     func show(_ request: ShowRequest, _ exchange: Exchange) throws {
         let record = try daemon.selections.record(request.ref)
         var reply = ShowReply()
-        reply.operation = try daemon.rows.row(record)
+        reply.operation = try daemon.rows(for: exchange.caller).row(record)
         if daemon.authorization.mayRead(exchange.caller, ownedBy: record.uid) {
             reply.operation.environment = try daemon.history.environment(of: record.id).map { try stringMap($0) }
         }
-        reply.attempts = try daemon.rows.attempts(of: record.id)
+        reply.attempts = try daemon.rows(for: exchange.caller).attempts(of: record.id)
         exchange.reply(reply)
     }
 

@@ -42,7 +42,7 @@ final class ListStream: ReplyStream {
 
     private func sendBatch() throws {
         let ids = try nextIDs()
-        let rows = try daemon.rows.rows(ids)
+        let rows = try daemon.rows(for: exchange.caller).rows(ids)
         let reply: ListReply = .with { $0.operations = rows }
         let isLast = ids.count < DaemonLimits.rowsInABatch || left == 0
         if isLast {

@@ -100,7 +100,7 @@ final class WaitStream: ReplyStream, Follower {
         let batch = ended.removeFirst(atMost: limit)
         untold.subtract(batch)
         var reply = WaitReply()
-        reply.ended = try daemon.rows.ended(Array(batch))
+        reply.ended = try daemon.endedRows(Array(batch))
         reply.remaining = scope.remaining
         reply.succeeded = unsuccessful.isEmpty
         return reply

@@ -7,6 +7,8 @@ internal import OpsWire
 struct OperationRows {
     let history: History
     let daemon: Daemon
+    /// The client that reads the rows: results of others are left out.
+    let reader: Caller
 
     func row(_ record: OperationRecord) throws -> OperationRow { row(record, try Details(record.details)) }
 
@@ -59,7 +61,7 @@ struct OperationRows {
         row.frozen = record.isFrozen
         row.held = record.isHeld && record.state != .finished
         row.statusText = record.statusText
-        row.result = record.result
+        row.result = daemon.authorization.mayRead(reader, ownedBy: record.uid) ? record.result : nil
         row.progress = record.progressDone.map { done in
             .with {
                 $0.done = done
@@ -119,9 +121,14 @@ struct OperationRows {
             }
         }
     }
+}
+
+extension Daemon {
+    func rows(for reader: Caller) -> OperationRows { OperationRows(history: history, daemon: self, reader: reader) }
+    var selections: Selections { Selections(history: history, daemon: self) }
 
     /// How those of the operations that are finished ended.
-    func ended(_ ids: [OperationID]) throws -> [EndedRow] {
+    func endedRows(_ ids: [OperationID]) throws -> [EndedRow] {
         try history.ends(of: ids).map { end in
             .with { row in
                 row.id = end.id.rawValue
@@ -133,9 +140,4 @@ struct OperationRows {
             }
         }
     }
-}
-
-extension Daemon {
-    var rows: OperationRows { OperationRows(history: history, daemon: self) }
-    var selections: Selections { Selections(history: history, daemon: self) }
 }
