@@ -53,13 +53,22 @@ struct Authorization: Sendable {
         }
     }
 
-    /// Who an operation runs as: the caller, unless root names someone. A user's own daemon can only be that user.
-    func runUser(_ caller: Caller, named wanted: String?) throws(Refusal) -> String {
-        guard let wanted, wanted != caller.name else { return caller.name }
-        guard caller.user == 0, daemonUser == 0 else {
+    /// Returns the user that an operation runs as which names one: the caller, unless root names another. A user's own
+    /// daemon can only be that user. `account` is the account of that name; nil is returned where there is no such user.
+    func runUser(_ caller: Caller, named wanted: String, account: Account?) throws(Refusal) -> Details.RunUser? {
+        // Users are told apart by their uids: the number of a caller without account may be the name of an account.
+        let isNumberOfCaller = account == nil && caller.account == nil && wanted == caller.name
+        let user =
+            isNumberOfCaller
+            ? Details.RunUser(name: wanted, uid: caller.user, gid: caller.group)
+            : account.map { Details.RunUser(name: $0.name, uid: $0.uid, gid: $0.gid) }
+        guard daemonUser == 0 || user?.uid == daemonUser else {
+            throw Refusal(message: "this daemon runs everything as its own user; it cannot become \(wanted)")
+        }
+        guard caller.user == 0 || user?.uid == caller.user else {
             throw Refusal(message: "only root may submit as another user; you are \(caller.name)")
         }
-        return wanted
+        return user
     }
 
     /// Going ahead of everybody else, and taking limits off, is for the privileged: priorities above `high` (4), and

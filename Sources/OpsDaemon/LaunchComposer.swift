@@ -30,7 +30,8 @@ struct LaunchComposer {
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
             environment: try environment(texts, details), directory: details.directory,
-            umask: details.umask, stdin: details.stdin ?? "/dev/null", user: try user(texts, details), logCap: logCap)
+            umask: details.umask, stdin: details.stdin ?? "/dev/null", user: try launchUser(texts, details),
+            logCap: logCap)
         for variable in own(attempt, texts) { request.environment.append(variable) }
         // A runner of today says it itself, since it may choose it.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
@@ -50,7 +51,8 @@ struct LaunchComposer {
         let details = try details(texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: -1, arguments: arguments, environment: try environment(texts, details),
-            directory: details.directory, umask: details.umask, user: try user(texts, details), grace: 1_000_000_000)
+            directory: details.directory, umask: details.umask, user: try launchUser(texts, details),
+            grace: 1_000_000_000)
         for variable in own(attempt, texts) + extra { request.environment.append(variable) }
         return request
     }
@@ -97,14 +99,16 @@ struct LaunchComposer {
         }
         if details.own.user == nil && details.own.environment.entries.isEmpty { return lastEnvironment.words }
         var variables = lastEnvironment.entries
-        if details.own.user != nil { variables.lay(try login(details)) }
+        if details.own.user != nil { variables.lay(try login(try runUser(texts, details))) }
         variables.lay(details.own.environment)
         return Words(variables.entries.map { "\($0.name)=\($0.value)" })
     }
 
-    /// What says who somebody is, of another user than the submitter.
-    private func login(_ details: Details) throws -> StringMap {
-        guard let name = details.own.user, let account = try Account.named(name) else { return [:] }
+    /// Returns the variables that a login of the user would have.
+    private func login(_ user: Details.RunUser) throws -> StringMap {
+        guard let account = try Account.withUID(user.uid, calledBefore: user.name) else {
+            return ["HOME": "/", "USER": user.name, "LOGNAME": user.name, "SHELL": "/bin/sh"]
+        }
         return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
     }
 
@@ -129,16 +133,24 @@ struct LaunchComposer {
             }, as: UTF8.self)
     }
 
-    /// Whom the runner must become; nil where it is that user already.
-    private func user(_ texts: LaunchTexts, _ details: Details) throws -> LaunchRequest.User? {
+    /// Returns the user that the runner must become; nil where it is that user already.
+    private func launchUser(_ texts: LaunchTexts, _ details: Details) throws -> LaunchRequest.User? {
         guard authorization.daemonUser == 0 else { return nil }
-        guard let wanted = details.own.user else {
-            return LaunchRequest.User(name: texts.user, uid: texts.uid, gid: texts.gid)
+        let user = try runUser(texts, details)
+        return LaunchRequest.User(name: user.name, uid: user.uid, gid: user.gid)
+    }
+
+    /// Returns the user that the operation runs as, as it was known at the submission.
+    private func runUser(_ texts: LaunchTexts, _ details: Details) throws -> Details.RunUser {
+        if let user = details.runUser { return user }
+        // An older opsd stored the name alone, which only root may have chosen.
+        guard let wanted = details.own.user, texts.uid == 0 else {
+            return Details.RunUser(name: texts.user, uid: texts.uid, gid: texts.gid)
         }
         guard let account = try Account.named(wanted) else {
             throw SystemError("user \(wanted)", errno: SystemError.noSuchFile)
         }
-        return LaunchRequest.User(name: account.name, uid: account.uid, gid: account.gid)
+        return Details.RunUser(name: account.name, uid: account.uid, gid: account.gid)
     }
 }
 

@@ -25,6 +25,13 @@ extension Account {
         try unsafe lookUp("look up uid \(uid)", passwd(), { unsafe getpwuid_r(uid, $0, $1, $2, $3) }, Account.init)
     }
 
+    /// Returns the account of a uid that was called `name`: of several accounts with that uid the one of that name. The
+    /// name alone may have become somebody else's.
+    public static func withUID(_ uid: UInt32, calledBefore name: String) throws(SystemError) -> Account? {
+        if let account = try named(name), account.uid == uid { return account }
+        return try withUID(uid)
+    }
+
     /// The id of a group, by its name.
     public static func group(named name: String) throws(SystemError) -> UInt32? {
         try unsafe lookUp(

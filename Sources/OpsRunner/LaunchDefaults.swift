@@ -28,8 +28,9 @@ struct GroupLists {
 
     mutating func groups(of user: LaunchRequest.User, now: Int64) throws(SystemError) -> [UInt32] {
         if let entry = entries[user], entry.until > now { return entry.groups }
-        let account = Account(name: user.name, uid: user.uid, gid: user.gid, home: "", shell: "")
-        let groups = try account.groups()
+        var account = try Account.withUID(user.uid, calledBefore: user.name)
+        account?.gid = user.gid
+        let groups = try account?.groups() ?? [user.gid]
         if entries.count > 1024 { entries = [:] }
         entries[user] = Entry(groups: groups, until: now + GroupLists.lifetime)
         return groups

@@ -28,14 +28,19 @@ final class Machine {
         if start { try self.start(workers: workers) }
     }
 
-    /// Starts opsd and returns when it says READY=1, as systemd would have it; all it said until then.
+    /// Starts opsd and returns when it says READY=1, as systemd would have it; all it said until then. `wrapper` is the
+    /// program that becomes opsd, with its first arguments.
     @discardableResult
-    func start(workers: Int = 2, _ more: [String] = [], under manager: ServiceManager? = nil) throws -> [String] {
+    func start(
+        workers: Int = 2, _ more: [String] = [], under manager: ServiceManager? = nil, within wrapper: [String] = []
+    ) throws -> [String] {
         let manager = try manager ?? ServiceManager(in: home)
+        let daemon = [Self.programs + "/opsd", "--state", state, "--socket", socket, "--workers", "\(workers)"]
+        let words = wrapper + daemon + more
         let command = try Command(
-            Self.programs + "/opsd", ["--state", state, "--socket", socket, "--workers", "\(workers)"] + more,
+            words[0], Array(words.dropFirst()),
             environment: Self.environment.merging(manager.environment) { $1 }, handing: manager.listener, in: "/")
-        daemon = command
+        self.daemon = command
         guard try manager.hear("READY=1", seconds: 20) != nil else {
             command.signal(SIGKILL)
             throw SetupError("opsd did not become ready: \(try command.wait().err)")

@@ -50,12 +50,27 @@ import Testing
     }
 
     @Test func onlyRootNamesAnotherUser() throws {
-        #expect(try ofRoot.runUser(root, named: "ann") == "ann")
-        #expect(try ofRoot.runUser(ann, named: nil) == "ann")
-        #expect(try ofRoot.runUser(ann, named: "ann") == "ann")
-        #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "root") }
+        #expect(try ofRoot.runUser(root, named: "ann", account: ann.account)?.uid == 1000)
+        #expect(try ofRoot.runUser(root, named: "nobody else", account: nil) == nil)
+        #expect(try ofRoot.runUser(ann, named: "ann", account: ann.account)?.uid == 1000)
+        #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "root", account: root.account) }
+        #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "nobody else", account: nil) }
         // A user's own daemon cannot become anybody else, whoever asks.
-        #expect(throws: Authorization.Refusal.self) { try ofAnn.runUser(root, named: "bob") }
+        #expect(try ofAnn.runUser(ann, named: "ann", account: ann.account)?.uid == 1000)
+        #expect(throws: Authorization.Refusal.self) { try ofAnn.runUser(root, named: "bob", account: bob.account) }
+    }
+
+    @Test func `users are told apart by uid and not by name`() throws {
+        let unknown = Caller(user: 12345, group: 12, account: nil)
+        #expect(unknown.name == "12345")
+        let own = try ofRoot.runUser(unknown, named: "12345", account: nil)
+        #expect(own == Details.RunUser(name: "12345", uid: 12345, gid: 12))
+        #expect(throws: Authorization.Refusal.self) {
+            try ofRoot.runUser(unknown, named: "12345", account: account("12345", 1000))
+        }
+        // Two accounts with one uid are one user, and the number of an account is no name of it.
+        #expect(try ofRoot.runUser(ann, named: "ann2", account: account("ann2", 1000))?.name == "ann2")
+        #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "1000", account: nil) }
     }
 
     @Test func othersStayBelowVeryHighAndNeverBelowNiceZero() throws {

@@ -79,6 +79,19 @@ import Testing
         #expect(details.directory == "/")
     }
 
+    @Test func `the stored user is read back and never cut to another`() throws {
+        let user = Details.RunUser(name: "ann", uid: .max - 1, gid: 7)
+        let own = Array(#"{"user":"ann"}"#.utf8)
+        let stored = Details.text(own: own, labels: Array("{}".utf8), runUser: user, captured: Details.Captured())
+        #expect(try Details(stored).runUser == user)
+        #expect(try Details(stored).own.user == "ann")
+        for uid in ["4294967296", "-1"] {
+            let other = stored.replacing("4294967294", with: uid)
+            #expect(other != stored)
+            #expect(throws: (any Error).self) { try Details(other) }
+        }
+    }
+
     @Test func resultsBecomeVariableNames() {
         #expect(LaunchComposer.variableName("build.x-86/ö") == "BUILD_X_86___")
         #expect(LaunchComposer.variableName("12") == "12")

@@ -18,6 +18,10 @@ struct SubmissionBuilder: Sendable {
     private var submission = Submission()
     /// What `externals` name, in their order; nil: there is no such operation.
     private var targets: [OperationID?] = []
+    /// The users that `user` names.
+    private var runUsers: [String: Details.RunUser] = [:]
+    /// The one of each details, in their order.
+    private var runUserOfDetails: [Details.RunUser?] = []
 
     init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) {
         self.input = input
@@ -133,19 +137,25 @@ struct SubmissionBuilder: Sendable {
         let details = try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
         for (place, own) in details.enumerated() {
             let index = { [input] in input.operations.firstIndex { $0.details == place } }
-            do throws(Authorization.Refusal) {
-                _ = try authorization.runUser(caller, named: own.user)
-                try authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
-            } catch {
-                throw ControlError.permissionDenied(error.message)
+            try authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
+            var user: Details.RunUser?
+            if let name = own.user {
+                user = try findRunUser(name)
+                if user == nil { problem(index(), "user", "there is no user \"\(name)\"") }
             }
-            if let user = own.user, try Account.named(user) == nil {
-                problem(index(), "user", "there is no user \"\(user)\"")
-            }
+            runUserOfDetails.append(user)
             for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
         }
         let highest = input.operations.map(\.priority).max() ?? 0
         try authorization.requireStanding(caller, priority: Int(highest), nice: nil)
+    }
+
+    /// Looks each user up once for a submission, for good: that is the one its operations run as.
+    private mutating func findRunUser(_ name: String) throws -> Details.RunUser? {
+        if let known = runUsers[name] { return known }
+        let user = try authorization.runUser(caller, named: name, account: Account.named(name))
+        if let user { runUsers[name] = user }
+        return user
     }
 
     private mutating func problem(_ index: Int?, _ key: String, _ message: String) {
@@ -195,6 +205,7 @@ struct SubmissionBuilder: Sendable {
         let none = Array("{}".utf8)[...]
         return Details.text(
             own: operation.details < 0 ? none : input.details.utf8(operation.details),
-            labels: operation.labels < 0 ? none : input.labelSets.utf8(operation.labels), captured: captured)
+            labels: operation.labels < 0 ? none : input.labelSets.utf8(operation.labels),
+            runUser: operation.details < 0 ? nil : runUserOfDetails[Int(operation.details)], captured: captured)
     }
 }

@@ -2,10 +2,12 @@ internal import OpsCore
 internal import OpsRunner
 internal import OpsWire
 
-/// What the store keeps of an operation's process as text: labels and what was captured come first, then the
-/// operation's own keys in the form of `OperationDetails`.
+/// What the store keeps of an operation's process as text: labels, the user it runs as and what was captured come first,
+/// then the operation's own keys in the form of `OperationDetails`.
 struct Details {
     var labels = StringMap()
+    /// The user that `user` named at the submission; nil: it named none, or an older opsd stored it.
+    var runUser: RunUser?
     /// Of the submitter, laid under the operation's own.
     var captured = Captured()
     var own = OperationDetails()
@@ -19,6 +21,31 @@ struct Details {
         }
     }
 
+    /// A user as the submission found it: the account may have changed when the operation starts.
+    struct RunUser: WireRecord, Equatable, Sendable {
+        private(set) var name = ""
+        private(set) var uid: UInt32 = 0
+        private(set) var gid: UInt32 = 0
+
+        init() {}
+        init(name: String, uid: UInt32, gid: UInt32) {
+            self.name = name
+            self.uid = uid
+            self.gid = gid
+        }
+
+        mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+            var (user, group) = (Int64(uid), Int64(gid))
+            try visitor.field("name", &name)
+            try visitor.field("uid", &user)
+            try visitor.field("gid", &group)
+            guard let uid = UInt32(exactly: user), let gid = UInt32(exactly: group) else {
+                throw InvalidParameter("uid", "is no number of a user")
+            }
+            (self.uid, self.gid) = (uid, gid)
+        }
+    }
+
     init(_ text: String) throws {
         let bytes = Array(text.utf8)
         var rest: ArraySlice<UInt8> = []
@@ -29,8 +56,9 @@ struct Details {
                     let before = scanner.position
                     guard let key = try scanner.nextMember() else { return }
                     switch scanner.string(key) {
-                    case "labels": try readLabels(&scanner)
-                    case "captured": try readCaptured(&scanner)
+                    case "labels": labels = try Self.read("labels", &scanner)
+                    case "runUser": runUser = try Self.read("runUser", &scanner)
+                    case "captured": captured = try Self.read("captured", &scanner)
                     default:
                         // The comma before it goes: what is left is an object of its own.
                         let comma = bytes[before] == UInt8(ascii: ",") ? 1 : 0
@@ -45,25 +73,27 @@ struct Details {
         if !rest.isEmpty { own = try OperationDetails(json: [UInt8(ascii: "{")] + rest) }
     }
 
-    private mutating func readLabels(_ scanner: inout JSONScanner) throws(JSONError) {
-        do throws(InvalidParameter) { labels = try StringMap(from: &scanner) } catch {
-            throw scanner.error(.expected("labels"))
+    private static func read<Value: WireField>(
+        _ name: String, _ scanner: inout JSONScanner
+    ) throws(JSONError) -> Value {
+        do throws(InvalidParameter) { return try Value(from: &scanner) } catch {
+            throw scanner.error(.expected("a sound member \"\(name)\""))
         }
     }
 
-    private mutating func readCaptured(_ scanner: inout JSONScanner) throws(JSONError) {
-        do throws(InvalidParameter) { captured = try Captured(from: &scanner) } catch {
-            throw scanner.error(.expected("what was captured"))
-        }
-    }
-
-    /// The stored text of one operation: `own` and `labels` are JSON objects as a submission has them.
-    static func text(own: some Collection<UInt8>, labels: some Collection<UInt8>, captured: Captured) -> String {
+    /// Returns the stored text of one operation: `own` and `labels` are JSON objects as a submission has them.
+    static func text(
+        own: some Collection<UInt8>, labels: some Collection<UInt8>, runUser: RunUser? = nil, captured: Captured
+    ) -> String {
         var writer = JSONWriter(capacity: own.count + labels.count + captured.directory.utf8.count + 48)
         writer.beginObject()
         if labels.count > 2 {
             writer.key("labels")
             writer.raw(labels)
+        }
+        if let runUser {
+            writer.key("runUser")
+            runUser.write(to: &writer)
         }
         writer.key("captured")
         captured.write(to: &writer)

@@ -31,7 +31,7 @@ public struct LaunchRequest: Hashable, Sendable {
     /// Opened with the operation's own credentials.
     public var stdin: String
     public var output: Output
-    /// `nil`: as the runner itself. The supplementary groups are looked up by name.
+    /// `nil`: as the runner itself. The supplementary groups are those of the account that the uid has by then.
     public var user: User?
     public var priority: ProcessPriority
     public var resourceLimits: [ResourceLimit]
