@@ -16,7 +16,14 @@ extension SubmissionOrder {
         try requireRoom(for: unlessActive, of: "a key", atMost: WireLimits.keyBytes)
         guard let capture else { return }
         try requireRoom(for: capture.directory, of: "the captured directory", atMost: WireLimits.pathBytes)
+        if capture.directory.utf8.contains(0) { throw Self.refusal("capture.directory", "must not contain a NUL") }
         let variables = capture.environment.entries
+        for variable in variables {
+            guard let complaint = NameSyntax.complaint(aboutVariable: variable.name, value: variable.value) else {
+                continue
+            }
+            throw Self.refusal("capture.environment", "\"\(variable.name.prefix(100))\": \(complaint)")
+        }
         let bytes = variables.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         if bytes > WireLimits.environmentBytes {
             throw .tooLarge(what: "the captured environment", limit: WireLimits.environmentBytes)
@@ -24,6 +31,15 @@ extension SubmissionOrder {
         if variables.count > WireLimits.environmentVariables {
             throw .tooLarge(what: "the number of captured variables", limit: WireLimits.environmentVariables)
         }
+    }
+
+    private static func refusal(_ key: String, _ message: String) -> ControlError {
+        .invalidOperation([
+            .with {
+                $0.key = key
+                $0.message = message
+            }
+        ])
     }
 }
 

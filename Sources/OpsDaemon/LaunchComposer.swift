@@ -94,13 +94,16 @@ struct LaunchComposer {
 
     private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> Words {
         if lastEnvironment.text != texts.environment {
-            let entries = try stringMap(texts.environment)
+            var entries = try stringMap(texts.environment)
+            // An older opsd stored some of them.
+            entries.removeReservedVariables()
             lastEnvironment = (texts.environment, entries, Words(entries.entries.map { "\($0.name)=\($0.value)" }))
         }
         if details.own.user == nil && details.own.environment.entries.isEmpty { return lastEnvironment.words }
         var variables = lastEnvironment.entries
         if details.own.user != nil { variables.lay(try login(try runUser(texts, details))) }
         variables.lay(details.own.environment)
+        variables.removeReservedVariables()
         return Words(variables.entries.map { "\($0.name)=\($0.value)" })
     }
 

@@ -23,11 +23,12 @@ struct Captured {
         }
     }
 
-    /// JSON, with the defaults of the submission laid over; what opsd itself sets is never the submitter's.
+    /// Returns JSON, with the defaults of the submission laid over. The variables that opsd sets are left out: the shell of
+    /// a submission from inside an operation has those of that operation.
     func environment(under defaults: StringMap) -> String {
         var result = variables
-        result.entries.removeAll { $0.name.hasPrefix("OPS_") || $0.name == "NOTIFY_SOCKET" }
         result.lay(defaults)
+        result.removeReservedVariables()
         var writer = JSONWriter(capacity: 1024)
         result.write(to: &writer)
         return writer.text

@@ -42,6 +42,7 @@ struct SubmissionBuilder: Sendable {
         submission.categorySets = input.categorySets.map(CategoryUse.strictest)
         submission.policies = input.policies.map { Policy($0, submittedAt: now.wall) }
         submission.operations = input.operations.map(draft)
+        refuseReserved(in: input.environment, nil)
         takeEdges()
         try checkPermissions()
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
@@ -144,6 +145,7 @@ struct SubmissionBuilder: Sendable {
                 if user == nil { problem(index(), "user", "there is no user \"\(name)\"") }
             }
             runUserOfDetails.append(user)
+            refuseReserved(in: own.environment, index())
             for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
         }
         let highest = input.operations.map(\.priority).max() ?? 0
@@ -156,6 +158,12 @@ struct SubmissionBuilder: Sendable {
         let user = try authorization.runUser(caller, named: name, account: Account.named(name))
         if let user { runUsers[name] = user }
         return user
+    }
+
+    private mutating func refuseReserved(in environment: StringMap, _ index: @autoclosure () -> Int?) {
+        for variable in environment.entries where ReservedVariables.contains(variable.name) {
+            problem(index(), "environment.\(variable.name)", "is set by opsd; choose another name")
+        }
     }
 
     private mutating func problem(_ index: Int?, _ key: String, _ message: String) {

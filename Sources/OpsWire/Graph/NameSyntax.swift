@@ -40,6 +40,14 @@ public enum NameSyntax {
             ? "the letter g and digits: that is how graphs are told by id" : nil
     }
 
+    /// Returns why a text cannot be an environment variable of a process, as execve(2) takes it.
+    public static func complaint(aboutVariable name: String, value: String) -> String? {
+        if name.isEmpty || name.utf8.contains(UInt8(ascii: "=")) || name.utf8.contains(0) {
+            return "no name of a variable"
+        }
+        return value.utf8.contains(0) ? "must not contain a NUL" : nil
+    }
+
     /// Whether a text can be the name of a queue or a category.
     public static func isName(_ text: String) -> Bool { isName(text.utf8) }
 }

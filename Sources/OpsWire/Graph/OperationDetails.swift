@@ -103,10 +103,7 @@ extension JSONScanner {
         var bytes = 0
         return try stringMap(atMost: WireLimits.environmentVariables) { name, value in
             bytes += name.utf8.count + value.utf8.count + 2
-            if name.isEmpty || name.utf8.contains(UInt8(ascii: "=")) || name.utf8.contains(0) {
-                return "no name of a variable"
-            }
-            if value.utf8.contains(0) { return "must not contain a NUL" }
+            if let complaint = NameSyntax.complaint(aboutVariable: name, value: value) { return complaint }
             return bytes > WireLimits.environmentBytes ? "more than \(WireLimits.environmentBytes) bytes in all" : nil
         }
     }
