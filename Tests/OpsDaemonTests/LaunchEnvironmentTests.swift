@@ -50,6 +50,13 @@ import WireTesting
         _ = try client.submit(#"[{"command":["true"],"environment":{"OPS_INDEX":"1"}}]"#)
     }
 
+    @Test(arguments: [3, 300]) func `an environment is laid over another one`(count: Int) {
+        var variables = StringMap((0..<count).map { ("A\($0)", "captured") })
+        variables.lay(StringMap((1..<(count + 1)).map { ("A\($0)", "own") }))
+        #expect(variables.entries.map(\.name) == (0...count).map { "A\($0)" })
+        #expect(variables.entries.map(\.value) == ["captured"] + Array(repeating: "own", count: count))
+    }
+
     @Test func `a launch has each variable of opsd once`() throws {
         let fixture = try Fixture()
         var composer = LaunchComposer(

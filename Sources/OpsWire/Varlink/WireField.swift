@@ -130,10 +130,15 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
 
     /// Puts the other's entries over the own ones of the same name.
     public mutating func lay(_ other: StringMap) {
+        // A table is made where to compare each with each would cost more.
+        let isLarge = entries.count * other.entries.count > 1024
+        var indices: [String: Int] = [:]
+        if isLarge { for (index, entry) in entries.enumerated() { indices[entry.name] = index } }
         for entry in other.entries {
-            if let place = entries.firstIndex(where: { $0.name == entry.name }) {
-                entries[place].value = entry.value
+            if let index = isLarge ? indices[entry.name] : entries.firstIndex(where: { $0.name == entry.name }) {
+                entries[index].value = entry.value
             } else {
+                if isLarge { indices[entry.name] = entries.count }
                 entries.append(entry)
             }
         }
