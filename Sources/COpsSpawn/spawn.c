@@ -1,6 +1,8 @@
 /*
- * The parent's side of ops_spawn: one clone that shares memory and puts the caller to sleep until the exec, so that
- * its cost does not depend on the size of the caller and a failure is reported through plain memory.
+ * The parent's side. ops_spawn makes one clone that shares memory and puts the caller to sleep until the exec, so that
+ * its cost does not depend on the size of the caller and a failure is reported through plain memory. A process of
+ * another user must not be waited for like that: once it has its user's id, that user can stop it, or make it open
+ * files that answer late. ops_spawn_apart copies the memory instead, and a pipe that the exec closes reports.
  *
  * Fallbacks: no CLONE_INTO_CGROUP (before Linux 5.7): the child writes itself into cgroup.procs. No CLONE_CLEAR_SIGHAND
  * (before 5.5): it resets every signal itself. No clone3 (before 5.3, or forbidden by a seccomp filter): clone. No
@@ -11,6 +13,8 @@
 #include "spawn_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Room for PATH_MAX bytes and the calls; the page below is left unmapped. */
@@ -52,6 +57,7 @@ static long clone3_call(struct clone3_arguments *arguments, int (*entry)(void *)
         "testq %%rax, %%rax\n\t"
         "jnz 1f\n\t"
         "xorl %%ebp, %%ebp\n\t"
+        "andq $-16, %%rsp\n\t"
         "movq %%r13, %%rdi\n\t"
         "callq *%%r12\n\t"
         "hlt\n"
@@ -109,9 +115,10 @@ static uint64_t ignored_signals(void) {
     return found;
 }
 
+/* `stack` NULL: the child gets a copy of the memory, the stack included, and the caller goes on at once. */
 static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without) {
     const struct ops_spawn_request *request = child->request;
-    uint64_t flags = CLONE_VM | CLONE_VFORK;
+    uint64_t flags = stack == NULL ? 0 : CLONE_VM | CLONE_VFORK;
     int into_cgroup = request->cgroup_fd >= 0 && !(without & OPS_SPAWN_WITHOUT_INTO_CGROUP);
     if (!(without & OPS_SPAWN_WITHOUT_CLONE3)) {
         int clears = !(without & OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
@@ -119,7 +126,7 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without)
             .flags = flags | (into_cgroup ? CLONE_INTO_CGROUP : 0) | (clears ? CLONE_CLEAR_SIGHAND : 0),
             .exit_signal = SIGCHLD,
             .stack = (uint64_t)(uintptr_t)stack,
-            .stack_size = STACK_SIZE,
+            .stack_size = stack == NULL ? 0 : STACK_SIZE,
             .cgroup = into_cgroup ? (uint64_t)request->cgroup_fd : 0,
         };
         child->enter_cgroup = request->cgroup_fd >= 0 && !into_cgroup;
@@ -145,7 +152,15 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without)
     }
     child->enter_cgroup = request->cgroup_fd >= 0;
     child->signals_to_reset = ~UINT64_C(0);
-    pid_t pid = clone(ops_spawn_child_main, stack + STACK_SIZE, (int)flags | SIGCHLD, child);
+    pid_t pid;
+    if (stack == NULL) {
+        /* As fork, without the C library's work in the child. The order of the last arguments differs between
+         * machines; all are 0. */
+        pid = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+        if (pid == 0) ops_spawn_child_main(child);
+    } else {
+        pid = clone(ops_spawn_child_main, stack + STACK_SIZE, (int)flags | SIGCHLD, child);
+    }
     if (pid >= 0 && !(without & OPS_SPAWN_WITHOUT_CLONE3)) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLONE3);
     return pid;
 }
@@ -180,33 +195,108 @@ static int make_stack(void) {
     return 0;
 }
 
-int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result) {
-    *result = (struct ops_spawn_result){.pid = -1, .step = OPS_SPAWN_REQUEST, .error = EINVAL};
-    if (!is_valid(request)) return -1;
-    result->step = OPS_SPAWN_CLONE;
-    /* No handler of this process may run in the child: it would work on our memory. */
+/* Starts the child with every signal of this thread blocked: no handler of this process may run in the child. */
+static pid_t start_blocked(struct ops_spawn_child *child, int shares_memory) {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    pthread_mutex_lock(&stack_mutex);
-    struct ops_spawn_child child = {.request = request};
-    pid_t pid = make_stack() < 0 ? -1 : start(&child, stack, request->flags | atomic_load(&lacking));
+    pid_t pid;
+    if (shares_memory) {
+        pthread_mutex_lock(&stack_mutex);
+        pid = make_stack() < 0 ? -1 : start(child, stack, child->request->flags | atomic_load(&lacking));
+    } else {
+        pid = start(child, NULL, child->request->flags | atomic_load(&lacking));
+    }
     int error = errno;
-    pthread_mutex_unlock(&stack_mutex);
+    if (shares_memory) pthread_mutex_unlock(&stack_mutex);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = error;
+    return pid;
+}
+
+static void wait_for(pid_t pid) {
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+/* The process was killed by the timer that it had set for itself, before its program ran. */
+static int ran_out_of_time(pid_t pid, const struct timespec *began) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - began->tv_sec < OPS_SPAWN_SECONDS) return 0;
+    /* A killed process wakes its parent a moment before it can be waited for. */
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (ended.fd >= 0) {
+        poll(&ended, 1, 1000);
+        close(ended.fd);
+    }
+    siginfo_t end = {0};
+    if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0) return 0;
+    return end.si_pid == pid && end.si_code == CLD_KILLED && end.si_status == SIGKILL;
+}
+
+int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result) {
+    *result = (struct ops_spawn_result){.pid = -1, .step = OPS_SPAWN_REQUEST, .error = EINVAL, .report_fd = -1};
+    if (!is_valid(request)) return -1;
+    result->step = OPS_SPAWN_CLONE;
+    struct ops_spawn_child child = {.request = request, .report_fd = -1};
+    struct timespec began;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    pid_t pid = start_blocked(&child, 1);
     if (pid < 0) {
-        result->error = error;
+        result->error = errno;
         return -1;
     }
     result->step = child.step;
     result->error = child.error;
     if (child.step == OPS_SPAWN_STARTED) {
-        result->pid = pid;
-        return 0;
+        if (!ran_out_of_time(pid, &began)) {
+            result->pid = pid;
+            return 0;
+        }
+        result->step = OPS_SPAWN_TIME;
+        result->error = ETIMEDOUT;
     }
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-    }
+    wait_for(pid);
     return -1;
+}
+
+int ops_spawn_apart(const struct ops_spawn_request *request, struct ops_spawn_result *result) {
+    *result = (struct ops_spawn_result){.pid = -1, .step = OPS_SPAWN_REQUEST, .error = EINVAL, .report_fd = -1};
+    if (!is_valid(request)) return -1;
+    result->step = OPS_SPAWN_CLONE;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+        result->error = errno;
+        return -1;
+    }
+    struct ops_spawn_child child = {.request = request, .report_fd = ends[1]};
+    pid_t pid = start_blocked(&child, 0);
+    int error = errno;
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        result->error = error;
+        return -1;
+    }
+    *result = (struct ops_spawn_result){.pid = pid, .step = OPS_SPAWN_STARTED, .report_fd = ends[0]};
+    return 0;
+}
+
+int ops_spawn_outcome(int report_fd, int *step, int *error) {
+    struct ops_spawn_report report;
+    ssize_t count;
+    do count = read(report_fd, &report, sizeof report);
+    while (count < 0 && errno == EINTR);
+    if (count < 0 && errno == EAGAIN) return 0;
+    *step = OPS_SPAWN_STARTED;
+    *error = 0;
+    /* So few bytes are written whole or not at all. */
+    if (count == sizeof report) {
+        *step = report.step;
+        *error = report.error;
+    }
+    return 1;
 }
 
 const char *ops_spawn_step_name(int step) {
@@ -228,6 +318,8 @@ const char *ops_spawn_step_name(int step) {
     case OPS_SPAWN_DESCRIPTORS: return "descriptors";
     case OPS_SPAWN_SIGNALS: return "signals";
     case OPS_SPAWN_EXEC: return "exec";
+    case OPS_SPAWN_INTERPRETER: return "interpreter";
+    case OPS_SPAWN_TIME: return "start";
     }
     return "unknown";
 }

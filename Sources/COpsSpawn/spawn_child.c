@@ -1,5 +1,5 @@
 /*
- * Between clone and exec: async-signal-safe calls only, on the caller's memory. Credentials are set with raw system
+ * Between clone and exec: async-signal-safe calls only, on the caller's memory or a copy of it. Credentials are set with raw system
  * calls, because glibc's setuid and its like would also change the caller's threads.
  *
  * Order matters: what needs the caller's privileges comes before the user is set, what must be done with the
@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define IOPRIO_WHO_PROCESS 1
@@ -51,7 +52,7 @@ static int take_descriptors(const struct ops_spawn_request *request) {
 }
 
 /* The slow way: what /proc lists, so that a limit of a million descriptors costs nothing. */
-static int close_listed(void) {
+static int close_listed(int kept) {
     int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) return -1;
     struct entry {
@@ -75,7 +76,7 @@ static int close_listed(void) {
                 int fd = 0;
                 const char *digit = entry->name;
                 while (*digit >= '0' && *digit <= '9') fd = fd * 10 + (*digit++ - '0');
-                if (digit == entry->name || *digit != 0 || fd < 3 || fd == directory) continue;
+                if (digit == entry->name || *digit != 0 || fd < 3 || fd == directory || fd == kept) continue;
                 close(fd);
                 closed = 1;
             }
@@ -86,12 +87,32 @@ static int close_listed(void) {
     return 0;
 }
 
-static int close_others(const struct ops_spawn_request *request) {
+static int close_range_of(unsigned first, unsigned last) {
+    return first > last ? 0 : (int)syscall(SYS_close_range, first, last, 0u);
+}
+
+/* Closes all but the streams and `kept`, which is -1 or at least 3. */
+static int close_others(const struct ops_spawn_request *request, int kept) {
     if (!(request->flags & OPS_SPAWN_WITHOUT_CLOSE_RANGE)) {
-        if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0) return 0;
+        unsigned next = kept < 0 ? 3u : (unsigned)kept + 1;
+        if (close_range_of(next, ~0u) == 0 && (kept < 0 || close_range_of(3u, (unsigned)kept - 1) == 0)) return 0;
         if (errno != ENOSYS && errno != EPERM) return -1;
     }
-    return close_listed();
+    return close_listed(kept);
+}
+
+/*
+ * The caller sleeps until the exec, and a file may answer late or never: the process that shares its memory kills itself
+ * when its time is over. The kernel deletes the timer at the exec.
+ */
+static void limit_time(void) {
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    /* The kernel's own number for the timer, which is not the C library's. */
+    int timer;
+    /* Where no timer can be had, a start without a bound is better than none. */
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) < 0) return;
+    struct itimerspec time = {.it_value = {.tv_sec = OPS_SPAWN_SECONDS}};
+    syscall(SYS_timer_settime, timer, 0, &time, NULL);
 }
 
 static int open_stream(const struct ops_spawn_request *request, int stream) {
@@ -100,7 +121,7 @@ static int open_stream(const struct ops_spawn_request *request, int stream) {
         if (from->fd >= 0) return 0;
         return dup2(1, 2) < 0 ? -1 : 0;
     }
-    /* The caller sleeps meanwhile: a FIFO without a peer must not hold it up. */
+    /* The caller may sleep meanwhile: a FIFO without a peer must not hold it up. */
     int fd = open(from->path, from->open_flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     if (fd < 0) return -1;
     if (dup2(fd, stream) < 0) return -1;
@@ -194,7 +215,8 @@ static int run(const struct ops_spawn_child *child) {
     int failed = take_descriptors(request);
     if (failed != OPS_SPAWN_STARTED) return failed;
     /* Before the limits: a small limit of open files counts from what is left open here. */
-    if (close_others(request) < 0) return OPS_SPAWN_DESCRIPTORS;
+    if (close_others(request, child->report_fd) < 0) return OPS_SPAWN_DESCRIPTORS;
+    if (child->report_fd < 0) limit_time();
     if (set_limits(request) < 0) return OPS_SPAWN_LIMIT;
     if (set_user(request) < 0) return OPS_SPAWN_USER;
     umask(request->umask);
@@ -204,13 +226,30 @@ static int run(const struct ops_spawn_child *child) {
     }
     if (reset_signals(child->signals_to_reset) < 0) return OPS_SPAWN_SIGNALS;
     execute(request);
-    return OPS_SPAWN_EXEC;
+    /* The kernel says the same of a missing program and of a script whose interpreter is missing. */
+    int error = errno;
+    const char *program = request->argv[0];
+    int is_script = error == ENOENT && strchr(program, '/') != NULL && access(program, F_OK) == 0;
+    errno = error;
+    return is_script ? OPS_SPAWN_INTERPRETER : OPS_SPAWN_EXEC;
+}
+
+static void report(int fd, int step, int error) {
+    const struct ops_spawn_report report = {.step = step, .error = error};
+    /* Into an empty pipe it goes whole. */
+    while (write(fd, &report, sizeof report) < 0 && errno == EINTR) {
+    }
 }
 
 int ops_spawn_child_main(void *context) {
     struct ops_spawn_child *child = context;
     int step = run(child);
-    child->error = errno;
-    child->step = step;
+    int error = errno;
+    if (child->report_fd >= 0) {
+        report(child->report_fd, step, error);
+    } else {
+        child->error = error;
+        child->step = step;
+    }
     _exit(127);
 }

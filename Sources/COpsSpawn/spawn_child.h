@@ -1,4 +1,5 @@
-/* The new process's side of ops_spawn: it shares its memory with the caller until the exec. */
+/* The new process's side: after ops_spawn it shares its memory with the caller until the exec, after ops_spawn_apart it
+ * has a copy of it. */
 #pragma once
 #include "ops_spawn.h"
 
@@ -11,6 +12,14 @@ struct ops_spawn_child {
     int enter_cgroup;
     /* A bit for each signal that may not be at its default. */
     uint64_t signals_to_reset;
+    /* Where to write a struct ops_spawn_report when something fails; -1: into this struct, which the parent reads. */
+    int report_fd;
+};
+
+/* What goes through the pipe: nothing at all if the program runs. */
+struct ops_spawn_report {
+    int step;
+    int error;
 };
 
 /* For clone: takes a struct ops_spawn_child and never returns. */

@@ -85,15 +85,58 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     }
     public var description: String { "\(step): \(SystemError.text(errno))" }
 
+    /// The program did not run in time, and its process was killed.
+    public static let outOfTime = SpawnError(step: name(ofStep: Int32(OPS_SPAWN_TIME.rawValue)), errno: ETIMEDOUT)
+
+    fileprivate static func name(ofStep step: Int32) -> String { unsafe String(cString: ops_spawn_step_name(step)) }
+
     /// This machine cannot do what was asked.
     public static let notSupported = ENOTSUP
     /// A file on the way to the program is missing.
     public static let noSuchFile = ENOENT
 }
 
+/// A process that exists, and whose program does not run yet.
+public struct StartingProcess: ~Copyable {
+    public let pid: Int32
+    /// Readable once the start has an outcome.
+    public let report: Descriptor
+
+    public init(pid: Int32, report: consuming Descriptor) {
+        self.pid = pid
+        self.report = report
+    }
+
+    /// Returns `nil` while the outcome is not known. A process that has died before its program ran counts as started:
+    /// its exit status tells the rest. A failed process has to be waited for.
+    public func outcome() -> Result<Void, SpawnError>? {
+        var step: Int32 = 0
+        var error: Int32 = 0
+        guard unsafe ops_spawn_outcome(report.rawValue, &step, &error) != 0 else { return nil }
+        if step == Int32(OPS_SPAWN_STARTED.rawValue) { return .success(()) }
+        return .failure(SpawnError(step: SpawnError.name(ofStep: step), errno: error))
+    }
+}
+
 extension Spawn {
-    /// Returns the pid once the program runs.
+    /// Longest time from the start of a process to the start of its program, in nanoseconds.
+    public static let longestStart = Int64(OPS_SPAWN_SECONDS) * 1_000_000_000
+
+    /// Returns the pid once the program runs. The caller sleeps until then, so this is only for programs, files and
+    /// users that may hold up the caller (for at most `longestStart`).
     public func start() throws(SpawnError) -> Int32 {
+        try unsafe perform(ops_spawn).pid
+    }
+
+    /// Starts a process without waiting for its program, for users and files that must not hold up the caller.
+    public func startApart() throws(SpawnError) -> StartingProcess {
+        let result = try unsafe perform(ops_spawn_apart)
+        return StartingProcess(pid: result.pid, report: Descriptor(owning: result.report_fd))
+    }
+
+    private func perform(
+        _ spawn: (UnsafePointer<ops_spawn_request>, UnsafeMutablePointer<ops_spawn_result>) -> Int32
+    ) throws(SpawnError) -> ops_spawn_result {
         let arguments = Words(arguments)
         let paths = Words([standardInput, standardOutput, standardError].map(\.path) + [directory ?? ""])
         let limits = limits.map { ops_spawn_limit(resource: $0.resource, soft: $0.soft, hard: $0.hard) }
@@ -115,15 +158,16 @@ extension Spawn {
                             unsafe request.group_count = groups.count
                             unsafe request.limits = limits.baseAddress
                             unsafe request.limit_count = limits.count
-                            unsafe ops_spawn(&request, &result)
+                            _ = unsafe spawn(&request, &result)
                         }
                     }
                 }
             }
         }
-        if result.step == Int32(OPS_SPAWN_STARTED.rawValue) { return result.pid }
-        let step = unsafe String(cString: ops_spawn_step_name(result.step))
-        throw SpawnError(step: step, errno: result.error)
+        guard result.step == Int32(OPS_SPAWN_STARTED.rawValue) else {
+            throw SpawnError(step: SpawnError.name(ofStep: result.step), errno: result.error)
+        }
+        return result
     }
 
     /// The request without its pointers.

@@ -58,6 +58,14 @@ final class AttemptRecord {
         self.grace = grace
     }
 
+    /// An attempt of which no program ran.
+    convenience init(failed request: LaunchRequest, _ error: SpawnError) {
+        let nothing = LaunchedProcess(pid: 0, startTicks: 0, at: Clock.read())
+        self.init(
+            request.attempt, .failed(step: request.subject(of: error), errno: error.errno), process: nothing,
+            tree: .none)
+    }
+
     /// Whether a process of it may be alive.
     var isAlive: Bool {
         switch phase {

@@ -21,6 +21,8 @@ struct Inheritance {
     var notify: Int32
     var notifyAddress: String
     var lines: [Line] = []
+    /// Processes whose programs do not run yet; their pipes are open in this process.
+    var startups: [Startup] = []
 
     /// A notify line; its descriptor is open in this process.
     struct Line {
@@ -98,6 +100,13 @@ extension Inheritance {
             $0.pack($1.attempt) { $0.pack($1) }
             $0.pack($1.uid)
         }
+        packer.pack(startups) {
+            $0.pack($1.request)
+            $0.pack($1.process.pid)
+            $0.pack($1.process.report.rawValue)
+            $0.pack($1.deadline)
+            $0.pack($1.isOutOfTime)
+        }
     }
 
     private init(from: inout Unpacker) throws(ProtocolError) {
@@ -127,6 +136,9 @@ extension Inheritance {
                 attempt: try from.optional { (from: inout Unpacker) throws(ProtocolError) in try from.attempt() },
                 uid: try from.number())
         }
+        // A program from before starts were followed ends here.
+        if from.isAtEnd { return }
+        startups = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.startup() }
     }
 }
 
@@ -152,6 +164,14 @@ extension Packer {
 }
 
 extension Unpacker {
+    fileprivate mutating func startup() throws(ProtocolError) -> Startup {
+        let request = try launchRequest()
+        let process = StartingProcess(pid: try number(), report: Descriptor(owning: try number()))
+        let startup = Startup(request, process, deadline: try number())
+        startup.isOutOfTime = try flag()
+        return startup
+    }
+
     fileprivate mutating func record() throws(ProtocolError) -> AttemptRecord {
         let attempt = try attempt()
         let phase: AttemptRecord.Phase

@@ -55,6 +55,7 @@ extension Runner {
     }
 
     private func mainEnded(_ record: AttemptRecord, _ child: EndedChild) {
+        guard hasStarted(record) else { return }
         // What it said comes before how it ended, whichever of the two woke us.
         hear(record)
         let exit = exit(of: record, child)
@@ -109,7 +110,7 @@ extension Runner {
     }
 
     /// Proof, not guess: the group can be removed, or no child of ours belongs to the attempt.
-    private func isTreeGone(_ record: AttemptRecord) -> Bool {
+    func isTreeGone(_ record: AttemptRecord) -> Bool {
         switch record.tree {
         case .group(let group):
             do throws(SystemError) {

@@ -17,12 +17,11 @@ extension Runner {
             record = try start(request, at: before)
         } catch {
             if request.slot >= 0 { hand.close(for: request.attempt) }
-            let nothing = LaunchedProcess(pid: 0, startTicks: 0, at: before)
-            record = AttemptRecord(
-                request.attempt, .failed(step: request.subject(of: error), errno: error.errno), process: nothing,
-                tree: .none)
+            record = AttemptRecord(failed: request, error)
         }
         table[request.attempt] = record
+        // The rest is reported once its program runs.
+        if startups[request.attempt] != nil { return }
         for first in record.reports { report(first) }
     }
 
@@ -115,9 +114,9 @@ extension Runner {
             spawn.standardError = err
             if let kept {
                 spawn.controlGroup = kept.directory.rawValue
-                return try spawn.start()
+                return try begin(spawn, for: request)
             }
-            guard let group else { return try spawn.start() }
+            guard let group else { return try begin(spawn, for: request) }
             let directory: Descriptor
             do throws(SystemError) {
                 directory = try group.open()
@@ -125,7 +124,7 @@ extension Runner {
                 throw SpawnError(step: "control group", errno: error.errno)
             }
             spawn.controlGroup = directory.rawValue
-            let pid = try spawn.start()
+            let pid = try begin(spawn, for: request)
             _ = consume directory
             return pid
         }
@@ -172,17 +171,15 @@ extension LaunchRequest {
         switch error.step {
         case "exec":
             let program = arguments.first ?? ""
-            // The kernel says the same of a script whose interpreter is missing.
-            let isThere = program.contains("/") && Files.exists(inDirectory(program))
-            let isScript = isThere && error.errno == SpawnError.noSuchFile
-            subject = isScript ? "the interpreter of \(program)" : program.isEmpty ? "\"\"" : program
+            subject = program.isEmpty ? "\"\"" : program
+        case "interpreter": return "exec the interpreter of \((arguments.first ?? "").prefix(Self.subjectLength))"
         case "directory": subject = directory
         case "standard input": subject = stdin
         case "standard output": subject = output.named?.stdout
         case "standard error": subject = output.named?.stderr
         default: subject = nil
         }
-        return subject.map { "\(error.step) \($0.prefix(LaunchRequest.subjectLength))" } ?? error.step
+        return subject.map { "\(error.step) \($0.prefix(Self.subjectLength))" } ?? error.step
     }
 
     private static let subjectLength = 400
@@ -191,6 +188,4 @@ extension LaunchRequest {
     var socket: String? {
         environment.value(of: "OPS_SOCKET")
     }
-
-    private func inDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
 }

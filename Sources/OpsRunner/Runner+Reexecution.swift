@@ -14,6 +14,7 @@ extension Runner {
                 reaping: reaping, logs: logs, lock: lock.descriptor.rawValue, listener: listener.rawValue,
                 notify: notify.descriptor.rawValue, notifyAddress: notify.address)
             inheritance.lines = inheritedLines
+            inheritance.startups = Array(startups.values)
             try inheritance.write(to: options.state)
             try setInherited(true)
             let error = Program.execute(program, arguments: [program] + options.arguments)
@@ -28,6 +29,7 @@ extension Runner {
         try listener.setInherited(inherited)
         try notify.descriptor.setInherited(inherited)
         for line in allLines { try line.socket.descriptor.setInherited(inherited) }
+        for startup in startups.values { try startup.process.report.setInherited(inherited) }
     }
 
     /// Those that wait for the next operation of their slot, and those of operations.

@@ -18,6 +18,8 @@ public final class Runner {
     var table: [Attempt: AttemptRecord] = [:]
     /// Main processes not yet waited for.
     var mains: [Int32: Attempt] = [:]
+    /// Processes of other users whose programs do not run yet.
+    var startups: [Attempt: Startup] = [:]
     var descent = Descent()
     var logs = LogKeeper()
     /// Attempts of an earlier runner whose remains are being killed.
@@ -126,6 +128,10 @@ public final class Runner {
         try listener.setInherited(false)
         try notify.descriptor.setInherited(false)
         for record in inherited.records { restore(record) }
+        for startup in inherited.startups {
+            try startup.process.report.setInherited(false)
+            follow(startup)
+        }
         for line in inherited.lines { noting { () throws(SystemError) in try restore(line) } }
         // After the lines: what ended meanwhile gives its own back.
         for record in inherited.records { watchRest(of: record) }
@@ -170,6 +176,7 @@ public final class Runner {
     private func endTurn() {
         let now = Clock.read().monotonic
         lookAgain(now: now)
+        killSlowStarts(now: now)
         ask()
         escalate(now: now)
         pursueRemains(now: now)
@@ -209,6 +216,7 @@ public final class Runner {
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [Int64] = table.values.compactMap(\.killAt) + reaping.values.map(\.lookAt)
         for due in [logs.dueAt, tellAt, adoptAt, watchAt, acceptAt] { if let due { wake.append(due) } }
+        for startup in startups.values where !startup.isOutOfTime { wake.append(startup.deadline) }
         if let idleSince { wake.append(idleSince + options.idleLimit) }
         if let ending { wake.append(ending.deadline) }
         arm(at: wake.min())

@@ -17,6 +17,8 @@ struct CauseText {
         case .exitStatus(let status): return "exit status \(status)"
         case .signal(let signal): return "killed by \(signalName(signal))"
         case .outOfMemory: return "out of memory"
+        case .cannotStart("start", ETIMEDOUT):
+            return "cannot start: the program did not run within 5s, and its process was killed"
         case .cannotStart(let step, let errno): return "cannot start: \(step): \(errorText(errno))"
         case .ranLongerThan(let nanoseconds): return "ran longer than \(durationText(nanoseconds))"
         case .deadlinePassed: return "its deadline passed"

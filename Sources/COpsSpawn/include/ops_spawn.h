@@ -23,7 +23,14 @@ enum ops_spawn_step {
     OPS_SPAWN_DESCRIPTORS,
     OPS_SPAWN_SIGNALS,
     OPS_SPAWN_EXEC,
+    /* The program is there; the interpreter that it names is not. */
+    OPS_SPAWN_INTERPRETER,
+    /* The program did not run within OPS_SPAWN_SECONDS, and its process was killed. */
+    OPS_SPAWN_TIME,
 };
+
+/* Longest time from the clone to the exec. */
+#define OPS_SPAWN_SECONDS 5
 const char *ops_spawn_step_name(int step);
 
 /* Where one of the three standard streams comes from. */
@@ -80,13 +87,29 @@ struct ops_spawn_result {
     /* OPS_SPAWN_STARTED, or the step that failed with `error`: then no process is left. */
     int step;
     int error;
+    /* Of ops_spawn_apart alone: where the new process reports; see ops_spawn_outcome. */
+    int report_fd;
 };
 
 /*
  * 0: the program runs in a session of its own. -1: see `result->step`.
  * The caller's thread sleeps until the exec; its other threads do not. Nothing is inherited but the three streams.
+ * Only for a process that no other user can stop or delay before its exec: one of the caller's own user.
  */
 int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result);
+
+/*
+ * Like ops_spawn, for a process of any user: it has its own copy of the memory, and the caller does not wait for it.
+ * 0: the process exists, and ops_spawn_outcome tells from `result->report_fd`, which is the caller's to close,
+ * whether its program runs. A failed process ends by itself; the caller has to wait for it.
+ */
+int ops_spawn_apart(const struct ops_spawn_request *request, struct ops_spawn_result *result);
+
+/*
+ * Reads what a process started by ops_spawn_apart reports, without blocking. 1: `step` and `error` are set, to
+ * OPS_SPAWN_STARTED also for a process that died before its exec; 0: nothing is known yet.
+ */
+int ops_spawn_outcome(int report_fd, int *step, int *error);
 
 /* This process ignores other signals than before: to be said after each change that is not made by this library. */
 void ops_spawn_ask_signals(void);

@@ -1,0 +1,124 @@
+internal import OpsLinux
+
+/// The start of another user's process: it exists, and its program does not run yet.
+///
+/// ```
+///            launch                      the pipe closes
+/// (nothing) -------> starting ---------------------------------> running
+///                       |   the pipe tells a failed step
+///                       +----------------------------------+
+///                       |   5 s pass: SIGKILL              v
+///                       +---------> out of time -------> failed
+///                                      (its process has ended)
+/// ```
+///
+/// The user of a process that is starting can stop it, or make it open files that answer late or never. So the runner
+/// never waits for it: a pipe that the exec closes wakes the loop.
+final class Startup {
+    let request: LaunchRequest
+    let process: StartingProcess
+    /// CLOCK_BOOTTIME.
+    var deadline: Int64
+    var isOutOfTime = false
+    /// The pipe tells the outcome once.
+    private var known: Result<Void, SpawnError>?
+    private var source: ReadinessSource?
+
+    init(_ request: LaunchRequest, _ process: consuming StartingProcess, deadline: Int64) {
+        self.request = request
+        self.process = process
+        self.deadline = deadline
+    }
+
+    func watch(in loop: EventLoop, _ changed: @escaping () -> Void) throws(SystemError) {
+        source = try loop.watch(process.report.rawValue, for: .readable) { _ in changed() }
+    }
+
+    /// Returns `nil` while the outcome is not known, and ends the watch once it is.
+    func outcome() -> Result<Void, SpawnError>? {
+        if known == nil { known = process.outcome() }
+        if known != nil {
+            source?.cancel()
+            source = nil
+        }
+        return known
+    }
+
+    /// Reason why the program of a process that has ended never ran; `nil`: it ran, or a signal ended the process first.
+    var failure: SpawnError? {
+        if case .failure(let error) = outcome() { return error }
+        return isOutOfTime ? .outOfTime : nil
+    }
+
+    /// Takes the descriptor out of the loop while it is open.
+    deinit { source?.cancel() }
+}
+
+extension Runner {
+    /// Returns the pid of the new process. One of another user is followed until its program runs.
+    func begin(_ spawn: Spawn, for request: LaunchRequest) throws(SpawnError) -> Int32 {
+        guard let user = spawn.user, user.uid != Identity.uid else { return try spawn.start() }
+        let deadline = Clock.read().monotonic + Spawn.longestStart
+        let startup = Startup(request, try spawn.startApart(), deadline: deadline)
+        follow(startup)
+        return startup.process.pid
+    }
+
+    func follow(_ startup: Startup) {
+        startups[startup.request.attempt] = startup
+        // Without a watch its end still tells, and so does its deadline.
+        noting { () throws(SystemError) in
+            try startup.watch(in: loop) { [unowned self, unowned startup] in settle(startup) }
+        }
+    }
+
+    private func settle(_ startup: Startup) {
+        let attempt = startup.request.attempt
+        guard startups[attempt] === startup, let record = table[attempt] else { return }
+        // A failed process ends by itself, and so does a killed one: its end completes the failure.
+        guard case .success = startup.outcome(), !startup.isOutOfTime else { return }
+        startups[attempt] = nil
+        report(.launched(attempt, record.process))
+    }
+
+    /// The main process of an attempt has ended. Returns false if that was before its program ran: then the attempt has
+    /// failed, and its failure is reported.
+    func hasStarted(_ record: AttemptRecord) -> Bool {
+        guard let startup = startups.removeValue(forKey: record.attempt) else { return true }
+        if let error = startup.failure {
+            fail(record, startup.request, error)
+            return false
+        }
+        report(.launched(record.attempt, record.process))
+        return true
+    }
+
+    private func fail(_ record: AttemptRecord, _ request: LaunchRequest, _ error: SpawnError) {
+        giveBack(record.line, slot: record.slot)
+        record.line = nil
+        noting { () throws(SystemError) in try logs.remove(record.attempt) }
+        if record.tree == .descent { descent.end(record.attempt, main: record.process.pid) }
+        // The process ended before its program ran: it has left nothing.
+        if !isTreeGone(record), case .group(let group) = record.tree { leftGroups.append(group) }
+        if request.slot >= 0 { hand.close(for: request.attempt) }
+        let failed = AttemptRecord(failed: request, error)
+        table[request.attempt] = failed
+        for first in failed.reports { report(first) }
+    }
+
+    /// Kills the processes whose programs do not run in time.
+    func killSlowStarts(now: Int64) {
+        for startup in startups.values where startup.deadline <= now && !startup.isOutOfTime {
+            guard let record = table[startup.request.attempt] else { continue }
+            // A frozen process cannot go on, and that is not its fault.
+            if record.isFrozen {
+                startup.deadline = now + Spawn.longestStart
+                continue
+            }
+            settle(startup)
+            guard startups[startup.request.attempt] === startup else { continue }
+            startup.isOutOfTime = true
+            record.killAt = now
+        }
+    }
+}
