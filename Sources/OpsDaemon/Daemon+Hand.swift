@@ -24,7 +24,7 @@ extension RunnerReport {
     /// Told of an attempt of an operation, and of nothing else.
     var isWordOfAttempt: Bool {
         switch self {
-        case .hello: false
+        case .hello, .answer: false
         case .launched(let attempt, _), .failed(let attempt, _, _), .exited(let attempt, _, _), .gone(let attempt),
             .told(let attempt, _), .taken(let attempt, _, _):
             !attempt.isErrand

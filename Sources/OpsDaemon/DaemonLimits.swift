@@ -33,6 +33,8 @@ enum DaemonLimits {
     /// Nanoseconds in which the runner has to say what it began before its hand was taken back; it says so before it
     /// does.
     static let handPatience: Int64 = 250_000_000
+    /// Nanoseconds without a word of the runner after which opsd asks it, and then nanoseconds in which it has to answer.
+    static let runnerPatience: Int64 = 4_000_000_000
     /// Within which the service manager may expect the database to be open.
     static let openingMicroseconds = 600_000_000
     static let observersAtOnce = 4

@@ -30,6 +30,8 @@ final class Errands {
 
     init(daemon: Daemon) { self.daemon = daemon }
 
+    var isIdle: Bool { running.isEmpty }
+
     /// Starts one; `end` is called once, unless it is stopped. Nil: there is no runner.
     func start(
         _ request: LaunchRequest, timeout: Int64, end: @escaping (Ending) -> Void

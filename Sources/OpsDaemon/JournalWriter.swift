@@ -15,6 +15,7 @@ final class JournalWriter {
         static let storageUnavailable = "19332c3f66875d3886493a4f0ee65973"
         static let storageAvailable = "50c7f1aa475e5f699252a415d34fc7ab"
         static let runnerLost = "14347dfe20cc5252b3d88fc13dc2c196"
+        static let runnerSilent = "5d1f0c3a7be84d0f9a6e2c41b8f7d953"
         static let startRefused = "54fcaad9ce6b5e7f9d749b7bf4c5e282"
     }
 

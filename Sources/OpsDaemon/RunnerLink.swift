@@ -37,6 +37,20 @@ final class RunnerLink {
     /// The runner that was asked to become the program that is installed now: once is enough.
     private var renewed: String?
 
+    /// Whether the runner answers.
+    private(set) lazy var pulse = RunnerPulse(
+        daemon.loop, daemon.diary,
+        isNeeded: { [unowned self] in self.answersPings && self.daemon.hasProcesses },
+        ping: { [unowned self] in
+            self.send(.ping)
+            self.flush()
+        },
+        giveUp: { [unowned self] in if self.isConnected { self.lose("it does not answer") } })
+    /// One has greeted us that is recent enough to know what a ping is.
+    private(set) var answersPings = false
+    /// Pid of the runner that greeted us last.
+    private(set) var lastPid: Int32?
+
     private static let firstDelay: Int64 = 2_000_000
     private static let longestDelay: Int64 = 1_000_000_000
 
@@ -55,6 +69,7 @@ final class RunnerLink {
     func connect() {
         isWanted = true
         guard descriptor == nil else { return }
+        pulse.asked()
         do throws(SystemError) {
             let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
             source = try daemon.loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
@@ -102,6 +117,7 @@ final class RunnerLink {
         output = OutputBuffer()
         words = [:]
         pid = nil
+        answersPings = false
         tokens = nil
         handed = []
         takenBack = 0
@@ -133,6 +149,7 @@ final class RunnerLink {
     /// when it has seen the inventory.
     func send(_ order: RunnerOrder) {
         guard descriptor != nil else { return }
+        pulse.watch()
         output.append { order.append(to: &$0) }
     }
 
@@ -165,7 +182,9 @@ final class RunnerLink {
         do {
             var bytes: [UInt8] = []
             switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
-            case .moved: reader.append(bytes)
+            case .moved:
+                reader.append(bytes)
+                if isConnected { pulse.heard() }
             case .wouldBlock: return
             case .ended, nil: return lose("it closed the connection")
             }
@@ -187,6 +206,7 @@ final class RunnerLink {
             handed.removeAll { $0 == AttemptID(attempt) }
             daemon.record(.taken(AttemptID(attempt), Place(slot, at)))
         case .emptyHanded: daemon.record(.emptyHanded)
+        case .answer: break
         case .launched(let attempt, let process):
             if attempt.isErrand { return }
             daemon.record(.launched(AttemptID(attempt), Process(process)))
@@ -262,6 +282,8 @@ final class RunnerLink {
         // Not at the connection: whoever takes it and hangs up is to be asked ever more seldom.
         delay = Self.firstDelay
         pid = greeting.pid
+        lastPid = greeting.pid
+        answersPings = greeting.version >= RunnerProtocol.versionWithPings
         if instance != greeting.instance {
             daemon.diary.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
         }
@@ -270,6 +292,7 @@ final class RunnerLink {
         abilities = greeting.abilities
         rights = ProcessRights(of: greeting.pid)
         takesHand = greeting.version >= RunnerProtocol.versionWithHand
+        pulse.heard()
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
         var inventory = Inventory(greeting)
         swap(&inventory.words, &words)

@@ -54,6 +54,7 @@ extension Runner {
         case .recall:
             hand.drop()
             report(.emptyHanded)
+        case .ping: report(.answer)
         }
     }
 
@@ -100,6 +101,7 @@ extension Runner {
     /// The end of the attempt is stored (or it was given up): nothing of it is kept.
     private func forget(_ attempt: Attempt) {
         hand.settle(attempt)
+        startups[attempt] = nil
         guard let record = table.removeValue(forKey: attempt) else { return }
         mains[record.process.pid] = mains[record.process.pid] == attempt ? nil : mains[record.process.pid]
         if record.tree == .descent { descent.end(attempt, main: record.process.pid) }

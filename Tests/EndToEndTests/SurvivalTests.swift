@@ -66,6 +66,41 @@ import Testing
         #expect(try machine.ok("status", "--json").object["runnerPid"] as? Int32 != runner)
     }
 
+    @Test func `a runner that does not answer is noticed, told and taken up again`() throws {
+        let machine = try Machine(workers: 1)
+        let running = try machine.submit("--", "sleep", "1000")
+        try machine.await("started", of: running)
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        #expect(kill(runner, SIGSTOP) == 0)
+        defer { kill(runner, SIGCONT) }
+        try waitUntil { try machine.ctl("status").status == 1 }
+        let status = try machine.ctl("status", "--json").object
+        #expect(status["runnerAnswers"] as? Bool == false)
+        #expect(status["runnerPid"] as? Int32 == runner)
+        #expect((status["detail"] as? String)?.contains("has not answered for") == true)
+        let waiting = try machine.submit("--", "true")
+        for id in [running, waiting] {
+            #expect(try machine.ok("why", "\(id)").out.contains("waits for opsd-runner, which has not answered for"))
+        }
+        #expect(kill(runner, SIGCONT) == 0)
+        try machine.ok("cancel", "\(running)")
+        #expect(try machine.ctl("wait", "\(waiting)", "--timeout", "30s").status == 0)
+        #expect(try machine.ctl("status", "--json").object["runnerAnswers"] as? Bool == true)
+        #expect(try machine.show(running)["outcome"] as? String == "cancelled")
+    }
+
+    @Test func `a status finds out that an idle runner does not answer`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "true")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        #expect(kill(runner, SIGSTOP) == 0)
+        defer { kill(runner, SIGCONT) }
+        try waitUntil { try machine.ctl("status").status == 1 }
+        #expect(kill(runner, SIGCONT) == 0)
+        try waitUntil { try machine.ctl("status").status == 0 }
+    }
+
     @Test func theRunnerTakesNothingAlongFromWhoStartedTheDaemon() throws {
         // As a shell that holds a lock, or a pipe whose other end somebody reads to its end.
         var ends: [Int32] = [0, 0]

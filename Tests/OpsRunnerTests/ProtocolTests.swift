@@ -24,7 +24,7 @@ import Testing
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .journal(identifier: "build"))),
         .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
         .reap(attempt, socket: "/run/opsd/control.sock"), .stop(grace: 5), .reexecute,
-        .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: []), .recall,
+        .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: []), .recall, .ping,
         .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [Attempt(operation: 2, number: 3)]),
     ]
 
@@ -50,7 +50,7 @@ import Testing
         .told(
             attempt,
             Told(status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1, extendTimeout: 4)),
-        .taken(attempt, slot: 2, at: at), .emptyHanded,
+        .taken(attempt, slot: 2, at: at), .emptyHanded, .answer,
     ]
 
     func bytes(_ messages: [some RunnerMessage]) -> [UInt8] {

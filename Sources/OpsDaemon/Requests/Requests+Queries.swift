@@ -43,7 +43,8 @@ extension Requests {
         let text = ReasonText(
             label: daemon.label, instantText: InstantText.format,
             // A courtesy: without the database its number must do.
-            condition: { [daemon] in try? daemon.history.condition($0, of: id) })
+            condition: { [daemon] in try? daemon.history.condition($0, of: id) },
+            runnerSilence: daemon.runnerSilence)
         reply.waitingFor = (core?.why(id, at: .now()) ?? []).map { reason in
             .with {
                 $0.kind = ReasonKind(reason.kind)
@@ -67,7 +68,11 @@ extension Requests {
             daemon.publisher.add(stream)
             return exchange.goOn(with: stream)
         }
-        exchange.reply(try daemon.statusReply())
+        guard daemon.runner.answersPings else { return exchange.reply(try daemon.statusReply()) }
+        daemon.runner.pulse.whenKnown { [unowned self] in
+            if exchange.isAbandoned { return }
+            do { exchange.reply(try daemon.statusReply()) } catch { fail(exchange, error) }
+        }
     }
 
     func graph(_ request: GraphRequest, _ exchange: Exchange) throws {

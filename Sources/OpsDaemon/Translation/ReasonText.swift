@@ -7,6 +7,8 @@ struct ReasonText {
     let instantText: (Int64) -> String
     /// What a condition asks: `pathExists /x`.
     let condition: (Int) -> String?
+    /// For how long the runner has not answered, in words.
+    var runnerSilence: String?
 
     func text(_ reason: Reason) -> String {
         let who = names(reason.ids, of: reason.count)
@@ -47,7 +49,9 @@ struct ReasonText {
         case .children: return "waits for its children \(who)"
         case .finishMessage:
             return "its process has ended; waits for its own word (X_OPS_FINISHED), or for opsctl finish"
-        case .runner: return "waits for the runner"
+        case .runner:
+            return runnerSilence.map { "waits for opsd-runner, which has not answered for \($0)" }
+                ?? "waits for the runner"
         }
     }
 

@@ -34,13 +34,30 @@ extension Daemon {
         }
     }
 
+    /// For how long the runner has not answered, in words; `nil`: it answers.
+    var runnerSilence: String? {
+        runner.pulse.silence.map { DurationText.format($0 / 1_000_000_000 * 1_000_000_000) }
+    }
+
+    private func silenceText(_ duration: String) -> String {
+        let runner = runner.lastPid.map { "opsd-runner, pid \($0)," } ?? "opsd-runner"
+        return "\(runner) has not answered for \(duration): nothing starts, ends or is cancelled until it does"
+    }
+
+    /// Whether the runner has processes to look after.
+    var hasProcesses: Bool { (core?.counts.executing ?? 0) > 0 || !errands.isIdle }
+
     func statusReply() throws(StoreError) -> StatusReply {
         var reply = StatusReply()
         reply.version = Release.current.text
         reply.pid = Int(Identity.pid)
-        reply.runnerPid = runner.pid.map(Int.init)
+        let silence = runnerSilence
+        reply.runnerPid = (runner.pid ?? (silence == nil ? nil : runner.lastPid)).map(Int.init)
+        reply.runnerAnswers = silence == nil
         reply.state = outage != nil ? .storageUnavailable : isDraining ? .draining : .running
-        reply.detail = outage.map { "\($0.error)" } ?? (runner.isConnected ? nil : "waiting for opsd-runner")
+        reply.detail =
+            outage.map { "\($0.error)" } ?? silence.map(silenceText)
+            ?? (runner.isConnected ? nil : "waiting for opsd-runner")
         reply.suspended = core?.isSuspended ?? false
         reply.workers = Int(core?.workers ?? 0)
         reply.counts.pending = core?.counts.pending ?? 0

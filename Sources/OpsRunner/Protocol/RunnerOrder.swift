@@ -21,6 +21,8 @@ public enum RunnerOrder: Hashable, Sendable {
     case hand(LaunchRequest, after: [Attempt])
     /// What is in hand is void; answered by `emptyHanded`.
     case recall
+    /// Answered by `answer`: the runner's loop turns.
+    case ping
 }
 
 extension RunnerOrder: RunnerMessage {
@@ -37,6 +39,7 @@ extension RunnerOrder: RunnerMessage {
         case .reexecute: 9
         case .hand: 10
         case .recall: 11
+        case .ping: 12
         }
     }
 
@@ -58,7 +61,7 @@ extension RunnerOrder: RunnerMessage {
                 packer.pack(attempt)
                 packer.pack(socket)
             case .stop(let grace): packer.pack(grace)
-            case .reexecute, .recall: break
+            case .reexecute, .recall, .ping: break
             }
         }
     }
@@ -87,6 +90,7 @@ extension RunnerOrder: RunnerMessage {
                     after: try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.attempt() })
             }
         case 11: self = .recall
+        case 12: self = .ping
         default: throw .unknownMessage(kind)
         }
     }

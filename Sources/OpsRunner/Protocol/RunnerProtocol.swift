@@ -5,10 +5,12 @@
 /// appended: a reader passes over what it does not know and takes the default for what is not there. So each side
 /// understands the other when it is at most one version older or newer.
 public enum RunnerProtocol {
-    /// 2: the hand, and OPS_SLOT is the runner's to say.
-    public static let version: UInt16 = 2
+    /// 2: the hand, and OPS_SLOT is the runner's to say. 3: pings.
+    public static let version: UInt16 = 3
     /// The first version that knows of the hand.
     public static let versionWithHand: UInt16 = 2
+    /// The first version that answers pings.
+    public static let versionWithPings: UInt16 = 3
     /// Every hello starts with it: whoever talks here by mistake is noticed at once.
     static let magic: UInt32 = 0x5250_534F
     /// The arguments and the environment of one launch are the largest thing sent.

@@ -11,6 +11,7 @@ extension RunnerReport: RunnerMessage {
         case .told: 6
         case .taken: 7
         case .emptyHanded: 8
+        case .answer: 9
         }
     }
 
@@ -37,7 +38,7 @@ extension RunnerReport: RunnerMessage {
                 packer.pack(attempt)
                 packer.pack(slot)
                 packer.pack(at)
-            case .emptyHanded: break
+            case .emptyHanded, .answer: break
             }
         }
     }
@@ -53,6 +54,7 @@ extension RunnerReport: RunnerMessage {
         case 6: self = .told(try from.attempt(), try from.told())
         case 7: self = .taken(try from.attempt(), slot: try from.number(), at: try from.clockReading())
         case 8: self = .emptyHanded
+        case 9: self = .answer
         default: throw .unknownMessage(kind)
         }
     }

@@ -15,6 +15,8 @@ public enum RunnerReport: Hashable, Sendable {
     case taken(Attempt, slot: Int32, at: ClockReading)
     /// Nothing is in hand any more.
     case emptyHanded
+    /// The answer to a ping.
+    case answer
 
     /// Nobody waits for it: that what was ordered has happened.
     var isPatient: Bool {

@@ -77,6 +77,7 @@ public struct StatusReply: WireRecord {
     public var version = ""
     public var pid = 0
     public var runnerPid: Int?
+    public var runnerAnswers = true
     public var state = DaemonState.running
     public var detail: String?
     public var suspended = false
@@ -90,6 +91,7 @@ public struct StatusReply: WireRecord {
         try visitor.field("version", &version)
         try visitor.field("pid", &pid)
         try visitor.field("runnerPid", &runnerPid)
+        try visitor.field("runnerAnswers", &runnerAnswers)
         try visitor.field("state", &state)
         try visitor.field("detail", &detail)
         try visitor.field("suspended", &suspended)

@@ -10,9 +10,10 @@ enum StatusVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         guard session.arguments.has(LsVerb.watch) else {
-            try write(session.call("Status"), session)
+            let status = try session.call("Status")
+            try write(status, session)
             if !session.wantsJSON { try writeExecuting(session) }
-            return .done
+            return status["runnerAnswers"]?.flag == false ? .unsuccessful : .done
         }
         try session.stream("Status") { (reply) throws(Failure) in
             try session.clear()

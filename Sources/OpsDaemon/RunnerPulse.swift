@@ -1,0 +1,99 @@
+internal import OpsLinux
+
+/// Notices when opsd-runner stops answering, and when it answers again.
+///
+/// A connection that waits for its greeting is a question, and so is a ping. opsd sends a ping when it has heard nothing
+/// for a while and an operation executes or somebody asks for the status: an idle machine stays asleep.
+final class RunnerPulse {
+    private let diary: Diary
+    private let isNeeded: () -> Bool
+    private let ping: () -> Void
+    private let giveUp: () -> Void
+    private let alarm: Alarm
+    private var heardAt: Int64 = 0
+    /// Instant of the first question that has no answer.
+    private var askedAt: Int64?
+    /// Monotonic instant of the first question that had no answer in time.
+    private var silentSince: Int64?
+    private var waiting: [() -> Void] = []
+
+    /// `isNeeded`: the runner has processes to look after. `giveUp` is called once for each silence.
+    init(
+        _ loop: EventLoop, _ diary: Diary, isNeeded: @escaping () -> Bool, ping: @escaping () -> Void,
+        giveUp: @escaping () -> Void
+    ) {
+        self.diary = diary
+        self.isNeeded = isNeeded
+        self.ping = ping
+        self.giveUp = giveUp
+        var ring: () -> Void = {}
+        alarm = Alarm(loop, diary) { ring() }
+        ring = { [unowned self] in look() }
+    }
+
+    private var isSilent: Bool { silentSince != nil }
+
+    /// Nanoseconds for which the runner has not answered; `nil`: it answers.
+    var silence: Int64? { silentSince.map { Clock.read().monotonic - $0 } }
+
+    /// Notes that the runner is to answer: a connection waits for its greeting, or a ping was sent.
+    func asked() {
+        let now = Clock.read().monotonic
+        if askedAt == nil { askedAt = now }
+        if !isSilent { alarm.set(at: (askedAt ?? now) + DaemonLimits.runnerPatience) }
+    }
+
+    /// Notes that something has come from the runner.
+    func heard() {
+        heardAt = Clock.read().monotonic
+        askedAt = nil
+        if isSilent {
+            silentSince = nil
+            diary.notice("opsd-runner answers again")
+        }
+        answerThoseWaiting()
+        watch()
+    }
+
+    /// Follows the runner while it is needed.
+    func watch() { if alarm.instant == nil, isNeeded() { alarm.set(at: heardAt + DaemonLimits.runnerPatience) } }
+
+    /// Calls `answer` once it is known whether the runner answers: at once if it was heard lately, or is known to be
+    /// silent.
+    func whenKnown(_ answer: @escaping () -> Void) {
+        let isFresh = Clock.read().monotonic - heardAt < DaemonLimits.runnerPatience
+        if isSilent || isFresh { return answer() }
+        waiting.append(answer)
+        if askedAt == nil {
+            ping()
+            asked()
+        }
+    }
+
+    private func look() {
+        let now = Clock.read().monotonic
+        if let askedAt {
+            if now - askedAt >= DaemonLimits.runnerPatience { return fallSilent(since: askedAt) }
+            alarm.set(at: askedAt + DaemonLimits.runnerPatience)
+        } else if isNeeded() {
+            guard now - heardAt >= DaemonLimits.runnerPatience else { return watch() }
+            ping()
+            asked()
+        }
+    }
+
+    private func fallSilent(since instant: Int64) {
+        silentSince = instant
+        diary.write(
+            .error, "opsd-runner does not answer: nothing starts, ends or is cancelled until it does",
+            [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerSilent)])
+        giveUp()
+        answerThoseWaiting()
+    }
+
+    private func answerThoseWaiting() {
+        let answers = waiting
+        waiting = []
+        for answer in answers { answer() }
+    }
+}
