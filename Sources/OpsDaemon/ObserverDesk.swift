@@ -30,66 +30,75 @@ final class ObserverDesk {
     }
 
     private unowned let daemon: Daemon
-    private var waiting = Backlog<Order>()
+    private var orders = FairBacklog<Order>(slots: DaemonLimits.observersAtOnce)
     /// Orders that wait or run and are given again after an outage.
     private var owed: Set<Order> = []
-    private var running = 0
 
     init(daemon: Daemon) { self.daemon = daemon }
 
-    var isIdle: Bool { running == 0 && waiting.isEmpty }
+    var isIdle: Bool { orders.running == 0 && orders.isEmpty }
 
     func observe(_ occasion: Occasion, of operation: OperationID) {
         let order = Order(operation: operation, occasion: occasion)
         if order.kind == .finished, !owed.insert(order).inserted { return }
-        waiting.append(order)
+        do throws(StoreError) {
+            // An operation that is not there any more has no observer: see `begin`.
+            orders.append(order, of: try daemon.history.record(of: order.operation)?.uid ?? 0)
+        } catch {
+            orders.append(order, of: 0)
+            return daemon.fall(error)
+        }
         startNext()
     }
 
-    /// A runner has come: what waited for one can go on.
+    /// Starts what waits, as far as there are slots and a runner.
     func startNext() {
-        while running < DaemonLimits.observersAtOnce, daemon.runner.isConnected, let order = waiting.removeFirst() {
+        while daemon.runner.isConnected, let (order, user) = orders.start() {
             do {
-                try start(order)
+                if try begin(order, of: user) { continue }
+                settle(order)
             } catch let error as StoreError {
-                waiting.append(order)
+                orders.end(of: user)
+                orders.append(order, of: user)
                 return daemon.fall(error)
             } catch {
                 daemon.diary.warning("observer of operation \(order.operation.rawValue): \(error)")
                 settle(order)
             }
+            orders.end(of: user)
         }
     }
 
-    private func start(_ order: Order) throws {
+    /// Starts the observer, which gives the slot back at its end. Returns false if there is none to start.
+    private func begin(_ order: Order, of user: UInt32) throws -> Bool {
         guard let texts = try daemon.history.texts(of: order.operation),
             let command = try Details(texts.details).observer(order.occasion)
-        else { return settle(order) }
+        else { return false }
         // The event on standard input, through a shell that knows it from its environment: no file, no pump.
         let arguments = ["/bin/sh", "-c", "printf '%s\\n' \"$OPS_EVENT\" | \"$@\"", "opsd-observer"] + command
         let event = try self.event(order)
         guard
             let request = try daemon.performer.errand(
                 of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
-        else { return settle(order) }
-        running += 1
+        else { return false }
         let attempt = daemon.errands.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
             [unowned self] ending in
-            self.running -= 1
-            self.ended(order, ending)
+            self.orders.end(of: user)
+            self.ended(order, of: user, ending)
             self.startNext()
         }
         if attempt == nil {
-            running -= 1
-            waiting.append(order)
+            orders.end(of: user)
+            orders.append(order, of: user)
         }
+        return true
     }
 
-    private func ended(_ order: Order, _ ending: Errands.Ending) {
+    private func ended(_ order: Order, of user: UInt32, _ ending: Errands.Ending) {
         switch ending {
         case .code(0): break
         // The runner went: it is not known to have run, and runs again.
-        case .lost: return waiting.append(order)
+        case .lost: return orders.append(order, of: user)
         case .code, .signal, .cannotStart:
             daemon.diary.warning("observer of operation \(order.operation.rawValue) ended with \(ending)")
         }

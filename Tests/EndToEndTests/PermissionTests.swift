@@ -56,6 +56,23 @@ struct PermissionTests {
         }
     }
 
+    @Test func `a thousand observers of one user do not keep another's from running`() throws {
+        let house = try House()
+        defer { house.close() }
+        let graph = (1...200).map { _ in #"{"command": ["true"], "observers": {"finish": ["sleep", "2"]}}"# }
+            .joined(separator: "\n")
+        let many = house.place + "/many.jsonl"
+        try graph.write(toFile: many, atomically: true, encoding: .utf8)
+        #expect(try house.run(Self.ann, ["submit", "-f", many]).status == 0)
+        #expect(try house.run(Self.ann, ["wait", "1-200"]).status == 0)
+        let seen = house.place + "/seen"
+        #expect(FileManager.default.createFile(atPath: seen, contents: nil, attributes: [.posixPermissions: 0o666]))
+        #expect(try house.run(Self.bob, ["submit", "--observer", "finish=echo seen > \(seen)", "true"]).status == 0)
+        try waitUntil("the observer waits for those of another user") {
+            try String(contentsOfFile: seen, encoding: .utf8) == "seen\n"
+        }
+    }
+
     @Test func whatIsOthersIsSeenAndNeitherReadNorChanged() throws {
         let house = try House()
         defer { house.close() }

@@ -1,0 +1,45 @@
+/// Work of several users for a few slots. A slot goes to the user who has the fewest of them, so that one user's thousand
+/// orders delay another's first one by no more than the end of one order.
+struct FairBacklog<Element> {
+    private struct Line {
+        var waiting = Backlog<Element>()
+        var running = 0
+    }
+
+    private var lines: [UInt32: Line] = [:]
+    /// Users with waiting orders, in the order in which they are served among equals.
+    private var users: [UInt32] = []
+    private let slots: Int
+    private(set) var running = 0
+
+    init(slots: Int) { self.slots = slots }
+
+    var isEmpty: Bool { users.isEmpty }
+
+    mutating func append(_ element: Element, of user: UInt32) {
+        if lines[user]?.waiting.isEmpty ?? true { users.append(user) }
+        lines[user, default: Line()].waiting.append(element)
+    }
+
+    /// Takes the next order and a slot for it; `nil` if none waits or no slot is free.
+    mutating func start() -> (element: Element, user: UInt32)? {
+        guard running < slots,
+            let index = users.indices.min(by: { load(of: users[$0]) < load(of: users[$1]) })
+        else { return nil }
+        let user = users.remove(at: index)
+        guard let element = lines[user]?.waiting.removeFirst() else { return nil }
+        if lines[user]?.waiting.isEmpty == false { users.append(user) }
+        lines[user]?.running += 1
+        running += 1
+        return (element, user)
+    }
+
+    /// Gives the slot of an order back.
+    mutating func end(of user: UInt32) {
+        running -= 1
+        lines[user]?.running -= 1
+        if let line = lines[user], line.running == 0, line.waiting.isEmpty { lines[user] = nil }
+    }
+
+    private func load(of user: UInt32) -> Int { lines[user]?.running ?? 0 }
+}

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import OpsDaemon
+
+@Suite struct FairBacklogTests {
+    @Test func `a free slot goes to the user with the fewest`() {
+        var backlog = FairBacklog<String>(slots: 3)
+        for name in ["a1", "a2", "a3", "a4"] { backlog.append(name, of: 1) }
+        #expect(backlog.start()?.element == "a1")
+        #expect(backlog.start()?.element == "a2")
+        #expect(backlog.start()?.element == "a3")
+        #expect(backlog.start()?.element == nil)
+        backlog.append("b1", of: 2)
+        backlog.end(of: 1)
+        #expect(backlog.start()?.element == "b1")
+        backlog.end(of: 2)
+        #expect(backlog.start()?.element == "a4")
+        #expect(backlog.isEmpty)
+        #expect(backlog.running == 3)
+    }
+
+    @Test func `equal users take turns`() {
+        var backlog = FairBacklog<String>(slots: 1)
+        for name in ["1", "2"] { for user in [1, 2, 3] as [UInt32] { backlog.append("\(user).\(name)", of: user) } }
+        var order: [String] = []
+        while let (name, user) = backlog.start() {
+            order.append(name)
+            backlog.end(of: user)
+        }
+        #expect(order == ["1.1", "2.1", "3.1", "1.2", "2.2", "3.2"])
+    }
+}
