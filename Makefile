@@ -7,12 +7,13 @@ DESTDIR ?=
 SEEDS ?= 2000
 MINUTES ?= 2
 SEED ?= 1
+COUNT ?= 100
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 # The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd and libc only, opsctl nothing.
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test build install boot deb format lint bench simulate torture canaries clean
+.PHONY: help setup run test build install boot deb format lint bench simulate torture canaries mutants clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +66,10 @@ canaries: build ## plant faults that the torture has to find
 	swift build $(RELEASE) --product torture-mark
 	swift build $(RELEASE) --product torture
 	scripts/canaries
+
+mutants: setup ## plant COUNT=n random faults with SEED=s in the scheduler, and count how many its tests find
+	@scripts/setup python3
+	scripts/mutants $(COUNT) $(SEED)
 
 bench: setup ## measure, side by side in one run; draws docs/growth.svg
 	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done
