@@ -23,7 +23,7 @@ import Testing
 
     /// What stands for something of the reader's, and what it is here: operations and a graph of `prepared`.
     static let meant = [
-        "/var/lib/opsd/": "$STATE/", "/var/backups/": "$STATE/", "backup FILE": "backup $STATE/copy.db",
+        "/var/lib/opsd/": "$STATE/", "/var/backups/": "$COPIES/", "backup FILE": "backup $COPIES/copy.db",
         "retry ID": "retry done", "cancel ID": "cancel holder", "why ID": "why waiter", "show HOLDER": "show holder",
         "--remove ID2": "--remove holder", "depend ID": "depend waiter", "GROUP --limit N": "all --limit 2",
     ]
@@ -66,7 +66,7 @@ import Testing
         let hasSQLite = FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3")
         let runnable = commands.filter { $0.target == nil && (hasSQLite || !$0.text.hasPrefix("sqlite3")) }
         guard !runnable.isEmpty else { return }
-        let machine = try Machine(workers: 4)
+        let machine = try Machine(workers: 4, below: "/state")
         try prepareFolder(machine)
         _ = try machine.graph(Self.prepared)
         try machine.ok("wait", "done")
@@ -81,8 +81,13 @@ import Testing
         }
     }
 
+    /// Where copies go, from the state directory.
+    private static let copies = "/../copies"
+
     /// What the commands of README.md find where they are called.
     private func prepareFolder(_ machine: Machine) throws {
+        try FileManager.default.createDirectory(
+            atPath: machine.state + Self.copies, withIntermediateDirectories: false)
         try "all:\n\techo made\n".write(toFile: machine.state + "/Makefile", atomically: false, encoding: .utf8)
         for script in ["deploy.sh", "dump", "tests"] {
             let path = machine.state + "/" + script
@@ -97,6 +102,7 @@ import Testing
         var environment = Machine.environment
         environment["OPS_SOCKET"] = machine.socket
         environment["STATE"] = machine.state
+        environment["COPIES"] = machine.state + Self.copies
         environment["PATH"] = Machine.programs + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
         return try Command("/bin/sh", ["-ec", text], environment: environment, in: machine.state).wait()
     }

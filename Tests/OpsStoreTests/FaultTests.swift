@@ -27,11 +27,17 @@ import Testing
         return states
     }
 
+    /// Beside the database, where faults are injected; users are not let write there.
+    private func copy(of store: Store, to directory: TemporaryDirectory) throws -> RunningBackup {
+        let path = directory.path + "/copy"
+        return try History.open(path: store.path).copy(to: path, through: path + ".part")
+    }
+
     /// What a daemon does beside its turns: a copy, and old graphs and unused room going. `done` after each step.
     private func keepHouse(
         _ store: Store, _ directory: TemporaryDirectory, done: () throws -> Void = {}
     ) throws {
-        let backup = try History.open(path: store.path).backUp(to: directory.path + "/copy")
+        let backup = try copy(of: store, to: directory)
         while try backup.step(pages: 4) {}
         let pruning = store.prune(olderThan: .max)
         for _ in 0..<100 where !pruning.isComplete {
@@ -73,7 +79,7 @@ import Testing
             try opened.probe()
             let again = opened.prune(olderThan: .max)
             for _ in 0..<100 where !again.isComplete { _ = try again.step(limit: 1000) }
-            let backup = try History.open(path: opened.path).backUp(to: directory.path + "/copy")
+            let backup = try copy(of: opened, to: directory)
             while try backup.step() {}
         }
         let difference = try contents(opened.path).difference(from: states.last ?? [])

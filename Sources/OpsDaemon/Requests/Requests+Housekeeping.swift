@@ -24,23 +24,28 @@ extension Requests {
         try daemon.authorization.requirePrivilege(exchange.caller, to: "copy the database")
         guard request.path.hasPrefix("/") else { throw invalid("path", "must be absolute, not \"\(request.path)\"") }
         let path = request.path
+        let force = request.force ?? false
         readBeside(
-            exchange, { try Self.backUp($0, to: path) },
+            exchange, { try Self.backUp($0, to: path, replacesAnything: force) },
             then: { bytes in exchange.reply(.with { $0.bytes = bytes } as BackupReply) })
     }
 
-    /// The size of the copy.
-    private static func backUp(_ history: History, to path: String) throws -> Int64 {
-        let backup: RunningBackup
+    /// Returns the size of the copy. Its place may be bad or full: the database is well all the same.
+    private static func backUp(
+        _ history: History, to path: String, replacesAnything: Bool
+    ) throws(ControlError) -> Int64 {
         do {
-            backup = try history.backUp(to: path)
+            let backup = try history.backUp(to: path, replacesAnything: replacesAnything)
+            while try backup.step() {}
+            return try ReadableFile.open(path)?.size ?? 0
+        } catch let error as StoreError {
+            throw .wrongState(
+                id: nil,
+                message: "\(path) was not written: \(error.message); "
+                    + "name a file in a directory that the daemon's user can write and that has room")
         } catch {
-            // The database is well; it is the place for the copy that is not.
-            throw ControlError.wrongState(
-                id: nil, message: "\(path) cannot be written by the daemon; name a file in a directory of its user")
+            throw .wrongState(id: nil, message: "\(error)")
         }
-        while try backup.step() {}
-        return try ReadableFile.open(path)?.size ?? 0
     }
 
     /// Reads all of the database, beside the loop.

@@ -3,9 +3,17 @@ internal import Glibc
 extension History {
     /// Begins a consistent copy of what is stored now, whatever is committed meanwhile; drive it with `step`.
     /// This connection reads nothing newer until it is closed: it is one for the copy alone.
-    public func backUp(to path: String) throws(StoreError) -> RunningBackup {
+    ///
+    /// `replacesAnything`: the copy may take the name of any file, not only that of an earlier copy.
+    public func backUp(to path: String, replacesAnything: Bool = false) throws -> RunningBackup {
+        let target = try BackupDestination(path, of: database.path, replacesAnything: replacesAnything)
+        return try copy(to: target.path, through: try target.makePart())
+    }
+
+    /// The same, to a path that was chosen with care.
+    func copy(to path: String, through part: String) throws(StoreError) -> RunningBackup {
         try hold()
-        return try RunningBackup(of: database, to: path)
+        return try RunningBackup(of: database, to: path, through: part)
     }
 }
 
@@ -15,37 +23,48 @@ public final class RunningBackup {
     private let part: String
     private var backup: Backup?
 
-    init(of database: Database, to path: String) throws(StoreError) {
+    /// `part` is the file of the unfinished copy, made for it if it exists.
+    init(of database: Database, to path: String, through part: String) throws(StoreError) {
         self.path = path
-        part = path + ".part"
-        // What an earlier, interrupted backup left is no database to go on with.
-        unsafe unlink(part)
+        self.part = part
         do throws(StoreError) {
             backup = try Backup(from: database, to: part)
         } catch {
-            unsafe unlink(part)
+            removePart()
             throw error
         }
     }
 
-    deinit {
-        guard backup != nil else { return }
-        backup = nil
-        unsafe unlink(part)
-    }
+    deinit { giveUp() }
 
     /// Copies some pages; true while there are more.
     public func step(pages: Int32 = 1000) throws(StoreError) -> Bool {
-        guard let backup else { return false }
-        if try backup.step(pages: pages) { return true }
+        guard backup != nil else { return false }
+        do throws(StoreError) {
+            if try backup?.step(pages: pages) == true { return true }
+        } catch {
+            giveUp()
+            throw error
+        }
         // Closing the copy completes it before it gets its name.
         self.backup = nil
         guard unsafe rename(part, path) == 0 else {
             let code = errno
-            unsafe unlink(part)
+            removePart()
             throw StoreError(
                 .ioError, "cannot rename the finished copy: \(unsafe String(cString: strerror(code)))", file: path)
         }
         return false
+    }
+
+    private func giveUp() {
+        guard backup != nil else { return }
+        // Nothing else may hold it: the copy is closed, and written to for the last time, before it is removed.
+        backup = nil
+        removePart()
+    }
+
+    private func removePart() {
+        for suffix in ["", "-journal"] { unsafe unlink(part + suffix) }
     }
 }

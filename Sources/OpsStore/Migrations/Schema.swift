@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Brings a database to the newest schema, or says why it cannot be used.
 enum Schema {
     static func bringUpToDate(
@@ -63,8 +65,11 @@ enum Schema {
     /// The way back, should the new version be given up.
     private static func keepCopy(of database: Database, version: Int64) throws(StoreError) {
         let copy = "\(database.path).v\(version)"
+        let part = copy + ".part"
+        // Left by an opsd that died in a migration; the lock on the state directory says that none is at it now.
+        unsafe unlink(part)
         // Whole or not there at all, like every backup.
-        let backup = try RunningBackup(of: database, to: copy)
+        let backup = try RunningBackup(of: database, to: copy, through: part)
         while try backup.step() {}
     }
 }

@@ -7,7 +7,7 @@ final class Backup {
     private let target: Database
 
     init(from source: Database, to path: String) throws(StoreError) {
-        target = try Database(path, .create)
+        target = try Database(path, .createInPlace)
         guard let begun = unsafe sqlite3_backup_init(target.handle, "main", source.handle, "main") else {
             throw target.error(unsafe sqlite3_extended_errcode(target.handle), doing: "backup")
         }

@@ -8,6 +8,8 @@ final class Database {
         case readOnly, readWrite
         /// Reads and writes; makes the file when there is none.
         case create
+        /// The same, where a symbolic link is refused: for a copy in a directory that others may write.
+        case createInPlace
     }
     let handle: OpaquePointer
     let path: String
@@ -22,9 +24,11 @@ final class Database {
             case .readOnly: SQLITE_OPEN_READONLY
             case .readWrite: SQLITE_OPEN_READWRITE
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .createInPlace: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
             }
         _ = Self.isConfigured
         if access == .create && path != ":memory:" { Self.makePrivate(path) }
+        if access == .createInPlace { Self.makePrivate(path) }
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let made = unsafe opened else {

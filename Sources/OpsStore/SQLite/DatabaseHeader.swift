@@ -35,6 +35,9 @@ struct DatabaseHeader {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) }
     }
 
+    /// It says of itself that opsd has made it.
+    var isOurs: Bool { bytes.count == 100 && bytes.starts(with: Self.magic) && application == Migration.applicationID }
+
     /// Version 0 is left to SQLite: the file may be new, with all of its content still in the write-ahead log.
     func refuseForeign() throws(StoreError) {
         guard bytes.count == 100, bytes.starts(with: DatabaseHeader.magic) else {

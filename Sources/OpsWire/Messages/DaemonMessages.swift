@@ -106,9 +106,11 @@ public struct BackupRequest: WireRequest {
     public typealias Reply = BackupReply
     public static let method = "Backup"
     public var path = ""
+    public var force: Bool?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("path", &path)
+        try visitor.field("force", &force)
     }
 }
 

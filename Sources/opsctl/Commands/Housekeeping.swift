@@ -26,13 +26,21 @@ enum PruneVerb {
 
 /// `backup`: a consistent copy of the database while the daemon runs.
 enum BackupVerb {
+    private static let force = Option.flag("force", "replace FILE even if it is no earlier copy")
+
     static let verb = Verb(
         "backup", .keeping, "a consistent copy of the database, while the daemon runs",
-        forms: ["FILE"], operands: .one(.file, "FILE"),
+        forms: ["[--force] FILE"],
+        about: ["FILE may be new, or an earlier copy. It may not be inside the state directory."],
+        operands: .one(.file, "FILE"), options: [OptionGroup("Backup", [force])],
         examples: [.init("Before an upgrade", "opsctl backup /var/backups/opsd.db")],
         action: { (session) throws(Failure) in
             let path = OperationKeys.absolute(session.arguments.operands[0])
-            let reply = try session.call("Backup") { $0.member("path", path) }
+            let isForced = session.arguments.has(force)
+            let reply = try session.call("Backup") {
+                $0.member("path", path)
+                if isForced { $0.member("force", true) }
+            }
             if session.wantsJSON {
                 try session.row(reply)
             } else {

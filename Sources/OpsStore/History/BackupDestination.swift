@@ -1,0 +1,120 @@
+internal import Glibc
+
+/// The reason why a copy cannot be put where it was asked for: one sentence with what to do.
+public struct BackupRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+    public let description: String
+}
+
+/// The file that a copy of a database becomes. Its directory is resolved, so that nothing in the name can lead elsewhere.
+struct BackupDestination {
+    let path: String
+    private let database: String
+
+    /// `replacesAnything`: whatever has the name now may be replaced, not only an earlier copy.
+    init(_ wanted: String, of database: String, replacesAnything: Bool) throws(BackupRefusal) {
+        let slash = wanted.lastIndex(of: "/") ?? wanted.startIndex
+        let name = wanted[slash...].drop { $0 == "/" }
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw BackupRefusal(description: "\(wanted) is a directory; name a file in it")
+        }
+        let directory = try Self.resolved(String(wanted[..<slash]) + "/", for: wanted)
+        self.database = database
+        path = (directory == "/" ? "" : directory) + "/" + name
+        try refuseStateDirectory(around: directory)
+        try refuseUse()
+        if !replacesAnything { try refuseOthers() }
+    }
+
+    /// Makes the file of the unfinished copy, empty and private: no other copy, and no file of a user, has its name.
+    func makePart() throws(BackupRefusal) -> String {
+        let suffix = ".part"
+        var template = Array("\(path).XXXXXX\(suffix)".utf8CString)
+        let made = unsafe mkstemps(&template, Int32(suffix.utf8.count))
+        guard made >= 0 else {
+            let code = errno
+            throw BackupRefusal(
+                description: "\(path) cannot be written by the daemon: \(unsafe String(cString: strerror(code))); "
+                    + "name a file in a directory that its user can write")
+        }
+        close(made)
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func resolved(_ directory: String, for wanted: String) throws(BackupRefusal) -> String {
+        guard let resolved = unsafe realpath(directory, nil) else {
+            let code = errno
+            throw BackupRefusal(
+                description: "\(wanted) cannot be written by the daemon: \(unsafe String(cString: strerror(code))); "
+                    + "name a file in a directory that its user can write")
+        }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// The directory that holds the database, by whatever name, is no place for copies: its files belong to opsd.
+    private func refuseStateDirectory(around directory: String) throws(BackupRefusal) {
+        let slash = database.lastIndex(of: "/") ?? database.startIndex
+        let state = FileIdentity(String(database[..<slash]) + "/")
+        var ancestor = directory
+        while true {
+            if let state, FileIdentity(ancestor) == state {
+                throw BackupRefusal(
+                    description: "\(path) is inside the state directory of opsd; name a file outside of it")
+            }
+            guard ancestor != "/", let end = ancestor.lastIndex(of: "/") else { return }
+            ancestor = end == ancestor.startIndex ? "/" : String(ancestor[..<end])
+        }
+    }
+
+    /// A database that some program has open would go on as a file without a name, and its log would be taken for the copy's.
+    private func refuseUse() throws(BackupRefusal) {
+        // Before anything opens the file: to close it again would give up the locks that this process has on it.
+        if let own = FileIdentity(database), FileIdentity(path) == own {
+            throw BackupRefusal(description: "\(path) is the database of opsd itself; name another file")
+        }
+        for suffix in ["-wal", "-journal"] where (FileIdentity(path + suffix)?.size ?? 0) > 0 {
+            throw BackupRefusal(
+                description: "\(path)\(suffix) is the log of a database that is in use, or was left by a crash; "
+                    + "name another file")
+        }
+    }
+
+    /// Only an earlier copy is replaced.
+    private func refuseOthers() throws(BackupRefusal) {
+        guard let found = FileIdentity(path, followsLink: false) else { return }
+        guard found.isRegular else {
+            throw BackupRefusal(description: "\(path) is no regular file; name another one, or use --force")
+        }
+        var isCopy = false
+        do throws(StoreError) {
+            isCopy = try DatabaseHeader.read(path)?.isOurs ?? false
+        } catch {
+            throw BackupRefusal(description: "\(path) cannot be read: \(error.message); name another file")
+        }
+        if !isCopy {
+            throw BackupRefusal(description: "\(path) is no opsd database; name another file, or use --force")
+        }
+    }
+}
+
+/// The file behind a path.
+private struct FileIdentity: Equatable {
+    private let device: dev_t
+    private let inode: ino_t
+    let size: Int64
+    let isRegular: Bool
+
+    /// Nil where there is none.
+    init?(_ path: String, followsLink: Bool = true) {
+        var status = stat()
+        guard unsafe fstatat(AT_FDCWD, path, &status, followsLink ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        device = status.st_dev
+        inode = status.st_ino
+        size = Int64(status.st_size)
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+    }
+
+    static func == (one: FileIdentity, other: FileIdentity) -> Bool {
+        one.device == other.device && one.inode == other.inode
+    }
+}
