@@ -43,9 +43,9 @@ struct SubmissionBuilder: Sendable {
         submission.policies = input.policies.map { Policy($0, submittedAt: now.wall) }
         submission.operations = input.operations.map(draft)
         refuseReserved(in: input.environment, nil)
-        takeEdges()
         try checkPermissions()
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
+        takeEdges()
         return try texts()
     }
 
@@ -63,7 +63,7 @@ struct SubmissionBuilder: Sendable {
 
     private mutating func takeQueues(_ daemon: Daemon) {
         submission.queues = ["default"]
-        for place in 0..<Int32(input.queues.count) {
+        for place in 0..<Int32(input.queues.count) where !hasAllProblems {
             let name = input.queues[place]
             submission.queues.append(name)
             if daemon.hasQueue(name) { continue }
@@ -78,7 +78,8 @@ struct SubmissionBuilder: Sendable {
     private mutating func findTargets(_ daemon: Daemon) throws {
         // What becomes part of a graph that exists may name what is in it.
         let joined = try submission.asChildren ? submission.producer.flatMap { try daemon.history.record(of: $0) } : nil
-        for (place, ref) in input.externals.enumerated() {
+        // The search for a name like an unknown one costs as much as a thousand that are known.
+        for (place, ref) in input.externals.enumerated() where !hasAllProblems {
             do {
                 targets.append(try daemon.selections.operation(ref, inOrOutside: joined?.graph))
             } catch let error as ControlError {
@@ -136,7 +137,7 @@ struct SubmissionBuilder: Sendable {
     /// Users, limits and priorities that the caller may not, or this machine cannot.
     private mutating func checkPermissions() throws {
         let details = try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
-        for (place, own) in details.enumerated() {
+        for (place, own) in details.enumerated() where !hasAllProblems {
             let index = { [input] in input.operations.firstIndex { $0.details == place } }
             try authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
             var user: Details.RunUser?
@@ -166,8 +167,10 @@ struct SubmissionBuilder: Sendable {
         }
     }
 
+    private var hasAllProblems: Bool { problems.count >= WireLimits.problems }
+
     private mutating func problem(_ index: Int?, _ key: String, _ message: String) {
-        guard problems.count < WireLimits.problems else { return }
+        if hasAllProblems { return }
         problems.append(
             .with {
                 $0.index = index

@@ -1,0 +1,34 @@
+import OpsWire
+import Testing
+import WireTesting
+
+@testable import OpsDaemon
+
+@Suite struct SubmissionProblemTests {
+    private func problems(_ operations: [String]) throws -> [Problem] {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let failure = try client.refusal(Client.submission("[" + operations.joined(separator: ",") + "]"))
+        guard case .control(.invalidOperation(let problems)) = failure else {
+            Issue.record("not refused: \(String(describing: failure))")
+            return []
+        }
+        return problems
+    }
+
+    @Test func `problems of each kind are told together`() throws {
+        let found = try problems([
+            #"{"command":["a"],"queue":"q"}"#, #"{"command":["b"],"after":["x"]}"#,
+            #"{"command":["c"],"user":"no such user"}"#, #"{"command":["d"],"environment":{"OPS_ID":"1"}}"#,
+        ])
+        #expect(found.map(\.key) == ["queue", "after", "user", "environment.OPS_ID"])
+        #expect(found.map(\.index) == [0, 1, 2, 3])
+    }
+
+    @Test(arguments: [#""queue":"q%""#, #""after":["x%"]"#, #""environment":{"OPS_%":"1"}"#])
+    func `no more problems are looked for than are told`(key: String) throws {
+        let count = WireLimits.problems + 50
+        let found = try problems((0..<count).map { #"{"command":["a"],"# + key.replacing("%", with: "\($0)") + "}" })
+        #expect(found.map(\.index) == Array(0..<WireLimits.problems))
+    }
+}
