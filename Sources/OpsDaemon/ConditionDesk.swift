@@ -132,7 +132,7 @@ final class ConditionDesk {
         guard let request = try daemon.performer.errand(of: evaluation.operation, arguments) else {
             return .known(false, "the operation is not in the store")
         }
-        let errand = daemon.errands.start(request, timeout: timeout) { [unowned self, unowned evaluation] ending in
+        let errand = try daemon.errands.start(request, timeout: timeout) { [unowned self, unowned evaluation] ending in
             self.ended(evaluation, ending, detail)
         }
         // Without a runner it waits for one: see `goOnWithRunner`.
@@ -172,6 +172,12 @@ final class ConditionDesk {
     }
 
     private func answer(_ operation: OperationID, _ token: Int64, _ answer: ConditionAnswer) {
+        var answer = answer
+        // Details become causes, which are stored, listed and told to observers: a command may be of 2 MiB.
+        if case .isFalse(let index, let detail) = answer, detail.utf8.count > DaemonLimits.subjectLength {
+            let start = String.UnicodeScalarView(detail.unicodeScalars.prefix(DaemonLimits.subjectLength))
+            answer = .isFalse(index: index, detail: "\(String(start))...")
+        }
         daemon.record(.conditionsAnswered(operation, token: token, answer))
     }
 }

@@ -37,6 +37,11 @@ enum DaemonLimits {
     static let runnerPatience: Int64 = 4_000_000_000
     /// Within which the service manager may expect the database to be open.
     static let openingMicroseconds = 600_000_000
+    /// Bytes of the arguments and the environment of a process, each with its terminator and pointer: the most that
+    /// execve(2) takes where the stack is unlimited.
+    static let launchBytes = 6 << 20
+    /// Characters of a command or path that are told in the cause of a false condition.
+    static let subjectLength = 400
     static let observersAtOnce = 4
     static let observerSeconds: Int64 = 30
     /// How far back the event that an observer is told is looked for.

@@ -61,7 +61,7 @@ final class EffectPerformer {
         // Without a runner the order is given again when one has connected.
         guard daemon.runner.isConnected else { return }
         do {
-            daemon.runner.send(.launch(try composed(attempt, slot)))
+            try daemon.runner.send(launch: try composed(attempt, slot))
         } catch let error as StoreError {
             daemon.fall(error)
         } catch let error as SystemError {
@@ -76,7 +76,7 @@ final class EffectPerformer {
     private func hand(_ attempt: AttemptID, _ after: [AttemptID]) {
         guard daemon.runner.isConnected, daemon.ask({ $0.isInHand(attempt) }) == true else { return }
         do {
-            daemon.runner.hand(try composed(attempt, -1), after: after)
+            try daemon.runner.hand(try composed(attempt, -1), after: after)
         } catch let error as StoreError {
             daemon.fall(error)
         } catch {

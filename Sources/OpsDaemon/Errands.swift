@@ -32,17 +32,17 @@ final class Errands {
 
     var isIdle: Bool { running.isEmpty }
 
-    /// Starts one; `end` is called once, unless it is stopped. Nil: there is no runner.
+    /// Starts one; `end` is called once, unless it is stopped or this throws. Nil: there is no runner.
     func start(
         _ request: LaunchRequest, timeout: Int64, end: @escaping (Ending) -> Void
-    ) -> Attempt? {
+    ) throws(SystemError) -> Attempt? {
         guard daemon.runner.isConnected else { return nil }
         lastNumber -= 1
         var request = request
         request.attempt.number = lastNumber
         let attempt = request.attempt
+        try daemon.runner.send(launch: request)
         running[attempt] = Errand(deadline: Clock.read().monotonic + timeout, end: end)
-        daemon.runner.send(.launch(request))
         setAlarm()
         return attempt
     }

@@ -35,7 +35,9 @@ struct LaunchComposer {
         for variable in own(attempt, texts) { request.environment.append(variable) }
         // A runner of today says it itself, since it may choose it.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
-        if texts.hasDependencies { request.environment += try results(for: attempt.operation, of: texts.uid) }
+        let results = texts.hasDependencies ? try results(for: attempt.operation, of: texts.uid) : []
+        try requireRoom(for: request, and: results)
+        request.environment += results
         request.output = try output(attempt, details)
         // What may yet say that all is done is let be; opsd tells when it is not.
         request.leftovers = policy.completion == .notify ? .wait : LaunchRequest.Leftovers(policy.leftovers)
@@ -54,6 +56,7 @@ struct LaunchComposer {
             directory: details.directory, umask: details.umask, user: try launchUser(texts, details),
             grace: 1_000_000_000)
         for variable in own(attempt, texts) + extra { request.environment.append(variable) }
+        try requireRoom(for: request)
         return request
     }
 
@@ -117,12 +120,31 @@ struct LaunchComposer {
 
     /// Returns OPS_RESULT_<NAME> for each dependency whose result the owner of the operation may read.
     private func results(for operation: OperationID, of owner: UInt32) throws -> Words {
-        Words(
-            try store.results(for: operation, of: authorization.isPrivileged(user: owner) ? nil : owner).map {
-                id, name, text in
-                "OPS_RESULT_\(Self.variableName(name ?? "\(id.rawValue)"))=\(text)"
-            })
+        let owner = authorization.isPrivileged(user: owner) ? nil : owner
+        let limit = DaemonLimits.launchBytes
+        guard let results = try store.results(for: operation, of: owner, atMost: limit) else {
+            throw tooLarge("the results of its dependencies (more than \(SizeText.format(Int64(limit))))")
+        }
+        return Words(
+            results.map { "OPS_RESULT_\(Self.variableName($0.name ?? "\($0.id.rawValue)"))=\($0.result)" })
     }
+
+    /// Refuses more than a process can be given, and names the largest part of it.
+    private func requireRoom(for request: LaunchRequest, and results: Words = []) throws(SystemError) {
+        let parts = [
+            (name: "its arguments", size: request.arguments.reduce(0) { $0 + $1.utf8.count + 1 + Self.pointerSize }),
+            (name: "its environment", size: request.environment.sizeInProcess),
+            (name: "the results of its dependencies", size: results.sizeInProcess),
+        ]
+        let size = parts.reduce(0) { $0 + $1.size }
+        guard size > DaemonLimits.launchBytes, let largest = parts.max(by: { $0.size < $1.size }) else { return }
+        let limit = SizeText.format(Int64(DaemonLimits.launchBytes))
+        throw tooLarge("\(largest.name) (\(largest.size >> 10)K of \(size >> 10)K in all; at most \(limit))")
+    }
+
+    private func tooLarge(_ what: String) -> SystemError { SystemError(what, errno: SystemError.argumentsTooLong) }
+
+    fileprivate static let pointerSize = 8
 
     /// Upper case; anything but letters and digits becomes `_`.
     static func variableName(_ name: String) -> String {
@@ -155,6 +177,11 @@ struct LaunchComposer {
         }
         return Details.RunUser(name: account.name, uid: account.uid, gid: account.gid)
     }
+}
+
+extension Words {
+    /// Bytes that they take at the start of a process.
+    fileprivate var sizeInProcess: Int { bytes.count + count * LaunchComposer.pointerSize }
 }
 
 /// A JSON array of strings, as the store keeps commands.

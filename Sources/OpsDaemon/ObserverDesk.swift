@@ -81,7 +81,7 @@ final class ObserverDesk {
             let request = try daemon.performer.errand(
                 of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
         else { return false }
-        let attempt = daemon.errands.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
+        let attempt = try daemon.errands.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
             [unowned self] ending in
             self.orders.end(of: user)
             self.ended(order, of: user, ending)

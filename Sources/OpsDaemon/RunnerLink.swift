@@ -153,6 +153,16 @@ final class RunnerLink {
         output.append { order.append(to: &$0) }
     }
 
+    /// Orders a launch; throws what the attempt fails of where it is larger than the runner takes.
+    func send(launch request: LaunchRequest) throws(SystemError) { try send(bounded: .launch(request)) }
+
+    private func send(bounded order: RunnerOrder) throws(SystemError) {
+        guard descriptor != nil else { return }
+        var fits = true
+        output.append { fits = order.appendIfItFits(to: &$0) }
+        if !fits { throw SystemError("the order to the runner", errno: SystemError.argumentsTooLong) }
+    }
+
     func flush() {
         guard descriptor != nil, !output.isEmpty else { return }
         do throws(SystemError) {
@@ -229,15 +239,16 @@ final class RunnerLink {
     // MARK: The hand
 
     /// Gives the runner a launch beforehand, and the token that makes it good.
-    func hand(_ launch: LaunchRequest, after: [AttemptID]) {
+    func hand(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
         guard descriptor != nil else { return }
+        // The token first counts when the order has left.
+        try send(bounded: .hand(launch, after: after.map { Attempt($0) }))
         do throws(SystemError) {
             try tokens?.add()
         } catch {
             return lose("\(error)")
         }
         handed.append(AttemptID(launch.attempt))
-        send(.hand(launch, after: after.map { Attempt($0) }))
     }
 
     /// Takes all tokens back, and hears of what the runner was faster with: after that nothing is in its hand.

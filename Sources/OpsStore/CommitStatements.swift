@@ -114,9 +114,10 @@ struct OperationStatements {
         conditionOf = try make(Self.conditionText)
     }
 
-    /// What one of an operation's conditions asks.
+    /// What one of an operation's conditions asks, cut to a length that people read.
     static let conditionText = """
-        SELECT part.key || iif(part.type = 'true', '', ' ' || part.value) FROM operation, text,
+        SELECT part.key || iif(part.type = 'true', '', ' ' || iif(
+            length(part.value) > 400, substr(part.value, 1, 400) || '...', part.value)) FROM operation, text,
             json_each(text.body, '$.conditions[' || ?2 || ']') AS part
         WHERE operation.id = ?1 AND text.id = operation.details
             AND part.key NOT IN ('otherwise', 'every', 'provide', 'silent', 'timeout')

@@ -2,10 +2,11 @@ public import OpsCore
 
 extension Store {
     /// What the dependencies of an operation have published, each by its latest attempt: for a launch, from the
-    /// connection whose pages are at hand. `owner`: only those of this user's operations; nil: of everybody's.
+    /// connection whose pages are at hand. `owner`: only those of this user's operations; nil: of everybody's. Returns nil
+    /// where their names and texts are of more than `limit` bytes.
     public func results(
-        for id: OperationID, of owner: UInt32?
-    ) throws(StoreError) -> [(id: OperationID, name: String?, result: String)] {
+        for id: OperationID, of owner: UInt32?, atMost limit: Int
+    ) throws(StoreError) -> [(id: OperationID, name: String?, result: String)]? {
         let rows = try kept(
             """
             SELECT DISTINCT d.id, d.name, a.result FROM edge e JOIN operation d ON d.id = e.dependency
@@ -17,8 +18,13 @@ extension Store {
         rows.bind(1, id.rawValue)
         rows.bind(2, owner.map(Int64.init))
         var results: [(id: OperationID, name: String?, result: String)] = []
+        var bytes = 0
+        defer { rows.reset() }
         while try rows.step() {
-            results.append((id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2)))
+            let row = (id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2))
+            bytes += (row.name?.utf8.count ?? 0) + row.result.utf8.count
+            if bytes > limit { return nil }
+            results.append(row)
         }
         return results
     }

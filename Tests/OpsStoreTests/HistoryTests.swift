@@ -202,11 +202,17 @@ import Testing
         world.change(.told(AttemptID(OperationID(1), 1), Notice(result: "42")))
         world.end(OperationID(1))
         try world.commit()
-        let results = try world.store.results(for: OperationID(2), of: nil)
-        #expect(results.map(\.result) == ["42"] && results.map(\.name) == ["a"])
+        func results(of owner: UInt32?, atMost limit: Int = 100) throws -> [String]? {
+            try world.store.results(for: OperationID(2), of: owner, atMost: limit)?.map {
+                "\($0.name ?? "") \($0.result)"
+            }
+        }
+        #expect(try results(of: nil) == ["a 42"])
+        #expect(try results(of: nil, atMost: 3) == ["a 42"])
+        #expect(try results(of: nil, atMost: 2) == nil, "more than may be")
         let owner = try #require(try world.history().owners(of: [OperationID(1)])[OperationID(1)])
-        #expect(try world.store.results(for: OperationID(2), of: owner).map(\.result) == ["42"])
-        #expect(try world.store.results(for: OperationID(2), of: owner + 1).isEmpty, "those of somebody else")
+        #expect(try results(of: owner) == ["a 42"])
+        #expect(try results(of: owner + 1) == [], "those of somebody else")
     }
 
     @Test func aSoundDatabaseHasNoProblems() throws {

@@ -41,6 +41,17 @@ public struct FrameReader<Message: RunnerMessage> {
     }
 }
 
+extension RunnerMessage {
+    /// Appends the frame as `append` does, unless the other side would refuse it for its size.
+    public func appendIfItFits(to bytes: inout [UInt8]) -> Bool {
+        let start = bytes.count
+        append(to: &bytes)
+        if bytes.count - start - 4 <= RunnerProtocol.frameLimit { return true }
+        bytes.removeSubrange(start...)
+        return false
+    }
+}
+
 extension Packer {
     /// Frames what `fields` packs.
     static func frame(kind: UInt8, onto bytes: inout [UInt8], _ fields: (inout Packer) -> Void) {
