@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsLinux
 internal import OpsStore
 
 /// The chain of operations, each of which waited for the one before, whose run times add up to the most.
@@ -37,7 +38,7 @@ struct CriticalPath {
             let point = free[taken]
             taken += 1
             // From the start of an operation to its end it takes its time.
-            let reached = best[point] + (point % 2 == 0 ? runs[point / 2] : 0)
+            let reached = point % 2 == 0 ? best[point].clampedSum(runs[point / 2]) : best[point]
             if point % 2 == 1, last < 0 || best[point] > best[last] { last = point }
             for next in steps[point] {
                 let length = next == point + 1 ? reached : best[point]

@@ -46,8 +46,8 @@ struct Statistics {
         members.append(.init("criticalPathSeconds", .double(seconds(length))))
         let span = lastEnd > firstStart ? lastEnd - firstStart : 0
         members.append(.init("spanSeconds", .double(seconds(span))))
-        let busy = runs.reduce(0, +)
-        let utilisation = span > 0 && workers > 0 ? Double(busy) / (Double(span) * Double(workers)) : 0
+        let busy = runs.reduce(0) { $0 + Double($1) }
+        let utilisation = span > 0 && workers > 0 ? busy / (Double(span) * Double(workers)) : 0
         members.append(.init("utilisation", .double(min(1, utilisation))))
         return JSONObject(members)
     }
@@ -62,8 +62,14 @@ struct Statistics {
         return .object([
             .init("min", at(0)), .init("p50", at(0.5)), .init("p90", at(0.9)), .init("p99", at(0.99)),
             .init("max", at(1)),
-            .init("mean", .double(seconds(sorted.reduce(0, +) / Int64(sorted.count)))),
+            .init("mean", .double(seconds(mean(sorted)))),
         ])
+    }
+
+    /// Returns the mean without the sum, which no integer holds of 110,000 days in nanoseconds.
+    private func mean(_ values: [Int64]) -> Int64 {
+        let count = Int64(values.count)
+        return values.reduce(0) { $0 + $1 / count } + values.reduce(0) { $0 + $1 % count } / count
     }
 
     private func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds / 1000) / 1e6 }

@@ -34,7 +34,7 @@ public enum LogFile {
             if errno == ENOENT { return nil }
             throw .last("examine \(path)")
         }
-        return (Int64(status.st_size), Int64(status.st_blocks) * 512)
+        return (Int64(status.st_size), Int64(status.st_blocks).clampedProduct(512))
     }
 
     /// Gives back the disk space of all but the newest `keep` bytes; offsets stay as they were.

@@ -57,7 +57,7 @@ struct LogKeeper {
         var total: Int64 = 0
         for path in log.paths {
             guard let size = try LogFile.size(path) else { continue }
-            total += size.length
+            total = total.clampedSum(size.length)
             // Slack, so that a log at its cap is not punched for every line.
             if size.stored - log.cap > log.cap / 8 { try LogFile.drop(path, keeping: log.cap) }
         }

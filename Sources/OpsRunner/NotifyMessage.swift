@@ -1,3 +1,5 @@
+internal import OpsLinux
+
 extension Told {
     /// The longest text handed to dependents, and the longest status.
     static let textLimit = 4096
@@ -15,8 +17,7 @@ extension Told {
             case "X_OPS_PROGRESS": setProgress(value)
             case "EXTEND_TIMEOUT_USEC":
                 if let microseconds = Int64(value), microseconds >= 0 {
-                    let (nanoseconds, overflow) = microseconds.multipliedReportingOverflow(by: 1000)
-                    extendTimeout = overflow ? .max : nanoseconds
+                    extendTimeout = microseconds.clampedProduct(1000)
                 }
             default: break
             }

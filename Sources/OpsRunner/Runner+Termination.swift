@@ -17,9 +17,8 @@ extension Runner {
         // Without grace nothing could come of a SIGTERM but a race with the SIGKILL.
         if grace > 0 { asking.append(record) }
         let now = Clock.read().monotonic
-        let (deadline, overflow) = now.addingReportingOverflow(max(grace, 0))
         // A second order may shorten the time that is left, never lengthen it.
-        record.killAt = min(record.killAt ?? .max, overflow ? .max : deadline)
+        record.killAt = min(record.killAt ?? .max, now.clampedSum(max(grace, 0)))
     }
 
     /// SIGTERM to the trees that are to end, thawed and continued so that each process can act on it.
@@ -106,9 +105,9 @@ extension Runner {
         let living = table.values.filter(\.isAlive)
         for record in living { terminate(record, grace: min(grace ?? record.grace, bound)) }
         let longest = living.map { min(grace ?? $0.grace, bound) }.max() ?? 0
-        let (deadline, overflow) = Clock.read().monotonic.addingReportingOverflow(longest)
+        let deadline = Clock.read().monotonic.clampedSum(longest).clampedSum(2 * Ending.patience)
         let isNews = ending == nil
-        ending = Ending(deadline: overflow ? .max : deadline &+ 2 * Ending.patience)
+        ending = Ending(deadline: deadline)
         // What is in hand would begin behind the end; opsd takes it back when it hears of that.
         hand.drop()
         if isNews { tellEnding() }

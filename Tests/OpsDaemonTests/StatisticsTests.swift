@@ -50,6 +50,24 @@ import WireTesting
         expect(object, "utilisation", "1.0")
     }
 
+    /// As 100,000 operations that waited a day and ran for another: in nanoseconds no number holds their sum.
+    @Test func `times whose sum no number holds have a mean`() {
+        let century: Int64 = 3_153_600_000
+        let nodes = (1...3 as ClosedRange<Int64>).map { id in
+            var node = self.node(id, from: century, to: 2 * century)
+            node.readyAt = 0
+            return node
+        }
+        let object = result(nodes, [edge(2, 1), edge(3, 2)])
+        let mean = "\(Double(century)),\"mean\":\(Double(century))"
+        for key in ["waitSeconds", "runSeconds"] {
+            let text = object.members.first { $0.key == key }?.value.text
+            #expect(text?.hasSuffix("\"max\":\(mean)}") == true, "\(key): \(text ?? "")")
+        }
+        expect(object, "criticalPath", "[1,2,3]")
+        expect(object, "utilisation", "1.0")
+    }
+
     @Test func theCriticalPathIsTheLongestChain() {
         // 1 -> 2 -> 4 takes 1 + 5 + 1, 1 -> 3 -> 4 takes 1 + 2 + 1; 5 alone takes 6.
         let nodes = [
