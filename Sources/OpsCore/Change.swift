@@ -9,7 +9,7 @@ public enum Change: Sendable {
     case becameReady(OperationID, at: Int64)
     case becamePending(OperationID)
     /// The intent: on disk before its process exists. For a group: `attempt` 0 and no slot.
-    case started(OperationID, attempt: Int32, run: Int32, slot: Int32, runner: String, at: Moment)
+    case started(OperationID, attempt: Int32, run: Int32, slot: Int32?, runner: String, at: Moment)
     /// The intent of one that is next: it is in the runner's hand, and on disk before its process can exist. Ended by
     /// `started`, `withdrawn` or `placed`.
     case foretold(AttemptID, runner: String)

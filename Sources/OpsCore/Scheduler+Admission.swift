@@ -16,7 +16,7 @@ extension Scheduler {
     }
 
     /// The producer's place. A child needs one that is executing and not about to end.
-    func checkProducer(_ submission: Submission) throws(Rejection) -> Int32? {
+    func checkProducer(_ submission: Submission) throws(Rejection) -> OperationIndex? {
         guard let producer = submission.producer else { return nil }
         guard let place = unfinished(producer) else {
             if submission.asChildren { throw .producerClosed(producer) }
@@ -28,18 +28,16 @@ extension Scheduler {
     }
 
     /// Its end, or that of a group above it, is decided: nothing new begins below it.
-    func isClosing(_ place: Int32) -> Bool {
-        var next = place
-        while next >= 0 {
+    func isClosing(_ place: OperationIndex) -> Bool {
+        table.chain(from: place).contains { next in
             if table[next].traits.contains(.ending) { return true }
-            if table[next].state == .executing, executions[table[next].place].isCancelling { return true }
-            next = table[next].parent
+            guard let execution = table[next].execution else { return false }
+            return executions[execution].isCancelling
         }
-        return false
     }
 
-    func places(ofQueues names: [String]) throws(Rejection) -> [Int32] {
-        var result: [Int32] = []
+    func places(ofQueues names: [String]) throws(Rejection) -> [QueueIndex] {
+        var result: [QueueIndex] = []
         for name in names {
             guard let queue = queues.find(name) else { throw .unknownQueue(name) }
             result.append(queue)
@@ -50,15 +48,17 @@ extension Scheduler {
     func checkEdges(_ submission: Submission) throws(Rejection) {
         for edge in submission.edges {
             guard case .existing(let id) = edge.on else { continue }
-            let isKnown = table.place(of: id) >= 0 || submission.finished[id] != nil
+            let isKnown = table.index(of: id) != nil || submission.finished[id] != nil
             guard isKnown, id.rawValue < nextOperation else { throw .unknownOperation(id) }
         }
     }
 
     /// No set asks for more than there is, and no child for more than the group above it holds.
-    func checkCategories(_ submission: Submission, under parent: Int32?) throws(Rejection) {
+    func checkCategories(_ submission: Submission, under parent: OperationIndex?) throws(Rejection) {
         for (index, set) in submission.categorySets.enumerated() {
-            guard let place = submission.operations.firstIndex(where: { $0.categories == index }) else { continue }
+            guard let place = submission.operations.firstIndex(where: { $0.categories == Int32(index) }) else {
+                continue
+            }
             try checkCapacity(CategoryUse.strictest(set), of: .local(Int32(place)))
         }
         var depth: [Int32] = []
@@ -66,19 +66,19 @@ extension Scheduler {
         guard hasGroups || parent != nil else { return }
         let base: Int32 = parent.map { self.depth(of: $0) + 1 } ?? 0
         for (place, draft) in submission.operations.enumerated() {
-            depth.append(draft.group >= 0 ? depth[Int(draft.group)] + 1 : base)
+            depth.append(draft.group.map { depth[Int($0)] + 1 } ?? base)
             if depth[depth.count - 1] > Limits.groupDepth {
                 throw .tooMany(what: "groups in one another", limit: Limits.groupDepth)
             }
-            guard draft.categories >= 0 else { continue }
-            for use in CategoryUse.strictest(submission.categorySets[Int(draft.categories)]) {
+            guard let set = draft.categories else { continue }
+            for use in CategoryUse.strictest(submission.categorySets[Int(set)]) {
                 var above = draft.group
                 var share: CategoryUse?
-                while above >= 0, share == nil {
-                    let group = submission.operations[Int(above)]
-                    if group.categories >= 0 {
-                        let set = CategoryUse.strictest(submission.categorySets[Int(group.categories)])
-                        share = set.first { $0.name == use.name }
+                while let index = above, share == nil {
+                    let group = submission.operations[Int(index)]
+                    if let set = group.categories {
+                        let held = CategoryUse.strictest(submission.categorySets[Int(set)])
+                        share = held.first { $0.name == use.name }
                     }
                     above = group.group
                 }
@@ -97,13 +97,11 @@ extension Scheduler {
     }
 
     /// What the nearest of a parent and those above it takes of a category.
-    func heldAbove(_ parent: Int32, _ name: String) -> CategoryUse? {
-        var ancestor = parent
-        while ancestor >= 0 {
+    func heldAbove(_ parent: OperationIndex, _ name: String) -> CategoryUse? {
+        for ancestor in table.chain(from: parent) {
             if let use = categories.uses(of: table[ancestor].categories).first(where: { $0.name == name }) {
                 return use
             }
-            ancestor = table[ancestor].parent
         }
         return nil
     }
@@ -122,14 +120,8 @@ extension Scheduler {
         }
     }
 
-    func depth(of place: Int32) -> Int32 {
-        var depth: Int32 = 0
-        var parent = table[place].parent
-        while parent >= 0 {
-            depth += 1
-            parent = table[parent].parent
-        }
-        return depth
+    func depth(of place: OperationIndex) -> Int32 {
+        table.ancestors(of: place).reduce(0) { depth, _ in depth + 1 }
     }
 
     /// Children that wait for something outside, or want a category, may close a circle with what is above them.
@@ -138,9 +130,9 @@ extension Scheduler {
         let isBehind =
             submission.queues.contains { queues.find($0).map { !queues[$0].barriers.list.isEmpty } ?? false }
             || submission.operations.contains { $0.flags.contains(.barrier) }
-        guard waits || isBehind || submission.operations.contains(where: { $0.categories >= 0 }) else { return false }
-        let hasGroups = submission.operations.contains { $0.flags.contains(.group) && $0.categories >= 0 }
+        guard waits || isBehind || submission.operations.contains(where: { $0.categories != nil }) else { return false }
+        let hasGroups = submission.operations.contains { $0.flags.contains(.group) && $0.categories != nil }
         return hasGroups || hasSpans
-            || submission.producer.flatMap(unfinished).map { table[$0].categories >= 0 } ?? false
+            || submission.producer.flatMap(unfinished).map { table[$0].categories != nil } ?? false
     }
 }

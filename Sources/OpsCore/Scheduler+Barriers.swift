@@ -2,7 +2,7 @@
 /// waits for it. Groups that hold a barrier are not waited for, nor do its own children wait for it.
 extension Scheduler {
     /// New operations, the latest of all, take their places behind and as barriers.
-    mutating func joinBarriers(_ places: [Int32]) {
+    mutating func joinBarriers(_ places: [OperationIndex]) {
         for place in places {
             let queue = table[place].queue
             let isBarrier = table[place].traits.contains(.barrier)
@@ -36,24 +36,20 @@ extension Scheduler {
     }
 
     /// Whether a barrier holds an operation and has passed: it keeps from it nothing that came before both.
-    private func isOpen(_ barrier: Int32, to place: Int32) -> Bool {
+    private func isOpen(_ barrier: OperationIndex, to place: OperationIndex) -> Bool {
         isAncestor(barrier, of: place) && hasPassed(barrier)
     }
 
     /// How many groups hold a barrier that are in its queue themselves: it does not wait for them, but the next
     /// barrier outside of them does.
-    private func groups(above place: Int32, in queue: Int32) -> Int32 {
-        var count: Int32 = 0
-        var parent = table[place].parent
-        while parent >= 0 {
-            if table[parent].queue == queue, !table[parent].traits.contains(.barrier) { count += 1 }
-            parent = table[parent].parent
+    private func groups(above place: OperationIndex, in queue: QueueIndex) -> Int32 {
+        table.ancestors(of: place).reduce(0) { count, parent in
+            table[parent].queue == queue && !table[parent].traits.contains(.barrier) ? count + 1 : count
         }
-        return count
     }
 
     /// What has finished is waited for no more.
-    mutating func leaveBarriers(_ place: Int32) {
+    mutating func leaveBarriers(_ place: OperationIndex) {
         let row = table[place]
         guard !queues[row.queue].barriers.isInDoubt else { return }
         guard !queues[row.queue].barriers.list.isEmpty else {
@@ -68,7 +64,8 @@ extension Scheduler {
         }
         if row.traits.contains(.barrier) {
             let list = queues[row.queue].barriers.list
-            let isPlain = row.parent < 0 && list[index].before == 0 && (index == 0 || !hasPassed(list[index - 1].place))
+            let isPlain =
+                row.parent == nil && list[index].before == 0 && (index == 0 || !hasPassed(list[index - 1].place))
             // A barrier cancelled while it waited gives what it gathered to the next one: counted anew.
             if isPlain { openBarrier(index, of: row.queue) } else { doubtBarriers(row.queue) }
         } else if index == queues[row.queue].barriers.list.count {
@@ -88,7 +85,7 @@ extension Scheduler {
         }
     }
 
-    private mutating func openBarrier(_ index: Int, of queue: Int32) {
+    private mutating func openBarrier(_ index: Int, of queue: QueueIndex) {
         let behind = queues[queue].barriers.list.remove(at: index).behind
         for id in behind {
             guard let place = unfinished(OperationID(id)), table[place].traits.contains(.behindBarrier),
@@ -106,7 +103,7 @@ extension Scheduler {
 
     // MARK: Counting anew
 
-    mutating func doubtBarriers(_ queue: Int32) {
+    mutating func doubtBarriers(_ queue: QueueIndex) {
         guard !queues[queue].barriers.isInDoubt else { return }
         queues[queue].barriers.isInDoubt = true
         doubtfulQueues.append(queue)
@@ -117,20 +114,20 @@ extension Scheduler {
     }
 
     mutating func rebuildAllBarriers() {
-        for queue in Array(queues.pool.places) {
+        for queue in Array(queues.pool.indices) {
             queues[queue].barriers = Barriers()
             queues[queue].barriers.after = Int32(queues[queue].unfinished)
         }
-        var found: [Int32] = []
-        for place in table.places where table[place].traits.contains(.barrier) && table[place].state != .finished {
+        var found: [QueueIndex] = []
+        for place in table.indices where table[place].traits.contains(.barrier) && table[place].state != .finished {
             if !found.contains(table[place].queue) { found.append(table[place].queue) }
         }
         for queue in found { rebuildBarriers(queue) }
     }
 
-    mutating func rebuildBarriers(_ queue: Int32) {
+    mutating func rebuildBarriers(_ queue: QueueIndex) {
         var barriers = Barriers()
-        let members = table.places.filter { table[$0].queue == queue && table[$0].state != .finished }
+        let members = table.indices.filter { table[$0].queue == queue && table[$0].state != .finished }
             .sorted { table[$0].id < table[$1].id }
         for place in members {
             let row = table[place]
@@ -155,7 +152,7 @@ extension Scheduler {
     }
 
     /// Makes one of the reasons to be pending hold or not.
-    private mutating func set(_ trait: Traits, _ holds: Bool, of place: Int32) {
+    private mutating func set(_ trait: Traits, _ holds: Bool, of place: OperationIndex) {
         guard table[place].traits.contains(trait) != holds else { return }
         if holds {
             table[place].traits.insert(trait)
@@ -169,7 +166,7 @@ extension Scheduler {
     // MARK: Looking
 
     /// The barrier that keeps an operation pending.
-    func barrier(before place: Int32) -> Int32? {
+    func barrier(before place: OperationIndex) -> OperationIndex? {
         guard table[place].traits.contains(.behindBarrier) else { return nil }
         let barriers = queues[table[place].queue].barriers
         let earlier = barriers.list[..<barriers.next(from: table[place].id)]
@@ -178,17 +175,17 @@ extension Scheduler {
 
     /// Which of these an operation is behind: the last that does not hold it. What holds it may have passed another
     /// that has come back since.
-    private func lastBarrier(in list: ArraySlice<Barriers.Barrier>, outside place: Int32) -> Int? {
+    private func lastBarrier(in list: ArraySlice<Barriers.Barrier>, outside place: OperationIndex) -> Int? {
         list.lastIndex { !isAncestor($0.place, of: place) }
     }
 
     /// What a barrier waits for, in the order of ids.
-    func gathered(by place: Int32) -> [Int32] {
+    func gathered(by place: OperationIndex) -> [OperationIndex] {
         guard table[place].traits.contains(.gathering) else { return [] }
         let row = table[place]
         let barriers = queues[row.queue].barriers
         let last = barriers.list[..<barriers.next(from: row.id)].last { !isOpen($0.place, to: place) }
-        return table.places.filter { other in
+        return table.indices.filter { other in
             let id = table[other].id
             guard table[other].queue == row.queue, id < row.id, table[other].state != .finished,
                 !isAncestor(other, of: place)
@@ -199,11 +196,11 @@ extension Scheduler {
     }
 
     /// What came back before a barrier that executes: that one waits for it no more, but what is behind it does.
-    private func cameBack(before barrier: Int32, of place: Int32) -> [Int32] {
+    private func cameBack(before barrier: OperationIndex, of place: OperationIndex) -> [OperationIndex] {
         let list = queues[table[barrier].queue].barriers.list
         let index = list.firstIndex { $0.place == barrier } ?? 0
         guard hasPassed(barrier), index > 0 || list[index].before > 0 else { return [] }
-        return table.places.filter { other in
+        return table.indices.filter { other in
             let row = table[other]
             return row.queue == table[barrier].queue && row.id < table[barrier].id && row.state != .finished
                 && (row.traits.contains(.barrier) || table[place].traits.contains(.barrier))
@@ -212,16 +209,16 @@ extension Scheduler {
     }
 
     /// A barrier waits for what is before it until it has started in this run.
-    private func hasPassed(_ barrier: Int32) -> Bool {
+    private func hasPassed(_ barrier: OperationIndex) -> Bool {
         table[barrier].state == .executing || table[barrier].traits.contains(.hasStarted)
     }
 
-    func barrierReasons(_ place: Int32) -> [OperationID] {
+    func barrierReasons(_ place: OperationIndex) -> [OperationID] {
         let before = barrier(before: place).map { cameBack(before: $0, of: place) + [$0] } ?? []
         return (before + gathered(by: place)).map { table[$0].operationID }
     }
 
-    func barrierWaits(of place: Int32) -> [WaitNode] {
+    func barrierWaits(of place: OperationIndex) -> [WaitNode] {
         let before =
             barrier(before: place).map {
                 cameBack(before: $0, of: place) + [$0] + barriers(above: $0, notAbove: place)
@@ -230,15 +227,15 @@ extension Scheduler {
     }
 
     /// The highest effective priority of what a barrier, or its being one, keeps waiting for an operation.
-    func barrierClaim(on place: Int32) -> Int8 {
+    func barrierClaim(on place: OperationIndex) -> Int8 {
         keptByBarriers(of: place).reduce(.min) { max($0, table[$1].effective) }
     }
 
     /// What a barrier, or its being one, keeps waiting for an operation.
-    func keptByBarriers(of place: Int32) -> [Int32] {
+    func keptByBarriers(of place: OperationIndex) -> [OperationIndex] {
         let row = table[place]
         let list = queues[row.queue].barriers.list
-        var kept: [Int32] = []
+        var kept: [OperationIndex] = []
         var index = queues[row.queue].barriers.next(from: row.id)
         while index < list.count {
             let barrier = list[index].place
@@ -260,30 +257,23 @@ extension Scheduler {
     }
 
     /// The barriers that hold a barrier: what comes after it waits for them in turn, unless it is held by them too.
-    private func barriers(above barrier: Int32, notAbove place: Int32) -> [Int32] {
-        var result: [Int32] = []
-        var parent = table[barrier].parent
-        while parent >= 0 {
-            if table[parent].traits.contains(.barrier), table[parent].queue == table[barrier].queue,
-                parent != place, !isAncestor(parent, of: place)
-            {
-                result.append(parent)
-            }
-            parent = table[parent].parent
+    private func barriers(above barrier: OperationIndex, notAbove place: OperationIndex) -> [OperationIndex] {
+        table.ancestors(of: barrier).filter { parent in
+            table[parent].traits.contains(.barrier) && table[parent].queue == table[barrier].queue
+                && parent != place && !isAncestor(parent, of: place)
         }
-        return result
     }
 
     /// What a new child of `parent` would wait for in a queue because of barriers.
-    func newcomerWaits(in queue: Int32, isBarrier: Bool, under parent: Int32) -> [WaitNode] {
-        func holds(_ place: Int32) -> Bool { place == parent || isAncestor(place, of: parent) }
+    func newcomerWaits(in queue: QueueIndex, isBarrier: Bool, under parent: OperationIndex) -> [WaitNode] {
+        func holds(_ place: OperationIndex) -> Bool { place == parent || isAncestor(place, of: parent) }
         var result: [WaitNode] = []
         if let last = queues[queue].barriers.list.last(where: { !holds($0.place) })?.place {
             result.append(.end(last))
             result += barriers(above: last, notAbove: parent).map { .end($0) }
         }
         guard isBarrier else { return result }
-        for place in table.places where table[place].queue == queue && table[place].state != .finished && !holds(place)
+        for place in table.indices where table[place].queue == queue && table[place].state != .finished && !holds(place)
         {
             result.append(.end(place))
         }

@@ -1,7 +1,7 @@
 /// Conditions are asked once everything else allows the start; nothing is taken meanwhile.
 extension Scheduler {
     /// Whether the conditions of a lane's one member are known to be true. Asks them when they are not.
-    mutating func isAsked(_ place: Int32, in lane: Int32) -> Bool {
+    mutating func isAsked(_ place: OperationIndex, in lane: LaneIndex) -> Bool {
         guard table[place].traits.contains(.hasConditions) else { return true }
         if let inquiry = inquiries[place] {
             if let until = inquiry.standsUntil, until >= now.monotonic { return true }
@@ -34,7 +34,7 @@ extension Scheduler {
         case .allTrue:
             inquiry.standsUntil = now.monotonic + (conditions.map(\.every).min() ?? 0)
             inquiries[place] = inquiry
-            makeCandidate(table[place].place)
+            if let lane = table[place].lane { makeCandidate(lane) }
         case .isFalse(let index, let detail):
             report(.conditionFalse, place, detail: detail)
             inquiry.falseIndex = index
@@ -44,7 +44,9 @@ extension Scheduler {
         wake(.evaluations)
     }
 
-    private mutating func isFalse(_ place: Int32, _ index: Int32, _ detail: String, _ condition: ConditionPolicy) {
+    private mutating func isFalse(
+        _ place: OperationIndex, _ index: Int32, _ detail: String, _ condition: ConditionPolicy
+    ) {
         let cause = Cause.conditionFalse(index: index, detail: detail)
         let id = table[place].operationID
         switch condition.otherwise {
@@ -62,13 +64,13 @@ extension Scheduler {
     }
 
     /// It has rested long enough: asked again when its turn comes.
-    mutating func recheck(_ place: Int32) {
+    mutating func recheck(_ place: OperationIndex) {
         inquiries[place] = nil
-        if table[place].place >= 0 { makeCandidate(table[place].place) }
+        if let lane = table[place].lane { makeCandidate(lane) }
     }
 
     /// It leaves its lane: an answer would say nothing any more, and a true one stands no longer.
-    mutating func stopAsking(_ place: Int32) {
+    mutating func stopAsking(_ place: OperationIndex) {
         guard table[place].traits.contains(.hasConditions), let inquiry = inquiries.removeValue(forKey: place) else {
             return
         }
@@ -83,7 +85,7 @@ extension Scheduler {
     mutating func stopAsking(where isSuspended: (OperationRow) -> Bool) {
         for place in inquiries.keys.sorted() where isSuspended(table[place]) && inquiries[place]?.isAsking == true {
             stopAsking(place)
-            if table[place].place >= 0 { makeCandidate(table[place].place) }
+            if let lane = table[place].lane { makeCandidate(lane) }
         }
     }
 }

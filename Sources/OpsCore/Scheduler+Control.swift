@@ -3,7 +3,7 @@ extension Scheduler {
     mutating func cancel(
         _ ids: [OperationID], by: String, reason: String?, force: Bool
     ) throws(Rejection) -> Acceptance {
-        var places: [Int32] = []
+        var places: [OperationIndex] = []
         places.reserveCapacity(ids.count)
         for id in ids {
             if let place = unfinished(id), !table[place].traits.contains(.ending) {
@@ -24,7 +24,7 @@ extension Scheduler {
                 touched += 1
             }
         }
-        for place in places where table[place].family >= 0 {
+        for place in places where table[place].family != nil {
             let below = Ended(outcome: .cancelled, cause: .groupCancelled(table[place].operationID))
             for child in descendants(of: place).reversed() {
                 if force, table[child].state == .executing, !table[child].isGroup {
@@ -38,11 +38,11 @@ extension Scheduler {
     }
 
     /// Decides the end of one operation, children apart; false when it was decided before.
-    mutating func cancelOne(_ place: Int32, _ end: Ended, by: String, reason: String?) -> Bool {
+    mutating func cancelOne(_ place: OperationIndex, _ end: Ended, by: String, reason: String?) -> Bool {
         guard !table[place].traits.contains(.ending) else { return false }
-        guard table[place].state == .executing else {
+        guard let index = table[place].execution else {
             // A waiting group finishes after its children, which are cancelled in the same step.
-            if table[place].family >= 0 {
+            if table[place].family != nil {
                 let below = Ended(outcome: .cancelled, cause: .groupCancelled(table[place].operationID))
                 decideTree(place, end, below: below)
             } else {
@@ -50,7 +50,6 @@ extension Scheduler {
             }
             return true
         }
-        let index = table[place].place
         if !table[place].isGroup, letsOthersBe(index), !executions[index].isOver, !executions[index].isCancelling {
             // The end stays the one that was stored first; what it would have waited for ends now.
             executions[index].isCancelling = true
@@ -70,15 +69,14 @@ extension Scheduler {
     }
 
     /// Ends what executes, and all below it.
-    mutating func endExecuting(_ place: Int32, _ end: Ended, below: Ended, by: String, reason: String?) {
+    mutating func endExecuting(_ place: OperationIndex, _ end: Ended, below: Ended, by: String, reason: String?) {
         guard cancelOne(place, end, by: by, reason: reason) else { return }
         for child in descendants(of: place).reversed() { _ = cancelOne(child, below, by: by, reason: reason) }
     }
 
     /// Gives up on a tree that cannot be proven gone.
-    private mutating func abandon(_ place: Int32, by: String) {
-        let index = table[place].place
-        guard !table[place].traits.contains(.ending) else { return }
+    private mutating func abandon(_ place: OperationIndex, by: String) {
+        guard let index = table[place].execution, !table[place].traits.contains(.ending) else { return }
         settlePresumption(index, nil)
         // Launched in this very turn it would live without an operation.
         dropLaunch(index)
@@ -91,8 +89,7 @@ extension Scheduler {
         executions[index].isOver = true
         executions[index].isCancelling = true
         executions[index].ending = Ended(outcome: .cancelled, cause: cause)
-        let family = table[place].family
-        if family < 0 || families[family].unfinished == 0 { decide(place, .cancelled, cause) }
+        if !hasUnfinishedChildren(place) { decide(place, .cancelled, cause) }
     }
 
     // MARK: Edges
@@ -101,7 +98,7 @@ extension Scheduler {
         _ id: OperationID, on: OperationID, when: When, fact: FinishedFact?
     ) throws(Rejection) -> Acceptance {
         let from = try waiting(id)
-        let target = table.place(of: on)
+        let target = table.index(of: on)
         if let fact = self.fact(about: on, target, fact.map { [on: $0] } ?? [:]) {
             tell(.edgeAdded(id, on: on, when))
             if let cause = Self.impossibility(when, on, fact) {
@@ -112,11 +109,9 @@ extension Scheduler {
             }
             return .done(1)
         }
-        guard target >= 0 else { throw .unknownOperation(on) }
-        var edge = table[from].firstDependency
-        while edge >= 0 {
-            if graph[edge].on == target, graph[edge].when == when { return .done(0) }
-            edge = graph[edge].nextDependency
+        guard let target else { throw .unknownOperation(on) }
+        for edge in graph.dependencies(of: table[from]) where graph[edge].on == target && graph[edge].when == when {
+            return .done(0)
         }
         let node = when == .started ? WaitNode.start(target) : .end(target)
         if let cycle = cycle(closedBy: from, waitingFor: node) { throw .cycle(cycle) }
@@ -133,27 +128,19 @@ extension Scheduler {
 
     mutating func undepend(_ id: OperationID, on: OperationID, isMet: Bool) throws(Rejection) -> Acceptance {
         let from = try waiting(id)
-        let target = table.place(of: on)
-        var edge = table[from].firstDependency
-        var found = 0
-        while edge >= 0, target >= 0 {
-            let (place, next) = (graph[edge].on, graph[edge].nextDependency)
-            if place == target {
-                graph.remove(edge, in: &table)
-                found += 1
-            }
-            edge = next
-        }
-        guard found > 0 || isMet else { throw .noSuchEdge(id, on: on) }
+        let target = table.index(of: on)
+        let found = target.map { target in graph.dependencies(of: table[from]).filter { graph[$0].on == target } } ?? []
+        guard !found.isEmpty || isMet else { throw .noSuchEdge(id, on: on) }
+        for edge in found { graph.remove(edge, in: &table) }
         tell(.edgeRemoved(id, on: on))
         report(.edited, from, detail: "after")
-        if found > 0 { noteWaiterLeft(target, from) }
-        for _ in 0..<found { release(from) }
+        if let target, !found.isEmpty { noteWaiterLeft(target, from) }
+        for _ in found { release(from) }
         return .done(1)
     }
 
     /// The place of an operation that waits.
-    func waiting(_ id: OperationID) throws(Rejection) -> Int32 {
+    func waiting(_ id: OperationID) throws(Rejection) -> OperationIndex {
         guard let place = unfinished(id) else { throw absence(of: id) }
         guard table[place].state != .executing else { throw .alreadyStarted(id) }
         return place
@@ -162,7 +149,7 @@ extension Scheduler {
     // MARK: Bounds
 
     mutating func setQueue(_ name: String, _ edit: QueueEdit) throws(Rejection) -> Acceptance {
-        let queue: Int32
+        let queue: QueueIndex
         if let found = queues.find(name) {
             if edit.mustExist == false { throw .queueExists(name) }
             queue = found
@@ -184,7 +171,7 @@ extension Scheduler {
         return .done(1)
     }
 
-    mutating func tellQueue(_ queue: Int32) {
+    mutating func tellQueue(_ queue: QueueIndex) {
         let now = queues[queue]
         tell(.queueSet(now.name, limit: now.limit, aging: now.aging, suspended: now.isSuspended))
     }
@@ -203,8 +190,8 @@ extension Scheduler {
         return .done(1)
     }
 
-    private func plainLane(_ queue: Int32, isGroup: Bool) -> Lane.Key {
-        Lane.Key(queue: queue, parent: 0, categories: -1, isGroup: isGroup, only: 0)
+    private func plainLane(_ queue: QueueIndex, isGroup: Bool) -> Lane.Key {
+        Lane.Key(queue: queue, parent: 0, categories: nil, isGroup: isGroup, only: 0)
     }
 
     mutating func setCategory(_ name: String, capacity: Int32) throws(Rejection) -> Acceptance {

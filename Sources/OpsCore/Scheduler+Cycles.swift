@@ -1,6 +1,6 @@
 extension Scheduler {
     /// The cycle that an edge of `from` on `target` would close, in order, its first repeated at the end.
-    func cycle(closedBy from: Int32, waitingFor node: WaitNode) -> [DraftEdge.Target]? {
+    func cycle(closedBy from: OperationIndex, waitingFor node: WaitNode) -> [DraftEdge.Target]? {
         guard let path = path(from: node, to: .start(from)) else { return nil }
         return name([.start(from)] + path)
     }
@@ -35,21 +35,18 @@ extension Scheduler {
         let row = table[node.place]
         if node.isEnd {
             if row.state != .executing { result.append(.start(node.place)) }
-            if row.family >= 0 {
-                for id in families[row.family].children {
+            if let family = row.family {
+                for id in families[family].children {
                     if let child = unfinished(OperationID(id)) { result.append(.end(child)) }
                 }
             }
             return result
         }
         guard row.state != .executing else { return [] }
-        var edge = row.firstDependency
-        while edge >= 0 {
-            let on = graph[edge].on
-            if on >= 0 { result.append(graph[edge].when == .started ? .start(on) : .end(on)) }
-            edge = graph[edge].nextDependency
+        for edge in graph.dependencies(of: row) {
+            if let on = graph[edge].on { result.append(graph[edge].when == .started ? .start(on) : .end(on)) }
         }
-        if row.parent >= 0, table[row.parent].state != .executing { result.append(.start(row.parent)) }
+        if let parent = row.parent, table[parent].state != .executing { result.append(.start(parent)) }
         return result + barrierWaits(of: node.place)
     }
 
@@ -66,13 +63,13 @@ extension Scheduler {
     // MARK: Within a submission
 
     /// Refuses a submission whose operations wait for one another in a circle, or for their own producer.
-    func checkCycles(_ submission: Submission, _ queuePlaces: [Int32]) throws(Rejection) {
+    func checkCycles(_ submission: Submission, _ queuePlaces: [QueueIndex]) throws(Rejection) {
         var isBackward = true
         for edge in submission.edges {
             if case .local(let on) = edge.on, on >= edge.from { isBackward = false }
         }
         // Edges that all point back cannot close a circle, unless a group waits for its children too.
-        let hasGroups = submission.operations.contains { $0.group >= 0 }
+        let hasGroups = submission.operations.contains { $0.group != nil }
         let hasBarriers = submission.operations.contains { $0.flags.contains(.barrier) }
         if !isBackward || (hasGroups && (hasBarriers || !submission.edges.isEmpty)) {
             let draft = DraftCycle(submission)
@@ -86,14 +83,10 @@ extension Scheduler {
 
     /// A producer finishes after its children: what waits for it cannot be what they wait for.
     private func checkChildren(
-        _ submission: Submission, _ queuePlaces: [Int32], of producer: OperationID
+        _ submission: Submission, _ queuePlaces: [QueueIndex], of producer: OperationID
     ) throws(Rejection) {
-        var above: [WaitNode] = []
-        var ancestor = table.place(of: producer)
-        while ancestor >= 0 {
-            above.append(.end(ancestor))
-            ancestor = table[ancestor].parent
-        }
+        guard let parent = table.index(of: producer) else { return }
+        let above = table.chain(from: parent).map { WaitNode.end($0) }
         var targets: [(from: Int32, node: WaitNode)] = []
         for edge in submission.edges {
             guard case .existing(let id) = edge.on, let place = unfinished(id) else { continue }
@@ -101,7 +94,7 @@ extension Scheduler {
         }
         for (i, draft) in submission.operations.enumerated() {
             for node in newcomerWaits(
-                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: above[0].place)
+                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: parent)
             {
                 targets.append((Int32(i), node))
             }
@@ -110,7 +103,7 @@ extension Scheduler {
         for (from, node) in targets where checked.insert(node).inserted {
             for goal in above {
                 guard let path = path(from: node, to: goal) else { continue }
-                if path.count == 1, goal == above[0] { throw .waitsForOwnProducer(producer) }
+                if path.count == 1, goal == .end(parent) { throw .waitsForOwnProducer(producer) }
                 throw .cycle([.local(from)] + name(path) + [.local(from)])
             }
         }
@@ -119,8 +112,8 @@ extension Scheduler {
 
 /// The start or the end of an operation, as something to wait for.
 struct WaitNode: Hashable {
-    let place: Int32
+    let place: OperationIndex
     let isEnd: Bool
-    static func start(_ place: Int32) -> WaitNode { WaitNode(place: place, isEnd: false) }
-    static func end(_ place: Int32) -> WaitNode { WaitNode(place: place, isEnd: true) }
+    static func start(_ place: OperationIndex) -> WaitNode { WaitNode(place: place, isEnd: false) }
+    static func end(_ place: OperationIndex) -> WaitNode { WaitNode(place: place, isEnd: true) }
 }

@@ -8,20 +8,20 @@ extension Scheduler {
 
     // MARK: Setting clocks
 
-    mutating func armTimeout(_ index: Int32) {
+    mutating func armTimeout(_ index: ExecutionIndex) {
         let place = executions[index].operation
         guard let timeout = policy(of: place)?.timeout else { return }
         setTimeout(index, at: executions[index].startedAt.monotonic + timeout)
     }
 
-    mutating func setTimeout(_ index: Int32, at instant: Int64) {
+    mutating func setTimeout(_ index: ExecutionIndex, at instant: Int64) {
         if executions[index].timeoutAt != nil { markStaleTimer() }
         executions[index].timeoutAt = instant
         let id = table[executions[index].operation].id
         monotonicTimers.add(TimerHeap.Entry(at: instant, id: id, kind: .timeout))
     }
 
-    mutating func disarmTimeout(_ index: Int32) {
+    mutating func disarmTimeout(_ index: ExecutionIndex) {
         executions[index].timeoutLeft = nil
         guard executions[index].timeoutAt != nil else { return }
         executions[index].timeoutAt = nil
@@ -29,14 +29,14 @@ extension Scheduler {
     }
 
     /// EXTEND_TIMEOUT_USEC: from now at least that long, as systemd has it.
-    mutating func extendTimeout(_ index: Int32, by duration: Int64) {
+    mutating func extendTimeout(_ index: ExecutionIndex, by duration: Int64) {
         let extended = now.monotonic + min(duration, Limits.duration)
         guard let at = executions[index].timeoutAt, extended > at else { return }
         setTimeout(index, at: extended)
         tellTimeout(index)
     }
 
-    private mutating func tellTimeout(_ index: Int32) {
+    private mutating func tellTimeout(_ index: ExecutionIndex) {
         let start = executions[index].startedAt.monotonic
         if let left = executions[index].timeoutLeft {
             tell(.timeoutMoved(attemptID(index), remaining: left))
@@ -46,14 +46,14 @@ extension Scheduler {
     }
 
     /// The clock of a frozen operation stands still.
-    mutating func stopTimeout(_ index: Int32) {
+    mutating func stopTimeout(_ index: ExecutionIndex) {
         guard let at = executions[index].timeoutAt else { return }
         disarmTimeout(index)
         executions[index].timeoutLeft = max(0, at - now.monotonic)
         tellTimeout(index)
     }
 
-    mutating func continueTimeout(_ index: Int32) {
+    mutating func continueTimeout(_ index: ExecutionIndex) {
         guard let left = executions[index].timeoutLeft else { return }
         executions[index].timeoutLeft = nil
         setTimeout(index, at: now.monotonic + left)
@@ -61,7 +61,7 @@ extension Scheduler {
     }
 
     /// The clocks that run from submission.
-    mutating func armWallTimers(_ place: Int32) {
+    mutating func armWallTimers(_ place: OperationIndex) {
         guard let policy = policy(of: place) else { return }
         if let deadline = policy.deadline {
             wallTimers.add(TimerHeap.Entry(at: deadline, id: table[place].id, kind: .deadline))
@@ -89,8 +89,7 @@ extension Scheduler {
         guard isLive(entry), let place = unfinished(OperationID(entry.id)) else { return }
         switch entry.kind {
         case .timeout:
-            let index = table[place].place
-            executions[index].timeoutAt = nil
+            if let index = table[place].execution { executions[index].timeoutAt = nil }
             endByClock(
                 place, Ended(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: policy(of: place)?.timeout ?? 0)))
         case .backoff:
@@ -113,7 +112,8 @@ extension Scheduler {
         }
         switch entry.kind {
         case .timeout:
-            return table[place].state == .executing && executions[table[place].place].timeoutAt == entry.at
+            guard let index = table[place].execution else { return false }
+            return executions[index].timeoutAt == entry.at
         case .backoff: return lives[place]?.restsUntil.monotonic == entry.at
         case .recheck: return inquiries[place]?.askAgainAt == entry.at
         case .deadline: return policy(of: place)?.deadline == entry.at
@@ -122,7 +122,7 @@ extension Scheduler {
         }
     }
 
-    private mutating func deadlinePassed(_ place: Int32) {
+    private mutating func deadlinePassed(_ place: OperationIndex) {
         let end = Ended(outcome: .timedOut, cause: .deadlinePassed)
         if table[place].state == .executing {
             endByClock(place, end)
@@ -133,7 +133,7 @@ extension Scheduler {
     }
 
     /// Ends what executes, and all below it.
-    private mutating func endByClock(_ place: Int32, _ end: Ended) {
+    private mutating func endByClock(_ place: OperationIndex, _ end: Ended) {
         let below = Cause.groupTimedOut(table[place].operationID)
         endExecuting(place, end, below: Ended(outcome: .cancelled, cause: below), by: "", reason: nil)
     }

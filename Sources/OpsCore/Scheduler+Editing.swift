@@ -1,8 +1,8 @@
 extension Scheduler {
     /// Changes what waits; all of them or none.
     mutating func edit(_ groups: [EditedTogether]) throws(Rejection) -> Acceptance {
-        var changed: [(place: Int32, group: Int)] = []
-        var moves: [(place: Int32, queue: Int32)] = []
+        var changed: [(place: OperationIndex, group: Int)] = []
+        var moves: [(place: OperationIndex, queue: QueueIndex)] = []
         for (group, together) in groups.enumerated() {
             let places = try checkEdit(together)
             if let name = together.edit.queue {
@@ -13,7 +13,7 @@ extension Scheduler {
         }
         try checkMoves(moves)
         let mayWaitMore = !moves.isEmpty || groups.contains { $0.edit.categories?.isEmpty == false }
-        let hasFamilies = hasSpans || changed.contains { table[$0.place].family >= 0 }
+        let hasFamilies = hasSpans || changed.contains { table[$0.place].family != nil }
         _ = try unlessLockedUp(mayWaitMore && hasFamilies) { core throws(Rejection) in
             for (place, group) in changed {
                 let edit = groups[group].edit
@@ -25,9 +25,9 @@ extension Scheduler {
     }
 
     /// What can be said of an edit before any is made: the places that it is for.
-    private func checkEdit(_ together: EditedTogether) throws(Rejection) -> [Int32] {
+    private func checkEdit(_ together: EditedTogether) throws(Rejection) -> [OperationIndex] {
         let edit = together.edit
-        var places: [Int32] = []
+        var places: [OperationIndex] = []
         for id in together.operations { places.append(try editable(id, edit)) }
         if let uses = edit.categories {
             if uses.count > Limits.categoriesPerOperation {
@@ -53,7 +53,7 @@ extension Scheduler {
     }
 
     /// The place of what waits; of a group that executes when all that changes is how many of its children may.
-    private func editable(_ id: OperationID, _ edit: Edit) throws(Rejection) -> Int32 {
+    private func editable(_ id: OperationID, _ edit: Edit) throws(Rejection) -> OperationIndex {
         guard let place = unfinished(id), table[place].state == .executing, table[place].isGroup,
             edit.priority == nil, edit.queue == nil, edit.categories == nil, var changed = edit.policy
         else { return try waiting(id) }
@@ -63,7 +63,7 @@ extension Scheduler {
         return place
     }
 
-    private mutating func apply(_ edit: Edit, to place: Int32, _ queue: Int32?) {
+    private mutating func apply(_ edit: Edit, to place: OperationIndex, _ queue: QueueIndex?) {
         if table[place].state == .executing { return bound(place, edit) }
         leaveLane(place)
         tell(.edited(table[place].operationID, edit))
@@ -92,28 +92,28 @@ extension Scheduler {
     }
 
     /// Another limit for an executing group: raised it starts more at once, lowered it stops nothing.
-    private mutating func bound(_ place: Int32, _ edit: Edit) {
+    private mutating func bound(_ place: OperationIndex, _ edit: Edit) {
         guard let policy = edit.policy else { return }
         tell(.edited(table[place].operationID, edit))
         setPolicy(policy, of: place)
         report(.edited, place, detail: "policy")
-        wake(.group(table[place].family))
+        if let family = table[place].family { wake(.group(family)) }
     }
 
-    private mutating func setPolicy(_ policy: Policy, of place: Int32) {
+    private mutating func setPolicy(_ policy: Policy, of place: OperationIndex) {
         let old = table[place].policy
-        if old >= 0, policies[old].deadline != nil { markStaleWallTimer() }
-        let new = policy == Policy() ? -1 : policies.retain(policy).place
-        if old >= 0 { _ = policies.release(old) }
+        if let old, policies[old].deadline != nil { markStaleWallTimer() }
+        let new = policy == Policy() ? nil : policies.retain(policy).index
+        if let old { _ = policies.release(old) }
         table[place].policy = new
         table[place].traits.subtract([.hasConditions, .hasObservers, .delayed])
         table[place].traits.formUnion(Self.traits(of: policy))
-        if table[place].isGroup { families[table[place].family].limit = policy.childLimit }
+        if table[place].isGroup, let family = table[place].family { families[family].limit = policy.childLimit }
         armWallTimers(place)
     }
 
     /// By its id it takes its place among what is in that queue.
-    private mutating func move(_ place: Int32, to queue: Int32) {
+    private mutating func move(_ place: OperationIndex, to queue: QueueIndex) {
         let old = table[place].queue
         count(table[place].state, -1, old)
         count(table[place].state, 1, queue)
@@ -134,7 +134,7 @@ extension Scheduler {
     }
 
     /// Barriers are dependencies: a move must not close a circle. Tried on a copy, when there are any.
-    private func checkMoves(_ moves: [(place: Int32, queue: Int32)]) throws(Rejection) {
+    private func checkMoves(_ moves: [(place: OperationIndex, queue: QueueIndex)]) throws(Rejection) {
         let hasBarriers = moves.contains {
             !queues[$0.queue].barriers.list.isEmpty || table[$0.place].traits.contains(.barrier)
         }
@@ -156,10 +156,10 @@ extension Scheduler {
     }
 
     /// The group above it holds enough, and what is below it asks for no more than it would hold.
-    private func checkFamily(_ place: Int32, _ uses: [CategoryUse]) throws(Rejection) {
+    private func checkFamily(_ place: OperationIndex, _ uses: [CategoryUse]) throws(Rejection) {
         let parent = table[place].parent
         for use in uses {
-            let share = parent < 0 ? nil : heldAbove(parent, use.name)
+            let share = parent.flatMap { heldAbove($0, use.name) }
             try check(use, of: .existing(table[place].operationID), fits: share)
         }
         for child in descendants(of: place) {

@@ -1,6 +1,6 @@
 /// An end that is decided and about to be told.
 struct Decision {
-    var place: Int32
+    var place: OperationIndex
     var outcome: Outcome
     var cause: Cause?
     /// Of a cascade; nil: the operation itself.
@@ -26,7 +26,8 @@ extension When {
 extension Scheduler {
     /// Decides an end; the first decision stands. It is told by `settleEnds`.
     mutating func decide(
-        _ place: Int32, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil, rootOutcome: Outcome? = nil
+        _ place: OperationIndex, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil,
+        rootOutcome: Outcome? = nil
     ) {
         guard !table[place].traits.contains(.ending), table[place].state != .finished else { return }
         leaveLane(place)
@@ -40,7 +41,7 @@ extension Scheduler {
     /// Decides the end of a waiting operation and, when it is a group, of all below it: children first, since a
     /// group finishes when they have.
     mutating func decideTree(
-        _ place: Int32, _ end: Ended, below: Ended, root: OperationID? = nil, rootOutcome: Outcome? = nil
+        _ place: OperationIndex, _ end: Ended, below: Ended, root: OperationID? = nil, rootOutcome: Outcome? = nil
     ) {
         var cause = below.cause
         if case .groupSkipped(let group, _) = cause, let root {
@@ -76,12 +77,11 @@ extension Scheduler {
         let old = table[place].state
         var run: Int32 = 1
         var at = now.wall
-        if old == .executing {
-            let index = table[place].place
+        if let index = table[place].execution {
             run = executions[index].run
             // With children the end is theirs.
-            if table[place].family < 0, let ended = executions[index].endedAt { at = ended }
-            endExecution(place)
+            if table[place].family == nil, let ended = executions[index].endedAt { at = ended }
+            endExecution(index)
         } else {
             run = lives[place]?.run ?? 1
         }
@@ -94,7 +94,7 @@ extension Scheduler {
             tell(.observerOwed(id, run: run))
             order(.observeFinish(id, run: run))
         }
-        table[place].place = Int32(endings.count)
+        table[place].link(to: EndingIndex(rawValue: Int32(endings.count)))
         let ending = Ending(
             place: place, outcome: decision.outcome, root: decision.root ?? id,
             rootOutcome: decision.rootOutcome, hasStarted: table[place].traits.contains(.hasStarted))
@@ -103,13 +103,13 @@ extension Scheduler {
         graph.dropDependencies(of: place, in: &table)
         settleDependents(of: ending)
         leaveBarriers(place)
-        if table[place].policy >= 0, policies[table[place].policy].deadline != nil { markStaleWallTimer() }
-        if table[place].parent >= 0 { childEnded(table[place].parent, id, decision.outcome) }
+        if let policy = table[place].policy, policies[policy].deadline != nil { markStaleWallTimer() }
+        if let parent = table[place].parent { childEnded(parent, id, decision.outcome) }
     }
 
     /// Each edge on what has finished is met now, or never.
     private mutating func settleDependents(of ending: Ending) {
-        guard table[ending.place].firstDependent >= 0 else { return }
+        guard table[ending.place].firstDependent != nil else { return }
         var edges = scratch
         scratch = []
         graph.settleDependents(of: ending.place, in: &table, into: &edges)
@@ -120,8 +120,8 @@ extension Scheduler {
             case .met: release(from)
             case .outstanding: break
             case .impossible:
-                if isPresumed(from) {
-                    executions[table[from].place].missed = Missed(ending: ending, when: graph[edge].when)
+                if let presumed = presumedExecution(of: from) {
+                    executions[presumed].missed = Missed(ending: ending, when: graph[edge].when)
                 } else {
                     skip(from, after: ending, when: graph[edge].when)
                 }
@@ -131,7 +131,7 @@ extension Scheduler {
         scratch = edges
     }
 
-    mutating func skip(_ place: Int32, after ending: Ending, when: When) {
+    mutating func skip(_ place: OperationIndex, after ending: Ending, when: When) {
         let cause = Self.blame(
             when, table[ending.place].operationID, root: ending.root, ending.rootOutcome)
         decideTree(
@@ -141,54 +141,50 @@ extension Scheduler {
     }
 
     /// Takes an executing operation's slot, room and categories away.
-    private mutating func endExecution(_ place: Int32) {
-        let index = table[place].place
-        if executions[index].slot >= 0 { vacate(index) }
+    private mutating func endExecution(_ index: ExecutionIndex) {
+        let place = executions[index].operation
+        vacate(index)
         let holding = executions[index].holding
         if executions[index].timeoutAt != nil { markStaleTimer() }
         executions.remove(index)
-        table[place].place = -1
+        table[place].unlink()
         closeScopes(of: place, holding: holding)
         giveBack(holding)
     }
 
     /// Its process tree is gone: slot, queue and group have room again; what it holds stays held.
-    mutating func vacate(_ index: Int32) {
+    mutating func vacate(_ index: ExecutionIndex) {
+        guard let slot = executions[index].slot else { return }
         let place = executions[index].operation
-        slots.release(executions[index].slot)
-        executions[index].slot = -1
+        slots.release(slot)
+        executions[index].slot = nil
         countRunning(place, -1)
         wake(.queue(table[place].queue))
-        let parent = table[place].parent
-        if parent >= 0 { wake(.group(table[parent].family)) }
+        if let group = table[place].parent, let family = table[group].family { wake(.group(family)) }
     }
 
-    mutating func forgetLife(of place: Int32) {
+    mutating func forgetLife(of place: OperationIndex) {
         guard table[place].traits.contains(.hasLife) else { return }
         table[place].traits.remove(.hasLife)
         if let life = lives.removeValue(forKey: place), life.restsUntil.monotonic != 0 { markStaleTimer() }
     }
 
     /// What was provided for an operation that ends without it goes too, unless it has started or others need it.
-    private mutating func dropProvided(of place: Int32, _ decision: Decision) {
-        var edge = table[place].firstDependency
-        while edge >= 0 {
-            let (on, next) = (graph[edge].on, graph[edge].nextDependency)
-            edge = next
-            guard on >= 0, table[on].traits.contains(.provided), table[on].state != .executing else { continue }
+    private mutating func dropProvided(of place: OperationIndex, _ decision: Decision) {
+        for edge in graph.dependencies(of: table[place]) {
+            guard let on = graph[edge].on, table[on].traits.contains(.provided), table[on].state != .executing else {
+                continue
+            }
             guard !isNeeded(on, besides: place) else { continue }
             let wanted = Cause.dependency(root: table[place].operationID, decision.outcome)
             decide(on, .cancelled, decision.outcome == .cancelled ? decision.cause : wanted)
         }
     }
 
-    private func isNeeded(_ place: Int32, besides other: Int32) -> Bool {
-        var edge = table[place].firstDependent
-        while edge >= 0 {
+    private func isNeeded(_ place: OperationIndex, besides other: OperationIndex) -> Bool {
+        graph.dependents(of: table[place]).contains { edge in
             let from = graph[edge].from
-            if from != other, !table[from].traits.contains(.ending) { return true }
-            edge = graph[edge].nextDependent
+            return from != other && !table[from].traits.contains(.ending)
         }
-        return false
     }
 }

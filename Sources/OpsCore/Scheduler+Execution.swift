@@ -1,9 +1,7 @@
 extension Scheduler {
     /// The execution that a fact is about, or nil when it is about an attempt that is over.
-    func execution(of attempt: AttemptID) -> Int32? {
-        let place = table.place(of: attempt.operation)
-        guard place >= 0, table[place].state == .executing else { return nil }
-        let index = table[place].place
+    func execution(of attempt: AttemptID) -> ExecutionIndex? {
+        guard let place = table.index(of: attempt.operation), let index = table[place].execution else { return nil }
         // Field by field: a copy of the whole would count references at every fact.
         guard attempt.number > 0, executions[index].attempt == attempt.number, !executions[index].isOver else {
             return nil
@@ -11,14 +9,14 @@ extension Scheduler {
         return index
     }
 
-    func attemptID(_ index: Int32) -> AttemptID {
+    func attemptID(_ index: ExecutionIndex) -> AttemptID {
         AttemptID(table[executions[index].operation].operationID, executions[index].attempt)
     }
 
     // MARK: Facts
 
     /// As `execution(of:)`, of an attempt of whose process something is told: it has begun.
-    private mutating func heard(of attempt: AttemptID) -> Int32? {
+    private mutating func heard(of attempt: AttemptID) -> ExecutionIndex? {
         guard let index = execution(of: attempt) else { return nil }
         settlePresumption(index, nil)
         return index
@@ -60,7 +58,7 @@ extension Scheduler {
 
     /// What is alive of an operation that has a say in its end, once that is decided: the runner leaves it alone until
     /// told, for until then it may be what has the say.
-    private mutating func leaveOver(_ index: Int32) {
+    private mutating func leaveOver(_ index: ExecutionIndex) {
         let policy = policy(of: executions[index].operation)
         guard policy?.completion == .notify, executions[index].ending != nil, !executions[index].isCancelling else {
             return
@@ -73,7 +71,7 @@ extension Scheduler {
     }
 
     /// Its end is decided by itself or by word, and nobody has told what is alive of it to end.
-    func letsOthersBe(_ index: Int32) -> Bool {
+    func letsOthersBe(_ index: ExecutionIndex) -> Bool {
         guard let policy = policy(of: executions[index].operation), policy.completion == .notify else { return false }
         switch executions[index].ending?.cause {
         case .exitStatus, .signal, .outOfMemory, .reported, .finishedBy: return policy.leftovers != .kill
@@ -94,7 +92,7 @@ extension Scheduler {
     }
 
     /// How an attempt whose main process has ended comes out; nil while that is not the end of it.
-    func end(_ index: Int32, treeIsGone: Bool) -> Ended? {
+    func end(_ index: ExecutionIndex, treeIsGone: Bool) -> Ended? {
         guard let exit = executions[index].exit else { return nil }
         let policy = policy(of: executions[index].operation)
         let cause: Cause
@@ -133,8 +131,7 @@ extension Scheduler {
         _ id: OperationID, failed: Bool, message: String?, by: String
     ) throws(Rejection) -> Acceptance {
         guard let place = unfinished(id) else { throw absence(of: id) }
-        guard table[place].state == .executing, !table[place].isGroup else { throw .notExecuting(id) }
-        let index = table[place].place
+        guard let index = table[place].execution, !table[place].isGroup else { throw .notExecuting(id) }
         guard !executions[index].isOver else { throw .notExecuting(id) }
         guard policy(of: place)?.completion == .notify else { throw .endsByItsExit(id) }
         guard executions[index].ending == nil else { return .done(0) }
@@ -144,7 +141,7 @@ extension Scheduler {
     }
 
     /// It, or a person, says that it has finished.
-    private mutating func endByWord(_ index: Int32, _ end: Ended) {
+    private mutating func endByWord(_ index: ExecutionIndex, _ end: Ended) {
         guard executions[index].ending == nil else { return }
         executions[index].ending = end
         disarmTimeout(index)
@@ -160,13 +157,14 @@ extension Scheduler {
     // MARK: Ends
 
     /// Takes back an order of this turn that has not been given yet.
-    mutating func dropLaunch(_ index: Int32) {
-        let launch = Effect.launch(attemptID(index), slot: executions[index].slot)
+    mutating func dropLaunch(_ index: ExecutionIndex) {
+        guard let slot = executions[index].slot else { return }
+        let launch = Effect.launch(attemptID(index), slot: slot)
         if let order = transition.effects.lastIndex(of: launch) { transition.effects.remove(at: order) }
     }
 
     /// SIGTERM to the whole tree, SIGKILL after its grace.
-    mutating func terminate(_ index: Int32) {
+    mutating func terminate(_ index: ExecutionIndex) {
         let place = executions[index].operation
         unfreeze(place)
         guard !executions[index].isGone else { return }
@@ -174,14 +172,14 @@ extension Scheduler {
     }
 
     /// Thawed to get its signal, or gone while it was frozen.
-    mutating func unfreeze(_ place: Int32) {
+    mutating func unfreeze(_ place: OperationIndex) {
         guard !table[place].traits.isDisjoint(with: .frozen) else { return }
         table[place].traits.remove(.frozen)
         tell(.frozen(table[place].operationID, false))
     }
 
     /// The end that was decided while the tree lives is stored: whatever comes later is not the cause.
-    mutating func tellEnding(_ index: Int32, by: String, reason: String?) {
+    mutating func tellEnding(_ index: ExecutionIndex, by: String, reason: String?) {
         guard let end = executions[index].ending else { return }
         executions[index].isCancelling = true
         let place = executions[index].operation
@@ -192,7 +190,7 @@ extension Scheduler {
     }
 
     /// Nothing of the attempt is alive.
-    mutating func treeGone(_ index: Int32) {
+    mutating func treeGone(_ index: ExecutionIndex) {
         executions[index].isGone = true
         guard let end = executions[index].ending else { return }
         let place = executions[index].operation
@@ -207,16 +205,13 @@ extension Scheduler {
         if end.outcome == .interrupted { report(.interrupted, place, detail: String(attempt.number)) }
         order(.acknowledge(attempt))
         vacate(index)
-        let family = table[place].family
-        if family < 0 || families[family].unfinished == 0 { endOperation(place) }
+        if !hasUnfinishedChildren(place) { endOperation(place) }
     }
 
     /// The attempt is over and no child is unfinished: another attempt, or the end.
-    mutating func endOperation(_ place: Int32) {
-        let index = table[place].place
-        guard let end = executions[index].ending else { return }
-        let family = table[place].family
-        if end.outcome == .succeeded, family >= 0, families[family].unsuccessful > 0 {
+    mutating func endOperation(_ place: OperationIndex) {
+        guard let index = table[place].execution, let end = executions[index].ending else { return }
+        if end.outcome == .succeeded, let family = table[place].family, families[family].unsuccessful > 0 {
             return decide(
                 place, .failed,
                 .children(first: families[family].firstUnsuccessful, count: families[family].unsuccessful))
@@ -225,10 +220,10 @@ extension Scheduler {
         decide(place, end.outcome, end.outcome == .succeeded ? nil : end.cause)
     }
 
-    private func mayRetry(_ place: Int32, _ index: Int32, _ end: Ended) -> Bool {
+    private func mayRetry(_ place: OperationIndex, _ index: ExecutionIndex, _ end: Ended) -> Bool {
         if executions[index].isRefused { return true }
         guard let retry = policy(of: place)?.retry, executions[index].attemptsInRun <= retry.limit else { return false }
-        if table[place].parent >= 0, isClosing(table[place].parent) { return false }
+        if let parent = table[place].parent, isClosing(parent) { return false }
         // Its deadline may have passed while it was ending for another reason.
         if let deadline = policy(of: place)?.deadline, deadline <= now.wall { return false }
         switch end.outcome {
@@ -245,13 +240,13 @@ extension Scheduler {
         }
     }
 
-    private mutating func retryLater(_ place: Int32, _ index: Int32) {
+    private mutating func retryLater(_ place: OperationIndex, _ index: ExecutionIndex) {
         let execution = executions[index]
         let delay =
             execution.isRefused
             ? 0 : policy(of: place)?.retry?.delay(after: execution.attemptsInRun, of: attemptID(index)) ?? 0
         executions.remove(index)
-        table[place].place = -1
+        table[place].unlink()
         closeScopes(of: place, holding: execution.holding)
         var life = Life(run: execution.run, attemptsInRun: execution.attemptsInRun - (execution.isRefused ? 1 : 0))
         if delay > 0 {

@@ -14,11 +14,11 @@ extension Scheduler {
         }
     }
 
-    private func whyExecuting(_ place: Int32) -> [Reason] {
-        let execution = executions[table[place].place]
+    private func whyExecuting(_ place: OperationIndex) -> [Reason] {
+        guard let index = table[place].execution else { return [] }
+        let execution = executions[index]
         var reasons: [Reason] = []
-        let family = table[place].family
-        if family >= 0 {
+        if let family = table[place].family {
             var children: [OperationID] = []
             // One that was retried stands there once for each of its runs.
             for child in families[family].children.map({ OperationID($0) }).sorted()
@@ -41,7 +41,7 @@ extension Scheduler {
     }
 
     /// Whoever has to resume before its processes go on.
-    private func freezers(of place: Int32) -> [Level] {
+    private func freezers(of place: OperationIndex) -> [Level] {
         let row = table[place]
         let levels: [(Traits, Level)] = [
             (.frozenItself, .operations([row.operationID])), (.frozenByGraph, .graph(GraphID(row.graph))),
@@ -50,11 +50,10 @@ extension Scheduler {
         return levels.filter { row.traits.contains($0.0) }.map(\.1)
     }
 
-    private func whyPending(_ place: Int32) -> [Reason] {
+    private func whyPending(_ place: OperationIndex) -> [Reason] {
         var reasons = whyDependent(place)
-        if table[place].traits.contains(.groupNotStarted) {
-            reasons.append(
-                Reason(kind: .group, ids: [table[table[place].parent].operationID], detail: .groupNotStarted))
+        if table[place].traits.contains(.groupNotStarted), let group = table[place].parent {
+            reasons.append(Reason(kind: .group, ids: [table[group].operationID], detail: .groupNotStarted))
         }
         let barriers = barrierReasons(place)
         if !barriers.isEmpty { reasons.append(Reason(kind: .barrier, ids: barriers, detail: .barrier)) }
@@ -62,13 +61,10 @@ extension Scheduler {
     }
 
     /// Each dependency by itself; of very many, those after the first together.
-    private func whyDependent(_ place: Int32) -> [Reason] {
+    private func whyDependent(_ place: OperationIndex) -> [Reason] {
         var unmet: [(on: OperationID, when: When)] = []
-        var edge = table[place].firstDependency
-        while edge >= 0 {
-            let (on, when) = (graph[edge].on, graph[edge].when)
-            if on >= 0 { unmet.append((table[on].operationID, when)) }
-            edge = graph[edge].nextDependency
+        for edge in graph.dependencies(of: table[place]) {
+            if let on = graph[edge].on { unmet.append((table[on].operationID, graph[edge].when)) }
         }
         var alone: [Reason] = []
         var told: Set<Int64> = []
@@ -86,7 +82,7 @@ extension Scheduler {
     }
 
     /// What keeps an operation out of the lanes, or stops all starts.
-    private func whyHeldBack(_ place: Int32) -> [Reason] {
+    private func whyHeldBack(_ place: OperationIndex) -> [Reason] {
         var reasons: [Reason] = []
         let row = table[place]
         let id = [row.operationID]
@@ -108,7 +104,7 @@ extension Scheduler {
     }
 
     /// Only its turn is missing: who is before it, and where.
-    private func whyReady(_ place: Int32, _ now: Moment) -> [Reason] {
+    private func whyReady(_ place: OperationIndex, _ now: Moment) -> [Reason] {
         var reasons: [Reason] = []
         let row = table[place]
         if runner == nil || isDraining { reasons.append(Reason(kind: .pool, detail: .runner)) }
@@ -120,9 +116,8 @@ extension Scheduler {
                         kind: .queue, ids: running { $0.queue == row.queue },
                         detail: .queue(name: queues[row.queue].name, limit: limit, place: line)))
             }
-            if row.parent >= 0, !families[table[row.parent].family].hasRoom {
-                let parent = row.parent
-                let limit = families[table[parent].family].limit ?? 0
+            if let parent = row.parent, let family = table[parent].family, !families[family].hasRoom {
+                let limit = families[family].limit ?? 0
                 reasons.append(
                     Reason(
                         kind: .group, ids: [table[parent].operationID],
@@ -148,7 +143,7 @@ extension Scheduler {
         return reasons
     }
 
-    private func whyCategories(_ place: Int32) -> [Reason] {
+    private func whyCategories(_ place: OperationIndex) -> [Reason] {
         var reasons: [Reason] = []
         let needs = resolve(categories.needs(of: table[place].categories), under: table[place].parent)
         for (need, use) in zip(needs, categories.uses(of: table[place].categories)) {
@@ -181,25 +176,25 @@ extension Scheduler {
     }
 
     /// A circle that could not be refused, since it came of a capacity that was lowered.
-    private func whyLockedUp(_ place: Int32) -> [Reason] {
+    private func whyLockedUp(_ place: OperationIndex) -> [Reason] {
         guard let found = lockUp(around: place), let category = found.category else { return [] }
         let members = Set(found.circle).map { table[$0].operationID }.sorted()
         return [Reason(kind: .category, ids: members, detail: .lockedUp(category: category))]
     }
 
     /// Place in line among the eligible that `matches`, 1 being next.
-    private func standing(of place: Int32, where matches: (OperationRow) -> Bool) -> Int {
+    private func standing(of place: OperationIndex, where matches: (OperationRow) -> Bool) -> Int {
         let key = table[place].key
         var before = 0
         for other in table.rows where other.id != 0 && other.state == .ready && !other.isGroup {
-            guard other.place >= 0 || other.traits.contains(.inHand) else { continue }
+            guard other.lane != nil || other.traits.contains(.inHand) else { continue }
             if other.key < key, matches(other) { before += 1 }
         }
         return before + 1
     }
 
     private func running(where matches: (OperationRow) -> Bool) -> [OperationID] {
-        executions.places.filter { executions[$0].slot >= 0 && matches(table[executions[$0].operation]) }
+        executions.indices.filter { executions[$0].slot != nil && matches(table[executions[$0].operation]) }
             .map { table[executions[$0].operation].operationID }.sorted()
     }
 }

@@ -17,7 +17,7 @@ extension Scheduler {
         }
     }
 
-    private mutating func foretell(_ place: Int32, after: [AttemptID]) {
+    private mutating func foretell(_ place: OperationIndex, after: [AttemptID]) {
         leaveLane(place)
         table[place].traits.insert(.inHand)
         hand.append(place)
@@ -45,7 +45,7 @@ extension Scheduler {
     }
 
     /// Which key has its turn once there is a slot, nil when none; and whose it is, if that is plain to see.
-    private mutating func nextInLine() -> (key: UInt64, place: Int32?)? {
+    private mutating func nextInLine() -> (key: UInt64, place: OperationIndex?)? {
         while true {
             Self.dropStale(&candidates, lanes)
             guard let entry = candidates.first else { return nil }
@@ -57,7 +57,7 @@ extension Scheduler {
                 continue
             }
             let key = lanes[lane].key
-            guard key.parent == 0, key.categories < 0, key.only == 0, !key.isGroup, lanes[lane].wokenBy == nil,
+            guard key.parent == 0, key.categories == nil, key.only == 0, !key.isGroup, lanes[lane].wokenBy == nil,
                 let place = lanes[lane].members.first?.place, isPlain(place), startsUnobserved(place),
                 obstacle(to: place, in: lane) == nil
             else { return (entry.key, nil) }
@@ -68,9 +68,9 @@ extension Scheduler {
     // MARK: Who may pass a slot on
 
     /// No other operation has anything to do with it but by edges, and its exit 0 is its success.
-    private func isPlain(_ place: Int32) -> Bool {
+    private func isPlain(_ place: OperationIndex) -> Bool {
         let row = table[place]
-        guard row.parent < 0, row.family < 0, row.categories < 0,
+        guard row.parent == nil, row.family == nil, row.categories == nil,
             row.traits.isDisjoint(with: Traits.frozen.union([.group, .barrier, .hasConditions, .ending]))
         else { return false }
         let queue = queues.pool[row.queue]
@@ -81,12 +81,12 @@ extension Scheduler {
         return policy.completion == .exit && policy.successCodes.contains(0)
     }
 
-    private func startsUnobserved(_ place: Int32) -> Bool {
+    private func startsUnobserved(_ place: OperationIndex) -> Bool {
         table[place].traits.isDisjoint(with: [.startIsAwaited, .hasObservers])
     }
 
     /// It executes, nothing else is decided about it, and only its exit is outstanding.
-    private func isUndisturbed(_ index: Int32) -> Bool {
+    private func isUndisturbed(_ index: ExecutionIndex) -> Bool {
         let execution = executions[index]
         return execution.ending == nil && execution.exit == nil && !execution.isCancelling && !execution.isReaping
             && !execution.isPresumed && execution.isConfirmed && execution.holding.isEmpty
@@ -95,7 +95,9 @@ extension Scheduler {
 
     /// Where machine or runner die with opsd, nobody can say whether what waits in hand had begun: so neither it nor what
     /// it waits for may be one that would go on by itself then.
-    private func endsWhenInterrupted(_ place: Int32) -> Bool { policy(of: place)?.retry?.onInterrupted != true }
+    private func endsWhenInterrupted(_ place: OperationIndex) -> Bool {
+        policy(of: place)?.retry?.onInterrupted != true
+    }
 
     // MARK: What success lets in
 
@@ -106,21 +108,21 @@ extension Scheduler {
         /// Those that wait for the success of what executes and for nothing else, the first last.
         var newcomers: [Newcomer] = []
         /// Executions whose slot somebody in hand is to have.
-        var promised: [Int32] = []
+        var promised: [ExecutionIndex] = []
     }
 
     private struct Newcomer {
         let key: UInt64
-        let place: Int32
+        let place: OperationIndex
         /// What it waits for.
-        var executions: [Int32]
+        var executions: [ExecutionIndex]
     }
 
     /// Nil when that is not plain to see.
     private func outlook() -> Outlook? {
         var outlook = Outlook()
-        var waits: [(key: UInt64, place: Int32, execution: Int32)] = []
-        for index in executions.places where executions[index].slot >= 0 {
+        var waits: [(key: UInt64, place: OperationIndex, execution: ExecutionIndex)] = []
+        for index in executions.indices where executions[index].slot != nil {
             let place = executions[index].operation
             guard isUndisturbed(index), isPlain(place) else { return nil }
             let isAwaited = handWaits && endsWhenInterrupted(place)
@@ -134,7 +136,7 @@ extension Scheduler {
             }
             guard isPlainToSee else { return nil }
         }
-        for place in hand {
+        for case let place? in hand {
             guard let letIn = firstLetIn(by: place) else { return nil }
             outlook.bound = min(outlook.bound, letIn)
         }
@@ -159,13 +161,13 @@ extension Scheduler {
         return outlook
     }
 
-    private func mayWaitInHand(_ place: Int32) -> Bool {
+    private func mayWaitInHand(_ place: OperationIndex) -> Bool {
         isPlain(place) && startsUnobserved(place) && endsWhenInterrupted(place)
             && table[place].traits.isDisjoint(with: .ineligible)
     }
 
     /// The key of the first that success of an operation may let in; nil when that is not plain to see.
-    private func firstLetIn(by place: Int32) -> UInt64? {
+    private func firstLetIn(by place: OperationIndex) -> UInt64? {
         var first = UInt64.max
         let isPlainToSee = forEachLetIn(by: place) { from, _ in first = min(first, table[from].key) }
         return isPlainToSee ? first : nil
@@ -173,18 +175,16 @@ extension Scheduler {
 
     /// Whether all that success of an operation may let in is plain to see. What it would skip is not: much may follow
     /// from that.
-    private func forEachLetIn(by place: Int32, _ body: (Int32, When) -> Void) -> Bool {
+    private func forEachLetIn(by place: OperationIndex, _ body: (OperationIndex, When) -> Void) -> Bool {
         var count = 0
-        var edge = table[place].firstDependent
-        while edge >= 0 {
+        for edge in graph.dependents(of: table[place]) {
             let (from, when) = (graph[edge].from, graph[edge].when)
             let row = table[from]
             count += 1
-            guard count <= Limits.edgesForeseen, when != .failed, row.categories < 0, row.parent < 0,
+            guard count <= Limits.edgesForeseen, when != .failed, row.categories == nil, row.parent == nil,
                 row.traits.isDisjoint(with: [.group, .barrier])
             else { return false }
             body(from, when)
-            edge = graph[edge].nextDependent
         }
         return true
     }

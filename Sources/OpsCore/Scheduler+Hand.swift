@@ -13,8 +13,8 @@ extension Scheduler {
     public var handCount: Int { hand.count }
 
     public func isInHand(_ attempt: AttemptID) -> Bool {
-        let place = table.place(of: attempt.operation)
-        return place >= 0 && table[place].traits.contains(.inHand) && table[place].attempt + 1 == attempt.number
+        guard let place = table.index(of: attempt.operation) else { return false }
+        return table[place].traits.contains(.inHand) && table[place].attempt + 1 == attempt.number
     }
 
     /// The runner has what it needs for a while: what it tells may be gathered for one turn.
@@ -26,7 +26,7 @@ extension Scheduler {
         if handUntil <= now.monotonic || handIsSpoiled { return true }
         // The runner passes on what it sees become free; whoever else may start is for a turn to start.
         if slots.used < workers,
-            hand.contains(where: { table[$0].state == .ready })
+            hand.contains(where: { $0.map { table[$0].state == .ready } ?? false })
                 || candidates.entries.contains(where: { Self.counts($0, lanes) })
         {
             return true
@@ -40,8 +40,9 @@ extension Scheduler {
 
     /// The runner has begun it: a start like any other, but for the launch.
     mutating func taken(_ attempt: AttemptID, at begun: Place) {
-        let place = table.place(of: attempt.operation)
-        guard isInHand(attempt), table[place].state == .ready else { return }
+        guard let place = table.index(of: attempt.operation), isInHand(attempt), table[place].state == .ready else {
+            return
+        }
         hand.removeAll { $0 == place }
         table[place].traits.remove(.inHand)
         handUntil = now.monotonic + Limits.shortRun
@@ -55,13 +56,10 @@ extension Scheduler {
         return slot
     }
 
-    /// In the place of one whose end is decided while the runner has it: it will never be begun.
-    static let ended: Int32 = -1
-
     /// What it waited for did not succeed.
-    mutating func leaveHand(_ place: Int32) {
+    mutating func leaveHand(_ place: OperationIndex) {
         guard table[place].traits.contains(.inHand), let position = hand.firstIndex(of: place) else { return }
-        hand[position] = Self.ended
+        hand[position] = nil
         handIsSpoiled = true
         table[place].traits.remove(.inHand)
         tell(.withdrawn(AttemptID(table[place].operationID, table[place].attempt + 1)))
@@ -78,7 +76,7 @@ extension Scheduler {
         let all = hand
         hand = []
         var untold = taken
-        for place in all where place != Self.ended {
+        for case let place? in all {
             table[place].traits.remove(.inHand)
             if untold > 0 {
                 if table[place].state == .ready { untold -= 1 }

@@ -2,20 +2,20 @@
 extension Scheduler {
     /// What does not hold, in words; empty when all is well. Looks at everything: for tests.
     public func checkInvariants() -> [String] {
-        let rows = table.placesByID
+        let rows = table.indicesByID
         return checkCounts(rows) + checkRoom() + checkCategories() + checkWaiting(rows) + checkLanes(rows)
             + checkNothingIdles() + checkPriorities(rows) + checkFamilies(rows) + checkBarriers() + checkScratch(rows)
             + checkHand(rows)
     }
 
     /// 1. Every count of states is what counting gives, and every id is found where it stands.
-    private func checkCounts(_ rows: [Int32]) -> [String] {
+    private func checkCounts(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         var all = Counts()
-        var inQueue: [Int32: [OperationState: Int32]] = [:]
+        var inQueue: [QueueIndex: [OperationState: Int32]] = [:]
         for place in rows {
             let row = table[place]
-            if table.place(of: row.operationID) != place { broken.append("1: \(row.id) is not found where it stands") }
+            if table.index(of: row.operationID) != place { broken.append("1: \(row.id) is not found where it stands") }
             inQueue[row.queue, default: [:]][row.state, default: 0] += 1
             switch row.state {
             case .pending: all.pending += 1
@@ -25,7 +25,7 @@ extension Scheduler {
             }
         }
         if all != counts { broken.append("1: counts are \(counts), not \(all)") }
-        for queue in queues.pool.places {
+        for queue in queues.pool.indices {
             let (now, counted) = (queues[queue], inQueue[queue] ?? [:])
             if (now.pending, now.ready, now.executing)
                 != (counted[.pending] ?? 0, counted[.ready] ?? 0, counted[.executing] ?? 0)
@@ -40,22 +40,21 @@ extension Scheduler {
     private func checkRoom() -> [String] {
         var broken: [String] = []
         var taken: Set<Int32> = []
-        var inQueue: [Int32: Int32] = [:]
-        var inFamily: [Int32: Int32] = [:]
-        for index in executions.places where executions[index].slot >= 0 {
+        var inQueue: [QueueIndex: Int32] = [:]
+        var inFamily: [FamilyIndex: Int32] = [:]
+        for index in executions.indices {
+            guard let slot = executions[index].slot else { continue }
             let row = table[executions[index].operation]
-            if !taken.insert(executions[index].slot).inserted {
-                broken.append("2: slot \(executions[index].slot) is shared by \(row.id)")
-            }
+            if !taken.insert(slot).inserted { broken.append("2: slot \(slot) is shared by \(row.id)") }
             inQueue[row.queue, default: 0] += 1
-            if row.parent >= 0 { inFamily[table[row.parent].family, default: 0] += 1 }
+            if let family = row.parent.flatMap({ table[$0].family }) { inFamily[family, default: 0] += 1 }
         }
         if Int(slots.used) != taken.count { broken.append("2: \(slots.used) slots used, \(taken.count) held") }
-        for queue in queues.pool.places where queues[queue].running != inQueue[queue] ?? 0 {
+        for queue in queues.pool.indices where queues[queue].running != inQueue[queue] ?? 0 {
             broken.append("2: queue \(queues[queue].name) counts \(queues[queue].running) processes")
         }
-        for family in families.places where families[family].running != inFamily[family] ?? 0 {
-            broken.append("2: the group of place \(families[family].parent) counts \(families[family].running)")
+        for family in families.indices where families[family].running != inFamily[family] ?? 0 {
+            broken.append("2: the group \(table[families[family].parent].id) counts \(families[family].running)")
         }
         return broken
     }
@@ -63,13 +62,13 @@ extension Scheduler {
     /// 3. What is taken of a category is what its holders took, and they can hold it together.
     private func checkCategories() -> [String] {
         var broken: [String] = []
-        var taken: [Int32: Category] = [:]
-        for index in executions.places {
+        var taken: [CategoryIndex: Category] = [:]
+        for index in executions.indices {
             for need in executions[index].holding {
                 taken[need.category, default: Category(name: "", capacity: 0)].take(need.mode, need.units)
             }
         }
-        for category in categories.pool.places {
+        for category in categories.pool.indices {
             let (now, held) = (categories[category], taken[category] ?? Category(name: "", capacity: 0))
             if (now.usedUnits, now.sharedHolders, now.exclusiveHolders)
                 != (held.usedUnits, held.sharedHolders, held.exclusiveHolders)
@@ -83,17 +82,15 @@ extension Scheduler {
     }
 
     /// 4. An operation is pending exactly while something is outstanding, and that is counted right.
-    private func checkWaiting(_ rows: [Int32]) -> [String] {
+    private func checkWaiting(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         for place in rows {
             let row = table[place]
             guard row.state == .pending || row.state == .ready else { continue }
             var outstanding: Int32 = 0
-            var edge = row.firstDependency
-            while edge >= 0 {
+            for edge in graph.dependencies(of: row) {
                 if graph[edge].from != place { broken.append("4: an edge of \(row.id) is another's") }
-                if graph[edge].on >= 0 { outstanding += 1 }
-                edge = graph[edge].nextDependency
+                if graph[edge].on != nil { outstanding += 1 }
             }
             for trait in [Traits.behindBarrier, .gathering, .groupNotStarted] where row.traits.contains(trait) {
                 outstanding += 1
@@ -105,25 +102,25 @@ extension Scheduler {
     }
 
     /// 5. What is eligible stands in exactly one lane, its own, and every lane knows its first member.
-    private func checkLanes(_ rows: [Int32]) -> [String] {
+    private func checkLanes(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
-        var members: [Int32: Int32] = [:]
-        var tops: [Int32: UInt64] = [:]
+        var members: [LaneIndex: Int32] = [:]
+        var tops: [LaneIndex: UInt64] = [:]
         for place in rows where table[place].state != .executing {
             let row = table[place]
             let isEligible = row.state == .ready && row.traits.isDisjoint(with: .ineligible)
-            if isEligible != (row.place >= 0) { broken.append("5: \(row.id) is \(isEligible ? "not " : "")in a lane") }
-            guard row.place >= 0 else { continue }
-            members[row.place, default: 0] += 1
-            tops[row.place] = min(tops[row.place] ?? .max, row.key)
-            let key = lanes[row.place].key
+            if isEligible != row.isLinked { broken.append("5: \(row.id) is \(isEligible ? "not " : "")in a lane") }
+            guard let lane = row.lane else { continue }
+            members[lane, default: 0] += 1
+            tops[lane] = min(tops[lane] ?? .max, row.key)
+            let key = lanes[lane].key
             if key.queue != row.queue || key.categories != row.categories {
                 broken.append("5: \(row.id) is in a lane of others")
             }
         }
-        for lane in lanes.places {
+        for lane in lanes.indices {
             if lanes[lane].live != members[lane] ?? 0 || lanes[lane].top != tops[lane] ?? .max {
-                broken.append("5: lane \(lane) has lost count")
+                broken.append("5: lane \(lane.rawValue) has lost count")
             }
         }
         return broken
@@ -133,7 +130,7 @@ extension Scheduler {
     private func checkNothingIdles() -> [String] {
         guard mayStart else { return [] }
         var broken: [String] = []
-        for lane in lanes.places where lanes[lane].live > 0 && lanes[lane].status != .evaluating {
+        for lane in lanes.indices where lanes[lane].live > 0 && lanes[lane].status != .evaluating {
             if !lanes[lane].key.isGroup, slots.used >= workers { continue }
             if lanes[lane].status == .parked(.evaluations), evaluating >= Limits.evaluationsAtOnce { continue }
             guard let first = lanes[lane].members.first else { continue }
@@ -145,12 +142,12 @@ extension Scheduler {
     }
 
     /// 7. Every effective priority is the highest of what waits for the operation and its own, and somebody's own.
-    private func checkPriorities(_ rows: [Int32]) -> [String] {
+    private func checkPriorities(_ rows: [OperationIndex]) -> [String] {
         guard usesPriorities else {
             return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
         }
         var broken: [String] = []
-        for category in categories.pool.places where !categories[category].familyHolders.isEmpty {
+        for category in categories.pool.indices where !categories[category].familyHolders.isEmpty {
             let (now, claim) = (categories[category], claim(on: category))
             if now.claim != claim { broken.append("7: \(claim) waits for category \(now.name), not \(now.claim)") }
         }
@@ -159,8 +156,10 @@ extension Scheduler {
             if claims.all != row.effective {
                 broken.append("7: \(row.id) counts for \(row.effective), not \(claims.all)")
             }
-            guard row.family >= 0, families[row.family].inherited != claims.whole else { continue }
-            broken.append("7: the children of \(row.id) inherit \(families[row.family].inherited), not \(claims.whole)")
+            guard let inherited = row.family.map({ families[$0].inherited }), inherited != claims.whole else {
+                continue
+            }
+            broken.append("7: the children of \(row.id) inherit \(inherited), not \(claims.whole)")
         }
         var proven: Set<WaitNode> = []
         for place in rows where !isFounded(.start(place), &proven) || !isFounded(.end(place), &proven) {
@@ -170,12 +169,12 @@ extension Scheduler {
     }
 
     /// 8. A parent counts its unfinished children, and ends with the last.
-    private func checkFamilies(_ rows: [Int32]) -> [String] {
+    private func checkFamilies(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
-        var children: [Int32: Int32] = [:]
-        for place in rows where table[place].parent >= 0 { children[table[place].parent, default: 0] += 1 }
-        for place in rows where table[place].family >= 0 {
-            let family = families[table[place].family]
+        var children: [OperationIndex: Int32] = [:]
+        for place in rows { if let parent = table[place].parent { children[parent, default: 0] += 1 } }
+        for place in rows {
+            guard let family = table[place].family.map({ families[$0] }) else { continue }
             if family.unfinished != children[place] ?? 0 { broken.append("8: \(table[place].id) has lost a child") }
             if table[place].isGroup, table[place].state == .executing, family.unfinished == 0 {
                 broken.append("8: \(table[place].id) goes on without children")
@@ -187,7 +186,7 @@ extension Scheduler {
     /// 9. Barriers stand in order, and count what they wait for.
     private func checkBarriers() -> [String] {
         var broken: [String] = []
-        for queue in queues.pool.places {
+        for queue in queues.pool.indices {
             let barriers = queues[queue].barriers
             for (index, barrier) in barriers.list.enumerated() {
                 guard unfinished(OperationID(barrier.id)) == barrier.place else {
@@ -206,7 +205,7 @@ extension Scheduler {
     }
 
     /// 10. Nothing of a turn outlives it.
-    private func checkScratch(_ rows: [Int32]) -> [String] {
+    private func checkScratch(_ rows: [OperationIndex]) -> [String] {
         var broken = rows.filter { !table[$0].traits.isDisjoint(with: [.ending, .visited, .priorityInDoubt]) }.map {
             "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
         }
@@ -219,18 +218,19 @@ extension Scheduler {
     }
 
     /// 11. Who is in hand would start next, in this order, once it is ready, and nobody else may.
-    private func checkHand(_ rows: [Int32]) -> [String] {
+    private func checkHand(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         for place in rows where table[place].traits.contains(.inHand) != hand.contains(place) {
             broken.append("11: \(table[place].id) is in hand, or is not")
         }
-        guard let last = hand.last, last != Self.ended else { return broken }
+        guard case let last?? = hand.last else { return broken }
+        let hand = hand.compactMap { $0 }
         let waiting = hand.filter { table[$0].state == .pending }
         let mayRest = slots.used == workers || slots.used < workers && waiting.count == hand.count
         if hand.count > Limits.hand || !mayRest || !mayStart || !handIsFree || !waiting.isEmpty && !handWaits {
             broken.append("11: a hand of \(hand.count) with \(slots.used) of \(workers) slots used")
         }
-        for place in hand where table[place].state == .executing || table[place].place >= 0 {
+        for place in hand where table[place].isLinked {
             broken.append("11: \(table[place].id) is in hand and \(table[place].state)")
         }
         for place in waiting where !waitsForSuccess(place) {
@@ -239,7 +239,7 @@ extension Scheduler {
         if zip(hand, hand.dropFirst()).contains(where: { table[$0].key >= table[$1].key }) {
             broken.append("11: the hand is out of order")
         }
-        for lane in lanes.places where lanes[lane].live > 0 && !lanes[lane].key.isGroup {
+        for lane in lanes.indices where lanes[lane].live > 0 && !lanes[lane].key.isGroup {
             guard let first = lanes[lane].members.first, lanes[lane].top < table[last].key,
                 lanes[lane].status != .evaluating, lanes[lane].status != .parked(.evaluations)
             else { continue }
@@ -250,16 +250,12 @@ extension Scheduler {
         return broken
     }
 
-    private func waitsForSuccess(_ place: Int32) -> Bool {
-        var edge = table[place].firstDependency
+    private func waitsForSuccess(_ place: OperationIndex) -> Bool {
         var count: Int32 = 0
-        while edge >= 0 {
-            let on = graph[edge].on
-            if on >= 0 {
-                guard graph[edge].when == .succeeded, table[on].state == .executing else { return false }
-                count += 1
-            }
-            edge = graph[edge].nextDependency
+        for edge in graph.dependencies(of: table[place]) {
+            guard let on = graph[edge].on else { continue }
+            guard graph[edge].when == .succeeded, table[on].state == .executing else { return false }
+            count += 1
         }
         return count == table[place].waiting
     }

@@ -1,7 +1,7 @@
 extension Scheduler {
     // MARK: Waiting and waking
 
-    mutating func makeCandidate(_ lane: Int32) {
+    mutating func makeCandidate(_ lane: LaneIndex) {
         unpark(lane)
         lanes[lane].status = .candidate
         let entry = newEntry(lane)
@@ -13,23 +13,23 @@ extension Scheduler {
     }
 
     /// Most of what is added leaves from the top; what left from below it must not add up behind a best that stays.
-    private static func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap, _ lanes: Pool<Lane>) {
+    private static func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>) {
         heap.add(entry)
         heap.sweep(live: lanes.count) { counts($0, lanes) }
     }
 
-    private mutating func newEntry(_ lane: Int32) -> LaneHeap.Entry {
+    private mutating func newEntry(_ lane: LaneIndex) -> LaneHeap.Entry {
         laneStamps &+= 1
         lanes[lane].stamp = laneStamps
         return LaneHeap.Entry(key: lanes[lane].top, lane: lane, stamp: laneStamps)
     }
 
     /// Whether an entry of a heap of lanes is the newest of a lane that has members.
-    static func counts(_ entry: LaneHeap.Entry, _ lanes: Pool<Lane>) -> Bool {
-        lanes.isUsed[Int(entry.lane)] && lanes[entry.lane].stamp == entry.stamp && lanes[entry.lane].live > 0
+    static func counts(_ entry: LaneHeap.Entry, _ lanes: Pool<Lane, LaneIndex>) -> Bool {
+        lanes.contains(entry.lane) && lanes[entry.lane].stamp == entry.stamp && lanes[entry.lane].live > 0
     }
 
-    mutating func park(_ lane: Int32, at resource: Resource) {
+    mutating func park(_ lane: LaneIndex, at resource: Resource) {
         lanes[lane].status = .parked(resource)
         let entry = newEntry(lane)
         switch resource {
@@ -60,7 +60,7 @@ extension Scheduler {
         }
     }
 
-    mutating func unpark(_ lane: Int32) {
+    mutating func unpark(_ lane: LaneIndex) {
         guard case .parked(let resource) = lanes[lane].status else { return }
         lanes[lane].status = .idle
         switch resource {
@@ -75,7 +75,7 @@ extension Scheduler {
     /// There may be room at `resource`: the best lane that waits there and fits has its chance. Once it has been
     /// considered it wakes the next, so that all that fits starts, in order, and nothing is looked at in vain.
     mutating func wake(_ resource: Resource) {
-        let lane: Int32?
+        let lane: LaneIndex?
         switch resource {
         case .queue(let queue):
             guard queues[queue].parkedCount > 0, queues[queue].hasRoom(forGroup: false) else { return }
@@ -105,12 +105,12 @@ extension Scheduler {
     }
 
     /// Wakes every lane that waits for room in a queue, groups' too.
-    mutating func wakeAll(_ queue: Int32) {
+    mutating func wakeAll(_ queue: QueueIndex) {
         while let lane = Self.takeBest(from: &queues[queue].parked, lanes, at: .queue(queue)) { makeCandidate(lane) }
     }
 
-    private mutating func takeBestFitting(_ category: Int32, groups: Bool) -> Int32? {
-        var best = -1
+    private mutating func takeBestFitting(_ category: CategoryIndex, groups: Bool) -> LaneIndex? {
+        var best: Int?
         var bestKey = UInt64.max
         for i in categories[category].parked.indices where categories[category].parked[i].isGroup == groups {
             let (mode, units) = (categories[category].parked[i].mode, categories[category].parked[i].units)
@@ -123,20 +123,24 @@ extension Scheduler {
             if keeper(of: need, against: key) != nil, familiesKeepersWaitFor().isEmpty { continue }
             (best, bestKey) = (i, key)
         }
-        guard best >= 0 else { return nil }
+        guard let best else { return nil }
         return Self.takeBest(from: &categories[category].parked[best].heap, lanes, at: .category(category))
     }
 
-    private static func takeBest(from heap: inout LaneHeap, _ lanes: Pool<Lane>, at resource: Resource) -> Int32? {
+    private static func takeBest(from heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>, at resource: Resource)
+        -> LaneIndex?
+    {
         guard firstKey(of: &heap, lanes, at: resource) != nil, let first = heap.first else { return nil }
         heap.removeFirst()
         return first.lane
     }
 
     /// The key of the best lane that really waits at `resource`; entries that no longer count go.
-    private static func firstKey(of heap: inout LaneHeap, _ lanes: Pool<Lane>, at resource: Resource) -> UInt64? {
+    private static func firstKey(of heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>, at resource: Resource)
+        -> UInt64?
+    {
         while let first = heap.first {
-            let isCurrent = lanes.isUsed[Int(first.lane)] && lanes[first.lane].stamp == first.stamp
+            let isCurrent = lanes.contains(first.lane) && lanes[first.lane].stamp == first.stamp
             guard isCurrent, lanes[first.lane].status == .parked(resource) else {
                 heap.removeFirst()
                 continue

@@ -4,7 +4,7 @@ extension Scheduler {
     /// Operations that wait for one another in a circle, and the category that ties it, if one does.
     struct LockUp {
         /// Each waits for the next; the first is repeated at the end.
-        var circle: [Int32]
+        var circle: [OperationIndex]
         var category: String?
         /// Nodes that never come to pass.
         var stuck: Set<WaitNode>
@@ -15,23 +15,23 @@ extension Scheduler {
     /// What is to be supposed beside what there is.
     struct Supposition {
         /// It has just started.
-        var started: Int32 = -1
+        var started: OperationIndex?
         /// `from` waits for `node` too.
-        var edge: (from: Int32, node: WaitNode)?
+        var edge: (from: OperationIndex, node: WaitNode)?
     }
 
     /// Whether an operation holds, or once started will hold, its categories until its children have ended.
-    func isSpan(_ place: Int32) -> Bool {
+    func isSpan(_ place: OperationIndex) -> Bool {
         let row = table[place]
-        guard row.family >= 0, row.categories >= 0, row.state != .finished else { return false }
-        return row.isGroup || families[row.family].unfinished > 0
+        guard let family = row.family, row.categories != nil, row.state != .finished else { return false }
+        return row.isGroup || families[family].unfinished > 0
     }
 
-    var hasSpans: Bool { families.count > 0 && families.places.contains { isSpan(families[$0].parent) } }
+    var hasSpans: Bool { families.count > 0 && families.indices.contains { isSpan(families[$0].parent) } }
 
     /// What would wait for the end of a group for ever if it started now: nil when it may. Such a group lets the
     /// others go first.
-    func lockUp(starting place: Int32, _ needs: [Need]) -> LockUp? {
+    func lockUp(starting place: OperationIndex, _ needs: [Need]) -> LockUp? {
         guard !needs.isEmpty, isSpan(place) else { return nil }
         if let way = roundabout(from: place, needs), let last = way.last {
             let tie = needs.first { keepsOut($0, last.place) }
@@ -47,7 +47,7 @@ extension Scheduler {
     }
 
     /// What is locked up already around an operation.
-    func lockUp(around place: Int32) -> LockUp? {
+    func lockUp(around place: OperationIndex) -> LockUp? {
         guard hasSpans else { return nil }
         let found = lockUp(among: reach([.start(place), .end(place)], Supposition()), Supposition())
         return found?.stuck.contains(.end(place)) == true ? found : nil
@@ -56,7 +56,7 @@ extension Scheduler {
     // MARK: Requests
 
     /// Refuses an edge after which nothing of some circle could ever go on.
-    func checkLockUp(_ from: Int32, waitingFor node: WaitNode) throws(Rejection) {
+    func checkLockUp(_ from: OperationIndex, waitingFor node: WaitNode) throws(Rejection) {
         guard hasSpans else { return }
         // What does not come back to where it began closes no circle.
         guard reach([node], Supposition()).contains(.start(from)) else { return }
@@ -67,14 +67,14 @@ extension Scheduler {
 
     /// Makes a change, unless something could never go on after it that could before.
     mutating func unlessLockedUp(
-        _ isPossible: Bool, _ change: (inout Scheduler) throws(Rejection) -> [Int32]
-    ) throws(Rejection) -> [Int32] {
+        _ isPossible: Bool, _ change: (inout Scheduler) throws(Rejection) -> [OperationIndex]
+    ) throws(Rejection) -> [OperationIndex] {
         guard isPossible else { return try change(&self) }
         let before = self
         let changed = try change(&self)
         let nodes = reach(changed.flatMap { [WaitNode.start($0), .end($0)] }, Supposition())
         guard let found = lockUp(among: nodes, Supposition()) else { return changed }
-        let spans = before.families.places.map { before.families[$0].parent }.filter { before.isSpan($0) }
+        let spans = before.families.indices.map { before.families[$0].parent }.filter { before.isSpan($0) }
         let wasLockedUp = before.lockUp(among: before.reach(spans.map { .end($0) }, Supposition()), Supposition())
         // Who was locked up before is let be, but what comes with this change makes no circle of its own.
         guard wasLockedUp == nil || found.circle.contains(where: { changed.contains($0) }) else { return changed }
@@ -102,7 +102,7 @@ extension Scheduler {
             open += waits(of: node)
             if !node.isEnd {
                 if isSpan(node.place) { open.append(.end(node.place)) }
-                if table[node.place].state != .executing, table[node.place].categories >= 0 {
+                if table[node.place].state != .executing, table[node.place].categories != nil {
                     for need in resolvedNeeds(of: node.place) {
                         open += categories[need.category].familyHolders.map { .end($0) }
                     }
@@ -114,15 +114,13 @@ extension Scheduler {
         return result
     }
 
-    private func enclosingSpan(of place: Int32) -> Int32? {
-        var parent = table[place].parent
-        while parent >= 0, !isSpan(parent) { parent = table[parent].parent }
-        return parent < 0 ? nil : parent
+    private func enclosingSpan(of place: OperationIndex) -> OperationIndex? {
+        table.ancestors(of: place).first { isSpan($0) }
     }
 
     private func lockUp(among nodes: [WaitNode], _ supposed: Supposition) -> LockUp? {
-        var index: [Int32: Int32] = [:]
-        var places: [Int32] = []
+        var index: [OperationIndex: Int32] = [:]
+        var places: [OperationIndex] = []
         for node in nodes where index[node.place] == nil {
             index[node.place] = Int32(places.count)
             places.append(node.place)
@@ -138,32 +136,30 @@ extension Scheduler {
         }
         let members = places.map { place in
             Entanglement.Member(
-                enclosing: enclosingSpan(of: place).flatMap { index[$0] } ?? -1, uses: uses(of: place),
+                enclosing: enclosingSpan(of: place).flatMap { index[$0] }, uses: uses(of: place),
                 isSpan: isSpan(place), isExecuting: table[place].state == .executing || place == supposed.started)
         }
         var problem = Entanglement(members, arcs)
         guard let knot = problem.knot() else { return nil }
-        let name = knot.category < 0 ? nil : categories[knot.category].name
+        let name = knot.category.map { categories[$0].name }
         return LockUp(
             circle: knot.circle.map { places[Int($0)] }, category: name,
             stuck: Set(nodes.filter { knot.isStuck[Int(number($0))] }))
     }
 
     /// What an operation wants of each category, among whom: all, or what is in the group around it that holds it.
-    private func uses(of place: Int32) -> [Entanglement.Use] {
+    private func uses(of place: OperationIndex) -> [Entanglement.Use] {
         categories.needs(of: table[place].categories).map { need in
-            var (domain, capacity) = (Int32(-1), categories[need.category].capacity)
-            var ancestor = table[place].parent
-            while ancestor >= 0, domain < 0 {
+            var (domain, capacity) = (OperationIndex?.none, categories[need.category].capacity)
+            for ancestor in table.ancestors(of: place) {
                 let held = categories.needs(of: table[ancestor].categories).first { $0.category == need.category }
-                if let held {
-                    domain = ancestor
-                    if held.mode == .units { capacity = held.units }
-                }
-                ancestor = table[ancestor].parent
+                guard let held else { continue }
+                domain = ancestor
+                if held.mode == .units { capacity = held.units }
+                break
             }
             // One that is closed now will be opened: it has no fewer than one then.
-            return Entanglement.Use(category: need.category, domain: domain, need: need, capacity: max(1, capacity))
+            return Entanglement.Use(domain: domain?.rawValue, need: need, capacity: max(1, capacity))
         }
     }
 }

@@ -2,16 +2,18 @@
 /// in every category it needs is kept against what comes after it.
 extension Scheduler {
     /// Keeps the order of lanes in each category they name.
-    mutating func topChanged(_ lane: Int32) {
+    mutating func topChanged(_ lane: LaneIndex) {
         let top = lanes[lane].top
         for i in lanes[lane].needs.indices {
             let category = lanes[lane].needs[i].category
-            let ticket = lanes[lane].tickets[i]
-            if ticket < 0 {
+            guard let ticket = lanes[lane].tickets[i] else {
                 guard top != .max else { continue }
                 lanes[lane].tickets[i] = categories[category].lanes.add(top, lane: lane, need: Int32(i))
-            } else if top == .max {
-                lanes[lane].tickets[i] = -1
+                doubtClaim(on: category)
+                continue
+            }
+            if top == .max {
+                lanes[lane].tickets[i] = nil
                 categories[category].lanes.remove(ticket)
             } else {
                 categories[category].lanes.update(ticket, key: top)
@@ -22,8 +24,8 @@ extension Scheduler {
 
     /// Lanes with members before this key that lack room in a category, and that a start which takes these is about to
     /// leave without. Who has room in all, and waits for the pool, is not kept by categories.
-    func overtaken(by key: UInt64, _ needs: [Need]) -> [Int32] {
-        var passed: [Int32] = []
+    func overtaken(by key: UInt64, _ needs: [Need]) -> [LaneIndex] {
+        var passed: [LaneIndex] = []
         for need in needs {
             guard let root = categories[need.category].lanes.entries.first, root.key < key else { continue }
             passed.reserveCapacity(32)
@@ -40,8 +42,8 @@ extension Scheduler {
     }
 
     /// A start with this key has overtaken the members before it of these lanes.
-    mutating func noteOvertaken(_ passed: [Int32], by key: UInt64) {
-        var last: Int32 = -1
+    mutating func noteOvertaken(_ passed: [LaneIndex], by key: UInt64) {
+        var last: LaneIndex?
         for lane in passed where lane != last {
             last = lane
             guard let line = lanes[lane].members.onlyLine else {
@@ -55,19 +57,19 @@ extension Scheduler {
         }
     }
 
-    private mutating func noteOvertaken(_ place: Int32) {
+    private mutating func noteOvertaken(_ place: OperationIndex) {
         guard table[place].overtaken < Limits.overtakes else { return }
         table[place].overtaken += 1
         if table[place].overtaken == Limits.overtakes { reserve(place) }
     }
 
-    private func lacksRoom(_ lane: Int32) -> Bool {
+    private func lacksRoom(_ lane: LaneIndex) -> Bool {
         lanes[lane].needs.contains { !categories[$0.category].fits($0.mode, $0.units) }
     }
 
     /// Whether nothing but categories keeps the members of a lane from starting. A group that lets others go first
     /// keeps nothing from them.
-    private func mayTurn(_ lane: Int32) -> Bool {
+    private func mayTurn(_ lane: LaneIndex) -> Bool {
         let key = lanes[lane].key
         let status = lanes[lane].status
         if status == .evaluating || status == .parked(.reservations) || status == .parked(.others)
@@ -75,34 +77,36 @@ extension Scheduler {
         {
             return false
         }
-        let family = lanes[lane].family
-        return family < 0 || key.isGroup || families[family].hasRoom
+        guard let family = lanes[lane].family, !key.isGroup else { return true }
+        return families[family].hasRoom
     }
 
     // MARK: Kept places
 
-    mutating func reserve(_ place: Int32) {
+    mutating func reserve(_ place: OperationIndex) {
         table[place].traits.insert(.reserving)
         reservations += 1
         let key = table[place].key
-        for need in lanes[table[place].place].needs {
+        for need in needsInLane(of: place) {
             let list = categories[need.category].reservations
             let i = list.firstIndex { table[$0].key > key } ?? list.count
             categories[need.category].reservations.insert(place, at: i)
         }
     }
 
+    private func needsInLane(of place: OperationIndex) -> [Need] { table[place].lane.map { lanes[$0].needs } ?? [] }
+
     /// As `clearReservation`, without giving anyone else a chance.
-    mutating func unreserve(_ place: Int32) {
+    mutating func unreserve(_ place: OperationIndex) {
         table[place].traits.remove(.reserving)
         reservations -= 1
-        for need in lanes[table[place].place].needs {
+        for need in needsInLane(of: place) {
             categories[need.category].reservations.removeAll { $0 == place }
         }
     }
 
     /// Its place is kept no longer: it starts, or does not want to.
-    mutating func clearReservation(of place: Int32, in lane: Int32) {
+    mutating func clearReservation(of place: OperationIndex, in lane: LaneIndex) {
         guard table[place].traits.contains(.reserving) else { return }
         table[place].traits.remove(.reserving)
         reservations -= 1
@@ -113,11 +117,12 @@ extension Scheduler {
     }
 
     /// The operation whose kept place in a category a start with this key would take.
-    func keeper(of need: Need, against key: UInt64) -> Int32? {
+    func keeper(of need: Need, against key: UInt64) -> OperationIndex? {
         for place in categories[need.category].reservations {
             guard table[place].key < key else { return nil }
-            let lane = table[place].place
-            guard mayTurn(lane), let other = lanes[lane].needs.first(where: { $0.category == need.category }) else {
+            guard let lane = table[place].lane, mayTurn(lane),
+                let other = lanes[lane].needs.first(where: { $0.category == need.category })
+            else {
                 continue
             }
             if !categories[need.category].fit(need, beside: other) { return place }
@@ -127,7 +132,7 @@ extension Scheduler {
 
     /// Where a lane waits whose first member would take a kept place; nil when it may start. What anyone with a kept
     /// place waits for in turn is kept back by none: so no two of them can wait for one another.
-    func keptBack(_ place: Int32, _ needs: [Need]) -> Resource? {
+    func keptBack(_ place: OperationIndex, _ needs: [Need]) -> Resource? {
         guard reservations > 0 else { return nil }
         let key = table[place].key
         guard let need = needs.first(where: { keeper(of: $0, against: key) != nil }) else { return nil }
@@ -141,9 +146,10 @@ extension Scheduler {
     func familiesKeepersWaitFor() -> [WaitNode] {
         guard families.count > 0 else { return [] }
         var result: [WaitNode] = []
-        for category in categories.pool.places {
-            for keeper in categories[category].reservations where mayTurn(table[keeper].place) {
-                for need in lanes[table[keeper].place].needs
+        for category in categories.pool.indices {
+            for keeper in categories[category].reservations {
+                guard let lane = table[keeper].lane, mayTurn(lane) else { continue }
+                for need in lanes[lane].needs
                 where !categories[need.category].fits(need.mode, need.units) {
                     result += categories[need.category].familyHolders.map { .end($0) }
                 }
@@ -175,7 +181,7 @@ extension Scheduler {
         return lanes[entry.lane].status == .parked(.reservations) || lanes[entry.lane].status == .parked(.others)
     }
 
-    private mutating func mustStayBack(_ lane: Int32) -> Bool {
+    private mutating func mustStayBack(_ lane: LaneIndex) -> Bool {
         guard let first = lanes[lane].members.first else { return true }
         if let obstacle = obstacle(to: first.place, in: lane) { return obstacle == .reservations }
         return letsOthersGoFirst(first.place, lanes[lane].needs)
@@ -186,7 +192,7 @@ extension Scheduler {
     mutating func reviewReservations() -> Bool {
         guard reservationsInDoubt else { return false }
         reservationsInDoubt = false
-        for category in Array(categories.pool.places) where !categories[category].reservations.isEmpty {
+        for category in Array(categories.pool.indices) where !categories[category].reservations.isEmpty {
             wake(.category(category))
         }
         return true

@@ -3,10 +3,9 @@
 extension Scheduler {
     /// It was presumed before, and no runner has said anything since.
     mutating func doubtStart(_ foretold: Snapshot.Foretold) {
-        guard let place = unfinished(foretold.attempt.operation), table[place].state == .executing,
+        guard let place = unfinished(foretold.attempt.operation), let index = table[place].execution,
             !table[place].isGroup, table[place].attempt == foretold.attempt.number
         else { return }
-        let index = table[place].place
         executions[index].isPresumed = true
         if !foretold.hasStarted { table[place].traits.remove(.hasStarted) }
     }
@@ -19,34 +18,40 @@ extension Scheduler {
     }
 
     /// One that waited for others keeps its edges: it may yet turn out not to have begun.
-    mutating func presume(_ place: Int32, runner: String, boot: String) {
+    mutating func presume(_ place: OperationIndex, runner: String, boot: String) {
         if table[place].state == .pending { doubtWaits(of: place) }
         let life = takeLife(of: place)
         table[place].attempt += 1
+        let slot = slots.take()
         var execution = Execution(
             operation: place, attempt: table[place].attempt, run: life.run, attemptsInRun: life.attemptsInRun + 1,
-            slot: slots.take(), runner: runner, boot: boot, startedAt: now, holding: [])
+            slot: slot, runner: runner, boot: boot, startedAt: now, holding: [])
         execution.isPresumed = true
         execution.isConfirmed = false
         execution.timeoutDue = policy(of: place)?.timeout.map { now.monotonic + $0 }
         setState(place, .executing)
         let index = executions.insert(execution)
-        table[place].place = index
+        table[place].link(to: index)
         countRunning(place, 1)
-        tell(.presumed(attemptID(index), run: execution.run, slot: execution.slot, at: now))
+        tell(.presumed(attemptID(index), run: execution.run, slot: slot, at: now))
     }
 
-    func isPresumed(_ place: Int32) -> Bool {
-        table[place].state == .executing && executions[table[place].place].isPresumed
+    func isPresumed(_ place: OperationIndex) -> Bool {
+        presumedExecution(of: place) != nil
+    }
+
+    func presumedExecution(of place: OperationIndex) -> ExecutionIndex? {
+        guard let index = table[place].execution, executions[index].isPresumed else { return nil }
+        return index
     }
 
     /// Whether what was foretold is to be held for started: unless its own runner knows nothing of it.
-    mutating func believes(_ index: Int32, _ inventory: Inventory) -> Bool {
+    mutating func believes(_ index: ExecutionIndex, _ inventory: Inventory) -> Bool {
         let attempt = attemptID(index)
         let boot = executions[index].boot
         if executions[index].runner == inventory.runner, boot.isEmpty || boot == inventory.boot,
             inventory.entries[attempt] == nil, executions[index].ending == nil,
-            table[executions[index].operation].family < 0
+            table[executions[index].operation].family == nil
         {
             withdraw(index)
             return false
@@ -55,35 +60,36 @@ extension Scheduler {
     }
 
     /// It has started, as far as anybody can say.
-    mutating func settlePresumption(_ index: Int32, _ begun: Place?) {
-        guard executions[index].isPresumed else { return }
+    mutating func settlePresumption(_ index: ExecutionIndex, _ begun: Place?) {
+        guard executions[index].isPresumed, var slot = executions[index].slot else { return }
         executions[index].isPresumed = false
         if let begun {
             executions[index].startedAt = begun.at
-            slots.release(executions[index].slot)
-            executions[index].slot = take(begun.slot)
+            slots.release(slot)
+            slot = take(begun.slot)
+            executions[index].slot = slot
         }
         let place = executions[index].operation
-        if table[place].firstDependency >= 0 {
+        if table[place].firstDependency != nil {
             graph.dropDependencies(of: place, in: &table)
             table[place].waiting = 0
             report(.ready, place, old: .pending, new: .ready)
         }
         table[place].traits.insert(.hasStarted)
-        tell(.placed(attemptID(index), Place(slot: executions[index].slot, at: executions[index].startedAt)))
+        tell(.placed(attemptID(index), Place(slot: slot, at: executions[index].startedAt)))
         report(.started, place, old: .ready, new: .executing, detail: String(executions[index].attempt))
         settleStartEdges(of: place)
     }
 
     /// It has not started: it waits as before, and its attempt is still to come.
-    private mutating func withdraw(_ index: Int32) {
+    private mutating func withdraw(_ index: ExecutionIndex) {
         let place = executions[index].operation
         unfreeze(place)
         disarmTimeout(index)
         vacate(index)
         let execution = executions[index]
         executions.remove(index)
-        table[place].place = -1
+        table[place].unlink()
         table[place].attempt -= 1
         if execution.run != 1 || execution.attemptsInRun > 1 {
             table[place].traits.insert(.hasLife)
@@ -92,7 +98,7 @@ extension Scheduler {
         setState(place, .ready)
         tell(.withdrawn(AttemptID(table[place].operationID, execution.attempt)))
         doubt(place)
-        guard table[place].firstDependency >= 0 else {
+        guard table[place].firstDependency != nil else {
             startAging(place)
             return enterLane(place)
         }

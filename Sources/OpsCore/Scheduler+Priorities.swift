@@ -11,20 +11,25 @@ extension Scheduler {
     }
 
     /// Hands the priority of an operation on to all it waits for, and that of its group on to it.
-    mutating func handOn(_ place: Int32) {
-        let parent = table[place].parent
-        if parent >= 0 { raise([.end(place)], to: families[table[parent].family].inherited) }
+    mutating func handOn(_ place: OperationIndex) {
+        if let inherited = inheritedFromParent(place) { raise([.end(place)], to: inherited) }
         guard table[place].state != .executing else { return }
         raise(waits(of: .start(place)), to: table[place].effective)
+    }
+
+    /// The priority that the children of the group around an operation inherit.
+    func inheritedFromParent(_ place: OperationIndex) -> Int8? {
+        guard let family = table[place].parent.flatMap({ table[$0].family }) else { return nil }
+        return families[family].inherited
     }
 
     private mutating func raise(_ nodes: [WaitNode], to priority: Int8) {
         var open = nodes
         while let node = open.popLast() {
             let place = node.place
-            if node.isEnd, table[place].family >= 0, families[table[place].family].inherited < priority {
-                families[table[place].family].inherited = priority
-                for id in families[table[place].family].children {
+            if node.isEnd, let family = table[place].family, families[family].inherited < priority {
+                families[family].inherited = priority
+                for id in families[family].children {
                     if let child = unfinished(OperationID(id)) { open.append(.end(child)) }
                 }
             }
@@ -34,9 +39,9 @@ extension Scheduler {
         }
     }
 
-    mutating func setEffective(_ place: Int32, _ priority: Int8) {
+    mutating func setEffective(_ place: OperationIndex, _ priority: Int8) {
         table[place].effective = priority
-        guard table[place].state == .ready, table[place].place >= 0 else { return }
+        guard table[place].lane != nil else { return }
         moveInLane(place)
         if table[place].traits.contains(.reserving) {
             unreserve(place)
@@ -46,7 +51,7 @@ extension Scheduler {
     }
 
     /// New or returned operations: those of another priority than the rest are told to what they wait for.
-    mutating func raiseAll(_ places: [Int32]) {
+    mutating func raiseAll(_ places: [OperationIndex]) {
         if !usesPriorities {
             guard places.contains(where: { table[$0].priority != 0 }) else { return }
             beginPriorities()
@@ -59,31 +64,31 @@ extension Scheduler {
     mutating func beginPriorities() {
         guard !usesPriorities else { return }
         usesPriorities = true
-        for place in table.placesByID where table[place].family >= 0 { doubt(place) }
-        for category in Array(categories.pool.places) { doubtClaim(on: category) }
+        for place in table.indicesByID where table[place].family != nil { doubt(place) }
+        for category in Array(categories.pool.indices) { doubtClaim(on: category) }
     }
 
     // MARK: Down, before anything starts
 
     /// What an operation waits for may have counted for more because of it.
-    mutating func doubtWaits(of place: Int32) {
+    mutating func doubtWaits(of place: OperationIndex) {
         guard usesPriorities, table[place].state != .executing else { return }
         for node in waits(of: .start(place)) { doubt(node.place, after: table[place].effective) }
     }
 
     /// `from` no longer waits for `on`.
-    mutating func noteWaiterLeft(_ on: Int32, _ from: Int32) {
+    mutating func noteWaiterLeft(_ on: OperationIndex, _ from: OperationIndex) {
         guard usesPriorities else { return }
         doubt(on, after: table[from].effective)
     }
 
-    mutating func doubt(_ place: Int32, after priority: Int8) {
-        let inherited = table[place].family >= 0 ? families[table[place].family].inherited : .min
+    mutating func doubt(_ place: OperationIndex, after priority: Int8) {
+        let inherited = table[place].family.map { families[$0].inherited } ?? .min
         guard table[place].effective <= priority || inherited <= priority else { return }
         doubt(place)
     }
 
-    mutating func doubt(_ place: Int32) {
+    mutating func doubt(_ place: OperationIndex) {
         guard usesPriorities, !table[place].traits.contains(.priorityInDoubt), table[place].state != .finished else {
             return
         }
@@ -114,13 +119,12 @@ extension Scheduler {
     }
 
     /// Recounts one operation; what it had lent goes back in turn.
-    private mutating func reassess(_ place: Int32) {
+    private mutating func reassess(_ place: OperationIndex) {
         let (all, whole) = claims(on: place)
         let old = table[place].effective
-        let family = table[place].family
-        if family >= 0, families[family].inherited == whole {
+        if let family = table[place].family, families[family].inherited == whole {
             suspect(.end(place))
-        } else if family >= 0 {
+        } else if let family = table[place].family {
             let isLower = whole < families[family].inherited
             families[family].inherited = whole
             for id in families[family].children {
@@ -143,27 +147,20 @@ extension Scheduler {
     }
 
     /// The highest that waits for an operation in any way, its own included; and of what waits for the whole of it.
-    func claims(on place: Int32) -> (all: Int8, whole: Int8) {
+    func claims(on place: OperationIndex) -> (all: Int8, whole: Int8) {
         var start = ownPriority(of: place)
         var whole = Int8.min
-        var edge = table[place].firstDependent
-        while edge >= 0 {
+        for edge in graph.dependents(of: table[place]) {
             let from = graph[edge].from
             let priority = isPresumed(from) ? .min : table[from].effective
             if graph[edge].when == .started { start = max(start, priority) } else { whole = max(whole, priority) }
-            edge = graph[edge].nextDependent
         }
         whole = max(whole, barrierClaim(on: place))
-        let parent = table[place].parent
-        if parent >= 0 { whole = max(whole, families[table[parent].family].inherited) }
-        let family = table[place].family
-        if table[place].state == .executing {
-            if family >= 0 {
-                for need in executions[table[place].place].holding {
-                    whole = max(whole, categories[need.category].claim)
-                }
-            }
-        } else if family >= 0 {
+        if let inherited = inheritedFromParent(place) { whole = max(whole, inherited) }
+        guard let family = table[place].family else { return (max(start, whole), whole) }
+        if let index = table[place].execution {
+            for need in executions[index].holding { whole = max(whole, categories[need.category].claim) }
+        } else {
             for id in families[family].children {
                 if let child = unfinished(OperationID(id)) { start = max(start, table[child].effective) }
             }
@@ -175,7 +172,7 @@ extension Scheduler {
 
     /// The highest of what is ready and has no room in a category. What comes after a lane that has none in the order
     /// of lanes counts for no more than that.
-    func claim(on category: Int32) -> Int8 {
+    func claim(on category: CategoryIndex) -> Int8 {
         var claim = Int8.min
         categories[category].lanes.forEach(below: .max) { entry in
             let need = lanes[entry.lane].needs[Int(entry.need)]
@@ -191,7 +188,7 @@ extension Scheduler {
     }
 
     /// More, or less, may wait now for the groups and producers that hold a category.
-    mutating func doubtClaim(on category: Int32) {
+    mutating func doubtClaim(on category: CategoryIndex) {
         guard usesPriorities, !categories[category].familyHolders.isEmpty, !categories[category].isClaimInDoubt else {
             return
         }
@@ -200,12 +197,14 @@ extension Scheduler {
     }
 
     /// Those that hold a category count for as much as what waits for it.
-    private mutating func recountClaim(on category: Int32) {
+    private mutating func recountClaim(on category: CategoryIndex) {
         categories[category].isClaimInDoubt = false
         let claim = categories[category].familyHolders.isEmpty ? .min : claim(on: category)
         guard categories[category].claim != claim else {
             // What it is worth reaches all its holders, so one tells whether it is founded.
-            let holder = categories[category].familyHolders.first { families[table[$0].family].inherited == claim }
+            let holder = categories[category].familyHolders.first { holder in
+                table[holder].family.map { families[$0].inherited == claim } ?? false
+            }
             if let holder { suspect(.end(holder)) }
             return
         }
@@ -213,28 +212,28 @@ extension Scheduler {
         for holder in categories[category].familyHolders { doubt(holder) }
     }
 
-    mutating func setClaim(on category: Int32, _ claim: Int8) {
+    mutating func setClaim(on category: CategoryIndex, _ claim: Int8) {
         claims.replace(categories[category].claim, by: claim)
         categories[category].claim = claim
     }
 
     /// As the contract counts it: an executing process too is worth what waits for its categories.
-    func liveEffective(of place: Int32) -> Int8 {
-        guard table[place].state == .executing else { return table[place].effective }
-        return executions[table[place].place].holding.reduce(table[place].effective) { max($0, claim(on: $1.category)) }
+    func liveEffective(of place: OperationIndex) -> Int8 {
+        guard let index = table[place].execution else { return table[place].effective }
+        return executions[index].holding.reduce(table[place].effective) { max($0, claim(on: $1.category)) }
     }
 
     // MARK: Ageing
 
     /// Its own priority, and a step for every `aging` of its queue that it has been ready.
-    func ownPriority(of place: Int32) -> Int8 {
+    func ownPriority(of place: OperationIndex) -> Int8 {
         let row = table[place]
         guard row.state == .ready, let aging = queues[row.queue].aging else { return row.priority }
         let steps = min(Int64(Limits.agingSteps), max(0, now.wall - row.readyAt) / aging)
         return Int8(min(127, Int64(row.priority) + steps))
     }
 
-    mutating func startAging(_ place: Int32) {
+    mutating func startAging(_ place: OperationIndex) {
         guard let aging = queues[table[place].queue].aging else { return }
         beginPriorities()
         let steps = max(0, now.wall - table[place].readyAt) / aging
@@ -245,13 +244,13 @@ extension Scheduler {
     }
 
     /// One more step of waiting.
-    mutating func age(_ place: Int32) {
+    mutating func age(_ place: OperationIndex) {
         startAging(place)
         doubt(place)
     }
 
-    mutating func restartAging(_ queue: Int32) {
-        for place in table.placesByID where table[place].queue == queue && table[place].state == .ready {
+    mutating func restartAging(_ queue: QueueIndex) {
+        for place in table.indicesByID where table[place].queue == queue && table[place].state == .ready {
             startAging(place)
             doubt(place)
         }

@@ -2,7 +2,7 @@ extension Scheduler {
     // MARK: Becoming ready
 
     /// One thing less keeps it pending.
-    mutating func release(_ place: Int32) {
+    mutating func release(_ place: OperationIndex) {
         table[place].waiting -= 1
         if table[place].waiting == 0, table[place].state == .pending, !table[place].traits.contains(.ending) {
             becomeReady(place)
@@ -10,7 +10,7 @@ extension Scheduler {
     }
 
     /// One thing more keeps it pending; a ready operation goes back.
-    mutating func hold(back place: Int32) {
+    mutating func hold(back place: OperationIndex) {
         table[place].waiting += 1
         guard table[place].state == .ready else { return }
         leaveLane(place)
@@ -21,7 +21,7 @@ extension Scheduler {
         report(.edited, place, old: .ready, new: .pending)
     }
 
-    mutating func becomeReady(_ place: Int32) {
+    mutating func becomeReady(_ place: OperationIndex) {
         setState(place, .ready)
         graph.dropDependencies(of: place, in: &table)
         table[place].readyAt = now.wall
@@ -34,13 +34,13 @@ extension Scheduler {
     // MARK: Lanes
 
     /// Puts a ready operation where it waits for its turn, unless something of its own keeps it back.
-    mutating func enterLane(_ place: Int32) {
-        guard table[place].state == .ready, table[place].place < 0,
+    mutating func enterLane(_ place: OperationIndex) {
+        guard table[place].state == .ready, !table[place].isLinked,
             table[place].traits.isDisjoint(with: .ineligible)
         else { return }
         let lane = lane(for: place)
         let key = table[place].key
-        table[place].place = lane
+        table[place].link(to: lane)
         lanes[lane].members.add(key, place)
         lanes[lane].live += 1
         if table[place].overtaken == Limits.overtakes { reserve(place) }
@@ -51,10 +51,9 @@ extension Scheduler {
     }
 
     /// How often it was overtaken stays with it until it starts or ends: an edit is no reason to wait for longer.
-    mutating func leaveLane(_ place: Int32) {
-        guard table[place].state == .ready, table[place].place >= 0 else { return }
-        let lane = table[place].place
-        table[place].place = -1
+    mutating func leaveLane(_ place: OperationIndex) {
+        guard let lane = table[place].lane else { return }
+        table[place].unlink()
         clearReservation(of: place, in: lane)
         stopAsking(place)
         if !roundabouts.isEmpty { roundabouts[place] = nil }
@@ -71,8 +70,8 @@ extension Scheduler {
     }
 
     /// The effective priority of a member has changed: its old entry is stale.
-    mutating func moveInLane(_ place: Int32) {
-        let lane = table[place].place
+    mutating func moveInLane(_ place: OperationIndex) {
+        guard let lane = table[place].lane else { return }
         let key = table[place].key
         lanes[lane].members.add(key, place)
         if key < lanes[lane].top {
@@ -84,7 +83,7 @@ extension Scheduler {
         }
     }
 
-    private mutating func refreshTop(of lane: Int32) {
+    private mutating func refreshTop(of lane: LaneIndex) {
         while let first = lanes[lane].members.first, !isMember(first, of: lane) {
             lanes[lane].members.removeFirst()
         }
@@ -92,7 +91,7 @@ extension Scheduler {
             let table = table
             lanes[lane].members.sweep { entry in
                 let row = table[entry.place]
-                return row.place == lane && row.state == .ready && row.key == entry.key
+                return row.lane == lane && row.key == entry.key
             }
         }
         let top = lanes[lane].members.first?.key ?? .max
@@ -102,48 +101,48 @@ extension Scheduler {
         }
     }
 
-    func isMember(_ entry: ReadyMembers.Entry, of lane: Int32) -> Bool {
-        let row = table.rows[Int(entry.place)]
-        return row.place == lane && row.state == .ready && row.key == entry.key
+    func isMember(_ entry: ReadyMembers.Entry, of lane: LaneIndex) -> Bool {
+        let row = table.rows[entry.place.offset]
+        return row.lane == lane && row.key == entry.key
     }
 
     /// Members whose keys are lower than `bound`, in order. One that left and came back has two entries, both good.
-    func members(of lane: Int32, below bound: UInt64) -> [Int32] {
+    func members(of lane: LaneIndex, below bound: UInt64) -> [OperationIndex] {
         var entries: [ReadyMembers.Entry] = []
         lanes[lane].members.forEach(below: bound) { if isMember($0, of: lane) { entries.append($0) } }
         entries.sort { $0.key < $1.key }
-        var result: [Int32] = []
+        var result: [OperationIndex] = []
         result.reserveCapacity(entries.count)
         for entry in entries where result.last != entry.place { result.append(entry.place) }
         return result
     }
 
-    private mutating func lane(for place: Int32) -> Int32 {
+    private mutating func lane(for place: OperationIndex) -> LaneIndex {
         let row = table[place]
         let parent = row.parent
         // Conditions are its own; and which group would lock up with what differs between groups.
-        let isAlone = row.traits.contains(.hasConditions) || row.family >= 0 && row.categories >= 0
+        let isAlone = row.traits.contains(.hasConditions) || row.family != nil && row.categories != nil
         let key = Lane.Key(
-            queue: row.queue, parent: parent < 0 ? 0 : table[parent].id, categories: row.categories,
+            queue: row.queue, parent: parent.map { table[$0].id } ?? 0, categories: row.categories,
             isGroup: row.isGroup, only: isAlone ? row.id : 0)
         if let lane = laneIndex[key] { return lane }
         let needs = resolve(categories.needs(of: row.categories), under: parent)
         let lane = lanes.insert(
             Lane(
-                key: key, family: parent < 0 ? -1 : table[parent].family, needs: needs,
-                tickets: [Int32](repeating: -1, count: needs.count)))
+                key: key, family: parent.flatMap { table[$0].family }, needs: needs,
+                tickets: [LaneTicket?](repeating: nil, count: needs.count)))
         laneIndex[key] = lane
         return lane
     }
 
     /// A lane that is empty is forgotten, but for the plainest ones.
-    private mutating func dropLane(_ lane: Int32) {
+    private mutating func dropLane(_ lane: LaneIndex) {
         unpark(lane)
         let token = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
         lanes[lane].status = .idle
         let key = lanes[lane].key
-        if key.categories >= 0 || key.parent != 0 || key.only != 0 {
+        if key.categories != nil || key.parent != 0 || key.only != 0 {
             laneIndex[key] = nil
             lanes.remove(lane)
         }

@@ -25,8 +25,8 @@ extension Scheduler {
 
     /// Its end is decided and its process tree not gone yet.
     public func isCancelling(_ id: OperationID) -> Bool {
-        guard let place = unfinished(id), table[place].state == .executing else { return false }
-        return executions[table[place].place].isCancelling
+        guard let index = unfinished(id).flatMap({ table[$0].execution }) else { return false }
+        return executions[index].isCancelling
     }
 
     public struct QueueStanding: Equatable, Sendable {
@@ -41,7 +41,7 @@ extension Scheduler {
 
     /// In the order of their names.
     public var queueStandings: [QueueStanding] {
-        queues.pool.places.map { queues[$0] }.map {
+        queues.pool.indices.map { queues[$0] }.map {
             QueueStanding(
                 name: $0.name, limit: $0.limit, isSuspended: $0.isSuspended, aging: $0.aging, pending: Int($0.pending),
                 ready: Int($0.ready), executing: Int($0.executing))
@@ -51,7 +51,7 @@ extension Scheduler {
     public func hasQueue(_ name: String) -> Bool { queues.find(name) != nil }
 
     /// In the order of the alphabet.
-    public var queueNames: [String] { queues.pool.places.map { queues[$0].name }.sorted() }
+    public var queueNames: [String] { queues.pool.indices.map { queues[$0].name }.sorted() }
 
     public struct CategoryStanding: Equatable, Sendable {
         public var name: String
@@ -64,26 +64,26 @@ extension Scheduler {
 
     /// In the order of their names; of very many those that were named first.
     public var categoryStandings: [CategoryStanding] {
-        var holders: [Int32: [OperationID]] = [:]
-        for index in executions.places {
+        var holders: [CategoryIndex: [OperationID]] = [:]
+        for index in executions.indices {
             for need in executions[index].holding {
                 holders[need.category, default: []].append(table[executions[index].operation].operationID)
             }
         }
-        return categories.pool.places.filter { categories[$0].base < 0 }.prefix(Limits.named)
+        return categories.pool.indices.filter { categories[$0].base == nil }.prefix(Limits.named)
             .map { standing(of: $0, heldBy: holders[$0] ?? []) }.sorted { $0.name < $1.name }
     }
 
     public func categoryStanding(of name: String) -> CategoryStanding? {
-        categories.place(of: name).map { standing(of: $0, heldBy: holders(of: $0)) }
+        categories.find(name).map { standing(of: $0, heldBy: holders(of: $0)) }
     }
 
     /// In no order.
     public var categoryNames: [String] {
-        categories.pool.places.filter { categories[$0].base < 0 }.map { categories[$0].name }
+        categories.pool.indices.filter { categories[$0].base == nil }.map { categories[$0].name }
     }
 
-    private func standing(of category: Int32, heldBy holders: [OperationID]) -> CategoryStanding {
+    private func standing(of category: CategoryIndex, heldBy holders: [OperationID]) -> CategoryStanding {
         CategoryStanding(
             name: categories[category].name, capacity: categories[category].capacity,
             holders: Array(holders.sorted().prefix(Limits.named)),
@@ -94,13 +94,13 @@ extension Scheduler {
         public var id: OperationID
         /// 0 for a group.
         public var attempt: Int32
-        /// -1 for a group and for what waits for its children alone.
-        public var slot: Int32
+        /// Nil for a group and for what waits for its children alone.
+        public var slot: Int32?
     }
 
     /// In the order of their ids.
     public var executing: [Executing] {
-        executions.places.map { executions[$0] }.map {
+        executions.indices.map { executions[$0] }.map {
             Executing(id: table[$0.operation].operationID, attempt: $0.attempt, slot: $0.slot)
         }.sorted { $0.id < $1.id }
     }
@@ -114,13 +114,13 @@ extension Scheduler {
 
     // MARK: Who holds and who waits
 
-    func holders(of category: Int32) -> [OperationID] {
-        executions.places.filter { index in
+    func holders(of category: CategoryIndex) -> [OperationID] {
+        executions.indices.filter { index in
             executions[index].holding.contains { $0.category == category }
         }.map { table[executions[$0].operation].operationID }.sorted()
     }
 
-    func waiting(for category: Int32) -> [OperationID] {
+    func waiting(for category: CategoryIndex) -> [OperationID] {
         var result: [UInt64] = []
         for entry in categories[category].lanes.entries {
             let lane = entry.lane

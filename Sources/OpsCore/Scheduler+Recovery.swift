@@ -16,7 +16,7 @@ extension Scheduler {
             _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
         }
         for (name, capacity) in snapshot.capacities { _ = categories.setCapacity(name, capacity) }
-        let queuePlaces = snapshot.queues.map { queues.find($0.name) ?? 0 }
+        let queuePlaces = snapshot.queues.compactMap { queues.find($0.name) }
         let places = restore(
             snapshot.operations, queuePlaces, snapshot.categorySets, snapshot.policies, snapshot.endedChildren)
         // Before the edges: nothing that waits for its start has that yet.
@@ -40,27 +40,27 @@ extension Scheduler {
 
     /// Rows as they were stored, in the order of their ids.
     mutating func restore(
-        _ rows: [Snapshot.Row], _ queuePlaces: [Int32], _ sets: [[CategoryUse]], _ policyList: [Policy],
+        _ rows: [Snapshot.Row], _ queuePlaces: [QueueIndex], _ sets: [[CategoryUse]], _ policyList: [Policy],
         _ endedChildren: [Snapshot.EndedChildren]
-    ) -> [Int32] {
-        var setPlaces: [Int32] = []
+    ) -> [OperationIndex] {
+        var setPlaces: [CategorySetIndex?] = []
         for set in sets { setPlaces.append(categories.retain(set)) }
-        var policyPlaces: [Int32] = []
-        for policy in policyList { policyPlaces.append(policies.retain(policy).place) }
+        var policyPlaces: [PolicyIndex] = []
+        for policy in policyList { policyPlaces.append(policies.retain(policy).index) }
         table.reserve(rows.count)
-        var places: [Int32] = []
+        var places: [OperationIndex] = []
         places.reserveCapacity(rows.count)
         for stored in rows {
-            let set = stored.categories < 0 ? -1 : setPlaces[Int(stored.categories)]
-            let policy = stored.policy < 0 ? -1 : policyPlaces[Int(stored.policy)]
+            let set = stored.categories.flatMap { setPlaces[Int($0)] }
+            let policy = stored.policy.map { policyPlaces[Int($0)] }
             categories.retain(set)
-            if policy >= 0 { policies.retain(policy) }
+            if let policy { policies.retain(policy) }
             var row = OperationRow(
                 id: stored.id.rawValue, graph: stored.graph.rawValue,
-                parent: stored.parent.rawValue == 0 ? -1 : table.place(of: stored.parent),
+                parent: table.index(of: stored.parent),
                 queue: queuePlaces[Int(stored.queue)], categories: set, policy: policy,
-                traits: Traits(stored.flags).union(policy < 0 ? [] : Self.traits(of: policies[policy])),
-                priority: stored.priority, effective: stored.priority)
+                traits: Traits(stored.flags).union(policy.map { Self.traits(of: policies[$0]) } ?? []),
+                priority: stored.priority)
             row.state = stored.state
             row.attempt = stored.attempt
             row.readyAt = stored.readyAt
@@ -75,12 +75,13 @@ extension Scheduler {
         for policy in policyPlaces { _ = policies.release(policy) }
         for ended in endedChildren {
             guard let parent = unfinished(ended.parent) else { continue }
-            if table[parent].family < 0 {
+            if table[parent].family == nil {
                 table[parent].family = families.insert(Family(parent: parent))
                 openScopes(of: parent)
             }
-            families[table[parent].family].unsuccessful = ended.unsuccessful
-            families[table[parent].family].firstUnsuccessful = ended.firstUnsuccessful
+            guard let family = table[parent].family else { continue }
+            families[family].unsuccessful = ended.unsuccessful
+            families[family].firstUnsuccessful = ended.firstUnsuccessful
         }
         return places
     }
@@ -88,7 +89,7 @@ extension Scheduler {
     /// The run and the rest of an operation that waits after an attempt. The rest is measured on the wall clock
     /// here, since nothing else outlives the machine; but that may have been set back, so it is never longer than it
     /// was when it began.
-    private mutating func restoreLife(_ place: Int32, _ stored: Snapshot.Row) {
+    private mutating func restoreLife(_ place: OperationIndex, _ stored: Snapshot.Row) {
         if stored.hasStarted { table[place].traits.insert(.hasStarted) }
         guard stored.run != 1 || stored.attemptsInRun > 0 else { return }
         var life = Life(run: stored.run, attemptsInRun: stored.attemptsInRun)
@@ -102,7 +103,7 @@ extension Scheduler {
         lives[place] = life
     }
 
-    private func longestRest(_ place: Int32, _ stored: Snapshot.Row) -> Int64 {
+    private func longestRest(_ place: OperationIndex, _ stored: Snapshot.Row) -> Int64 {
         if let retry = policy(of: place)?.retry {
             return retry.delay(after: stored.attemptsInRun, of: AttemptID(stored.id, stored.attempt))
         }
@@ -112,21 +113,21 @@ extension Scheduler {
     }
 
     /// What executes: a group at once, a process once its `Running` is read.
-    private mutating func restoreStart(_ place: Int32, _ stored: Snapshot.Row) {
+    private mutating func restoreStart(_ place: OperationIndex, _ stored: Snapshot.Row) {
         table[place].traits.insert(.hasStarted)
         if stored.isFrozen { table[place].traits.insert(frozenBy(place)) }
         let needs = resolve(categories.needs(of: table[place].categories), under: table[place].parent)
         take(needs)
         let execution = Execution(
             operation: place, attempt: stored.isGroup ? 0 : stored.attempt, run: stored.run,
-            attemptsInRun: stored.attemptsInRun, slot: -1, runner: "", startedAt: now, holding: needs,
+            attemptsInRun: stored.attemptsInRun, slot: nil, runner: "", startedAt: now, holding: needs,
             isConfirmed: stored.isGroup)
-        table[place].place = executions.insert(execution)
-        if table[place].family >= 0 { openScopes(of: place) }
+        table[place].link(to: executions.insert(execution))
+        openScopes(of: place)
     }
 
     /// The disk knows that it is frozen, not by whom: by every level that is suspended, else by itself.
-    private func frozenBy(_ place: Int32) -> Traits {
+    private func frozenBy(_ place: OperationIndex) -> Traits {
         var traits: Traits = []
         if isSuspended { traits.insert(.frozenByDaemon) }
         if queues[table[place].queue].isSuspended { traits.insert(.frozenByQueue) }
@@ -135,8 +136,7 @@ extension Scheduler {
     }
 
     private mutating func restore(_ running: Snapshot.Running) {
-        guard let place = unfinished(running.attempt.operation), table[place].state == .executing else { return }
-        let index = table[place].place
+        guard let place = unfinished(running.attempt.operation), let index = table[place].execution else { return }
         executions[index].startedAt = running.startedAt
         if let (outcome, cause) = running.ending {
             executions[index].ending = Ended(outcome: outcome, cause: cause)
@@ -159,9 +159,11 @@ extension Scheduler {
         }
         executions[index].isCancelling = running.ending != nil && !letsOthersBe(index)
         if running.ending == nil { executions[index].ending = end(index, treeIsGone: false) }
-        executions[index].slot = running.slot
-        slots.take(running.slot)
-        countRunning(place, 1)
+        if let slot = running.slot {
+            executions[index].slot = slot
+            slots.take(slot)
+            countRunning(place, 1)
+        }
         if table[place].traits.isDisjoint(with: .frozen) {
             if let given = running.timeoutRemaining ?? policy(of: place)?.timeout {
                 executions[index].timeoutDue = running.startedAt.monotonic + given
@@ -180,7 +182,7 @@ extension Scheduler {
         handIsFree = inventory.takesHand && !inventory.isEnding
         handWaits = inventory.handWaits
         let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
-        let all = Array(executions.places)
+        let all = Array(executions.indices)
         // What was only foretold began where another had ended, and perhaps because of that end.
         let presumed = all.filter { executions[$0].isPresumed }
         for index in all where !executions[index].isPresumed && isUncertain(index) { reconcile(index, inventory) }
@@ -199,12 +201,12 @@ extension Scheduler {
         }
     }
 
-    private func isUncertain(_ index: Int32) -> Bool {
+    private func isUncertain(_ index: ExecutionIndex) -> Bool {
         let place = executions[index].operation
         return !table[place].isGroup && !executions[index].isOver && !table[place].traits.contains(.ending)
     }
 
-    private mutating func reconcile(_ index: Int32, _ inventory: Inventory) {
+    private mutating func reconcile(_ index: ExecutionIndex, _ inventory: Inventory) {
         let attempt = attemptID(index)
         if executions[index].boot.isEmpty { executions[index].boot = inventory.boot }
         if executions[index].boot != inventory.boot {
@@ -231,7 +233,7 @@ extension Scheduler {
                 if executions[index].ending == nil, inventory.isEnding {
                     refuse(index)
                 } else if executions[index].ending == nil {
-                    order(.launch(attempt, slot: executions[index].slot))
+                    if let slot = executions[index].slot { order(.launch(attempt, slot: slot)) }
                 } else {
                     treeGone(index)
                 }
@@ -246,7 +248,7 @@ extension Scheduler {
 
     /// A runner that is ending would not start it: it has its turn again with the next one. The attempt has been told of
     /// and keeps its number, but takes nothing from what its policy allows.
-    private mutating func refuse(_ index: Int32) {
+    private mutating func refuse(_ index: ExecutionIndex) {
         dropLaunch(index)
         executions[index].isRefused = true
         // ECANCELED.
@@ -255,7 +257,7 @@ extension Scheduler {
     }
 
     /// Orders may have been lost with the connection: all of them may be repeated.
-    private mutating func repeatOrders(_ index: Int32) {
+    private mutating func repeatOrders(_ index: ExecutionIndex) {
         let place = executions[index].operation
         if executions[index].isCancelling {
             terminate(index)
@@ -267,7 +269,7 @@ extension Scheduler {
     }
 
     /// The runner answers for it: its clock runs on.
-    private mutating func confirm(_ index: Int32) {
+    private mutating func confirm(_ index: ExecutionIndex) {
         guard !executions[index].isConfirmed else { return }
         executions[index].isConfirmed = true
         guard let due = executions[index].timeoutDue else { return }
@@ -275,7 +277,7 @@ extension Scheduler {
         if executions[index].ending == nil { setTimeout(index, at: due) }
     }
 
-    private mutating func interrupt(_ index: Int32, _ cause: Cause) {
+    private mutating func interrupt(_ index: ExecutionIndex, _ cause: Cause) {
         if executions[index].ending == nil {
             executions[index].ending = Ended(outcome: .interrupted, cause: cause)
         }

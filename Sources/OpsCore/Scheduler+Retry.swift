@@ -1,14 +1,14 @@
 extension Scheduler {
     /// Opens a new run of finished operations: same ids, same edges.
     mutating func retry(_ ids: [OperationID], _ revived: Revival) throws(Rejection) -> Acceptance {
-        if ids.count == 1, table.place(of: ids[0]) >= 0 { throw .notFinished(ids[0]) }
-        var queuePlaces: [Int32] = []
+        if ids.count == 1, table.index(of: ids[0]) != nil { throw .notFinished(ids[0]) }
+        var queuePlaces: [QueueIndex] = []
         for name in revived.queues {
             guard let queue = queues.find(name) else { throw .unknownQueue(name) }
             queuePlaces.append(queue)
         }
         var rows: [Snapshot.Row] = []
-        for var row in revived.operations where table.place(of: row.id) < 0 {
+        for var row in revived.operations where table.index(of: row.id) == nil {
             row.state = .pending
             row.run += 1
             row.attemptsInRun = 0
@@ -20,7 +20,7 @@ extension Scheduler {
         for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
             guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
         }
-        var impossible: [(Int32, Cause, FinishedFact)] = []
+        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
         let places = try unlessLockedUp(mayCloseCircle(rows, revived, queuePlaces)) { core throws(Rejection) in
             core.leaveLanes(rows.map(\.parent))
             let places = core.restore(
@@ -55,7 +55,7 @@ extension Scheduler {
 
     /// What comes back may wait for what has waited for it: through a barrier behind it, the parent above it, or a
     /// category that one of them holds.
-    private func mayCloseCircle(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [Int32]) -> Bool {
+    private func mayCloseCircle(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [QueueIndex]) -> Bool {
         let hasBarriers = queuePlaces.contains { !queues[$0].barriers.list.isEmpty }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
         if !revived.categorySets.isEmpty, hasParents || hasSpans { return true }
@@ -69,27 +69,28 @@ extension Scheduler {
 
     /// What waits and is to have children again waits in a lane of its own.
     private mutating func leaveLanes(_ parents: [OperationID]) {
-        for id in parents { if let parent = unfinished(id), table[parent].family < 0 { leaveLane(parent) } }
+        for id in parents { if let parent = unfinished(id), table[parent].family == nil { leaveLane(parent) } }
     }
 
     /// The caller has counted anew what ended badly below these parents, but not what did in this very turn.
     private mutating func countEndedSince(_ counted: [Snapshot.EndedChildren]) {
         guard !counted.isEmpty else { return }
         let parents = Set(counted.compactMap { unfinished($0.parent) })
-        for ending in endings where ending.outcome != .succeeded && parents.contains(table[ending.place].parent) {
-            countUnsuccessful(table[ending.place].operationID, below: table[ending.place].parent)
+        for ending in endings where ending.outcome != .succeeded {
+            guard let parent = table[ending.place].parent, parents.contains(parent) else { continue }
+            countUnsuccessful(table[ending.place].operationID, below: parent)
         }
     }
 
-    private mutating func restoreEdges(_ revived: Revival) -> [(Int32, Cause, FinishedFact)] {
-        var impossible: [(Int32, Cause, FinishedFact)] = []
+    private mutating func restoreEdges(_ revived: Revival) -> [(OperationIndex, Cause, FinishedFact)] {
+        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
         for edge in revived.edges {
             // What waits and was not brought back keeps what it has been granted.
             guard let from = unfinished(edge.from), revived.brings(edge.from) else { continue }
-            let on = table.place(of: edge.on)
+            let on = table.index(of: edge.on)
             if let fact = fact(about: edge.on, on, revived.finished) {
                 if let cause = Self.impossibility(edge.when, edge.on, fact) { impossible.append((from, cause, fact)) }
-            } else if on >= 0 {
+            } else if let on {
                 addEdge(from: from, on: on, when: edge.when)
             }
         }

@@ -26,8 +26,7 @@ extension Scheduler {
     /// What all reached by it count for: of an end what a group's children inherit.
     private func priority(of node: WaitNode) -> Int8 {
         guard node.isEnd else { return table[node.place].effective }
-        let family = table[node.place].family
-        return family < 0 ? .min : families[family].inherited
+        return table[node.place].family.map { families[$0].inherited } ?? .min
     }
 
     private func hasOfItsOwn(_ node: WaitNode) -> Bool {
@@ -69,8 +68,8 @@ extension Scheduler {
         var open = [start]
         while let node = open.popLast() {
             let row = table[node.place]
-            if node.isEnd, row.family >= 0, families[row.family].children.count > 4 * Self.fewSteps { return false }
-            if !node.isEnd, row.state == .ready, row.categories >= 0 { return false }
+            if node.isEnd, let family = row.family, families[family].children.count > 4 * Self.fewSteps { return false }
+            if !node.isEnd, row.state == .ready, row.categories != nil { return false }
             for other in waits(of: node) where seen.insert(other).inserted { open.append(other) }
             if seen.count > 4 * Self.fewSteps { return false }
         }
@@ -100,7 +99,7 @@ extension Scheduler {
         let place = node.place
         doubt(place)
         if node.isEnd {
-            let family = table[place].family
+            guard let family = table[place].family else { return }
             families[family].inherited = .min
             for id in families[family].children {
                 if let child = unfinished(OperationID(id)) { doubt(child) }
@@ -116,25 +115,23 @@ extension Scheduler {
     private func forEachLender(to node: WaitNode, _ body: (WaitNode) -> Bool) {
         let priority = priority(of: node)
         let row = table[node.place]
-        if row.parent >= 0, families[table[row.parent].family].inherited == priority, !body(.end(row.parent)) { return }
-        var edge = row.firstDependent
-        while edge >= 0 {
+        if let parent = row.parent, inheritedFromParent(node.place) == priority, !body(.end(parent)) { return }
+        for edge in graph.dependents(of: row) {
             let from = graph[edge].from
             if table[from].effective == priority, !node.isEnd || graph[edge].when != .started, !body(.start(from)) {
                 return
             }
-            edge = graph[edge].nextDependent
         }
         for other in keptByBarriers(of: node.place) where table[other].effective == priority {
             guard body(.start(other)) else { return }
         }
-        guard row.family >= 0 else { return }
-        if row.state == .executing {
-            for need in executions[row.place].holding where categories[need.category].claim == priority {
+        guard let family = row.family else { return }
+        if let index = row.execution {
+            for need in executions[index].holding where categories[need.category].claim == priority {
                 guard forEachClaimant(on: need.category, body) else { return }
             }
         } else if !node.isEnd {
-            for id in families[row.family].children {
+            for id in families[family].children {
                 guard let child = unfinished(OperationID(id)), table[child].effective == priority else { continue }
                 guard body(.start(child)) else { return }
             }
@@ -143,7 +140,7 @@ extension Scheduler {
 
     /// Calls with what is ready, has no room in a category and counts for as much as is said of that, until the answer
     /// is false; whether it never was.
-    private func forEachClaimant(on category: Int32, _ body: (WaitNode) -> Bool) -> Bool {
+    private func forEachClaimant(on category: CategoryIndex, _ body: (WaitNode) -> Bool) -> Bool {
         let bound = OperationRow.key(effective: categories[category].claim - 1, id: 0)
         var goesOn = true
         categories[category].lanes.forEach(below: bound) { entry in

@@ -2,7 +2,7 @@
 /// step by step, to the start of someone who could never be beside it.
 extension Scheduler {
     /// Whether a group must not start yet, since what it waits for would wait for its end.
-    mutating func letsOthersGoFirst(_ place: Int32, _ needs: [Need]) -> Bool {
+    mutating func letsOthersGoFirst(_ place: OperationIndex, _ needs: [Need]) -> Bool {
         guard !needs.isEmpty, isSpan(place) else { return false }
         if let way = roundabouts[place] {
             if holds(way, from: place, needs) { return true }
@@ -14,7 +14,7 @@ extension Scheduler {
     }
 
     /// The nearest way round, from the end of a group; nil when there is none so plain.
-    func roundabout(from place: Int32, _ needs: [Need]) -> [WaitNode]? {
+    func roundabout(from place: OperationIndex, _ needs: [Need]) -> [WaitNode]? {
         var cameFrom: [WaitNode: WaitNode] = [:]
         var line = [WaitNode.end(place)]
         var next = 0
@@ -36,7 +36,7 @@ extension Scheduler {
     }
 
     /// Whether nothing of a way has moved since it was found.
-    private func holds(_ way: [WaitNode], from place: Int32, _ needs: [Need]) -> Bool {
+    private func holds(_ way: [WaitNode], from place: OperationIndex, _ needs: [Need]) -> Bool {
         guard let last = way.last, way.first == .end(place), needs.contains(where: { keepsOut($0, last.place) }) else {
             return false
         }
@@ -53,21 +53,19 @@ extension Scheduler {
             return other.isEnd && table[other.place].parent == node.place
         }
         guard row.state != .executing else { return false }
-        if other == .start(row.parent), row.parent >= 0 { return table[row.parent].state != .executing }
-        var edge = row.firstDependency
-        while edge >= 0 {
+        if let parent = row.parent, other == .start(parent) { return table[parent].state != .executing }
+        for edge in graph.dependencies(of: row) {
             if graph[edge].on == other.place, other.isEnd == (graph[edge].when != .started) { return true }
-            edge = graph[edge].nextDependency
         }
         return holdersInTheWay(of: node).contains(other)
     }
 
-    private func isUnfinished(_ place: Int32) -> Bool {
+    private func isUnfinished(_ place: OperationIndex) -> Bool {
         table[place].id != 0 && table[place].state != .finished && !table[place].traits.contains(.ending)
     }
 
     /// Whether an operation waits, and could never be beside whoever holds this.
-    func keepsOut(_ need: Need, _ place: Int32) -> Bool {
+    func keepsOut(_ need: Need, _ place: OperationIndex) -> Bool {
         guard isUnfinished(place), table[place].state != .executing else { return false }
         return needsForNow(of: place).contains {
             $0.category == need.category && !categories[need.category].canShare($0, need)
@@ -80,7 +78,8 @@ extension Scheduler {
         var result: [WaitNode] = []
         for need in needsForNow(of: node.place) {
             for holder in categories[need.category].familyHolders where isSpan(holder) {
-                let held = executions[table[holder].place].holding.first { $0.category == need.category }
+                guard let index = table[holder].execution else { continue }
+                let held = executions[index].holding.first { $0.category == need.category }
                 if let held, !categories[need.category].canShare(need, held) { result.append(.end(holder)) }
             }
         }
@@ -88,23 +87,22 @@ extension Scheduler {
     }
 
     /// What an operation takes where it takes it now: not what it will take of a group that has yet to start.
-    private func needsForNow(of place: Int32) -> [Need] {
-        guard table[place].categories >= 0 else { return [] }
+    private func needsForNow(of place: OperationIndex) -> [Need] {
+        guard table[place].categories != nil else { return [] }
         let bases = categories.needs(of: table[place].categories)
         return zip(bases, resolvedNeeds(of: place)).filter { base, _ in
-            var parent = table[place].parent
-            while parent >= 0, table[parent].state != .executing {
+            for parent in table.ancestors(of: place) {
+                if table[parent].state == .executing { break }
                 if categories.needs(of: table[parent].categories).contains(where: { $0.category == base.category }) {
                     return false
                 }
-                parent = table[parent].parent
             }
             return true
         }.map(\.1)
     }
 
     /// Whether all that is to come, with what is held, may be too much for a category beside a group that takes it.
-    func mayTie(_ need: Need, of place: Int32, among nodes: [WaitNode]) -> Bool {
+    func mayTie(_ need: Need, of place: OperationIndex, among nodes: [WaitNode]) -> Bool {
         var units = need.mode == .units ? Int64(need.units) : 0
         var isAny = false
         for node in nodes where !node.isEnd && node.place != place && table[node.place].state != .executing {

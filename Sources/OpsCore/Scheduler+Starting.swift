@@ -35,7 +35,7 @@ extension Scheduler {
         return plain
     }
 
-    static func dropStale(_ heap: inout LaneHeap, _ lanes: Pool<Lane>) {
+    static func dropStale(_ heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>) {
         while let first = heap.first, !counts(first, lanes) { heap.removeFirst() }
     }
 
@@ -60,11 +60,10 @@ extension Scheduler {
     }
 
     /// What keeps the first of a lane from starting, the pool and whom it lets go first apart.
-    func obstacle(to place: Int32, in lane: Int32) -> Resource? {
+    func obstacle(to place: OperationIndex, in lane: LaneIndex) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
-        let family = lanes[lane].family
-        if family >= 0, !key.isGroup, !families[family].hasRoom { return .group(family) }
+        if let family = lanes[lane].family, !key.isGroup, !families[family].hasRoom { return .group(family) }
         for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
             return .category(need.category)
         }
@@ -72,7 +71,7 @@ extension Scheduler {
     }
 
     /// Takes slot and categories in one step, and tells the intent before the deed.
-    private mutating func start(_ place: Int32, from lane: Int32) {
+    private mutating func start(_ place: OperationIndex, from lane: LaneIndex) {
         let needs = lanes[lane].needs
         let key = table[place].key
         let passed = overtaken(by: key, needs)
@@ -81,17 +80,18 @@ extension Scheduler {
         leaveLaneForStart(place, lane)
         noteOvertaken(passed, by: key)
         let isGroup = table[place].isGroup
-        let index = begin(place, holding: needs, slot: isGroup ? -1 : slots.take(), at: now)
-        if !isGroup {
-            order(.launch(attemptID(index), slot: executions[index].slot))
-        }
+        let slot = isGroup ? nil : slots.take()
+        let index = begin(place, holding: needs, slot: slot, at: now)
+        if let slot { order(.launch(attemptID(index), slot: slot)) }
         if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.start) == true {
             order(.observeStart(table[place].operationID))
         }
     }
 
     /// What has its slot and all it takes executes from now on.
-    mutating func begin(_ place: Int32, holding needs: [Need], slot: Int32, at begun: Moment) -> Int32 {
+    mutating func begin(_ place: OperationIndex, holding needs: [Need], slot: Int32?, at begun: Moment)
+        -> ExecutionIndex
+    {
         let life = takeLife(of: place)
         let isGroup = table[place].isGroup
         if !isGroup { table[place].attempt += 1 }
@@ -102,7 +102,7 @@ extension Scheduler {
         setState(place, .executing)
         table[place].traits.insert(.hasStarted)
         let index = executions.insert(execution)
-        table[place].place = index
+        table[place].link(to: index)
         tell(
             .started(
                 table[place].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
@@ -111,31 +111,30 @@ extension Scheduler {
         // Who waited for its start alone lends it nothing any more; nor does it grow older.
         let row = table[place]
         let mayCountForLess =
-            row.traits.contains(.startIsAwaited) || row.family >= 0 || queues[row.queue].aging != nil
+            row.traits.contains(.startIsAwaited) || row.family != nil || queues[row.queue].aging != nil
         if mayCountForLess, row.effective != row.priority { doubt(place) }
         settleStartEdges(of: place)
         armTimeout(index)
         if isGroup {
             startGroup(place)
         } else {
-            if table[place].family >= 0 { releaseChildren(of: place) }
+            releaseChildren(of: place)
             countRunning(place, 1)
         }
         return index
     }
 
     /// As `leaveLane`, for the member that has just been taken from the front; the lane goes on with the next.
-    private mutating func leaveLaneForStart(_ place: Int32, _ lane: Int32) {
+    private mutating func leaveLaneForStart(_ place: OperationIndex, _ lane: LaneIndex) {
         leaveLane(place)
         table[place].overtaken = 0
-        if lanes.isUsed[Int(lane)], lanes[lane].live > 0, lanes[lane].status == .candidate { makeCandidate(lane) }
+        if lanes.contains(lane), lanes[lane].live > 0, lanes[lane].status == .candidate { makeCandidate(lane) }
     }
 
     /// A process takes room in its queue and its group; a group does not.
-    mutating func countRunning(_ place: Int32, _ step: Int32) {
+    mutating func countRunning(_ place: OperationIndex, _ step: Int32) {
         queues[table[place].queue].running += step
-        let parent = table[place].parent
-        if parent >= 0 { families[table[parent].family].running += step }
+        if let parent = table[place].parent, let family = table[parent].family { families[family].running += step }
         // A full queue or group keeps no places in categories.
         if step > 0, reservations > 0 { reservationsInDoubt = true }
     }
@@ -152,15 +151,10 @@ extension Scheduler {
     }
 
     /// What waits for the start of an operation, and for no more.
-    mutating func settleStartEdges(of place: Int32) {
+    mutating func settleStartEdges(of place: OperationIndex) {
         guard table[place].traits.contains(.startIsAwaited) else { return }
         table[place].traits.remove(.startIsAwaited)
-        var edge = table[place].firstDependent
-        var met: [Int32] = []
-        while edge >= 0 {
-            if graph[edge].when == .started { met.append(edge) }
-            edge = graph[edge].nextDependent
-        }
+        let met = graph.dependents(of: table[place]).filter { graph[$0].when == .started }
         for edge in met.reversed() {
             graph.settle(edge, in: &table)
             release(graph[edge].from)
@@ -168,7 +162,7 @@ extension Scheduler {
     }
 
     /// The run that is about to go on.
-    mutating func takeLife(of place: Int32) -> Life {
+    mutating func takeLife(of place: OperationIndex) -> Life {
         guard table[place].traits.contains(.hasLife) else { return Life(run: 1, attemptsInRun: 0) }
         table[place].traits.remove(.hasLife)
         return lives.removeValue(forKey: place) ?? Life(run: 1, attemptsInRun: 0)

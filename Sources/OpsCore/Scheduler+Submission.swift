@@ -13,9 +13,9 @@ extension Scheduler {
         let graphID = parent.map { GraphID(table[$0].graph) } ?? GraphID(nextGraph)
         let first = OperationID(nextOperation)
 
-        var impossible: [(Int32, Cause, FinishedFact)] = []
+        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
         let places = try unlessLockedUp(parent != nil && mayLockUp(submission)) { core throws(Rejection) in
-            let places = core.insertRows(submission, first, graphID, queuePlaces, parent ?? -1)
+            let places = core.insertRows(submission, first, graphID, queuePlaces, parent)
             impossible = core.insertEdges(submission, places)
             core.joinBarriers(places)
             return places
@@ -41,54 +41,54 @@ extension Scheduler {
     }
 
     private mutating func insertRows(
-        _ submission: Submission, _ first: OperationID, _ graphID: GraphID, _ queuePlaces: [Int32], _ parent: Int32
-    ) -> [Int32] {
+        _ submission: Submission, _ first: OperationID, _ graphID: GraphID, _ queuePlaces: [QueueIndex],
+        _ parent: OperationIndex?
+    ) -> [OperationIndex] {
         // One user each while they are dealt out, so that none is forgotten in between.
-        var sets: [Int32] = []
+        var sets: [CategorySetIndex?] = []
         for set in submission.categorySets { sets.append(categories.retain(set)) }
-        var shared: [(place: Int32, traits: Traits)] = []
-        for policy in submission.policies { shared.append((policies.retain(policy).place, Self.traits(of: policy))) }
+        var shared: [(index: PolicyIndex, traits: Traits)] = []
+        for policy in submission.policies { shared.append((policies.retain(policy).index, Self.traits(of: policy))) }
         let graphTraits: Traits = suspendedGraphs.contains(graphID.rawValue) ? [.graphSuspended] : []
 
-        var places: [Int32] = []
+        var places: [OperationIndex] = []
         places.reserveCapacity(submission.operations.count)
         table.reserve(submission.operations.count)
         for (i, draft) in submission.operations.enumerated() {
-            let set = draft.categories < 0 ? -1 : sets[Int(draft.categories)]
-            let policy = draft.policy < 0 ? (place: -1, traits: []) : shared[Int(draft.policy)]
+            let set = draft.categories.flatMap { sets[Int($0)] }
+            let policy = draft.policy.map { shared[Int($0)] }
             categories.retain(set)
-            if policy.place >= 0 { policies.retain(policy.place) }
+            if let policy { policies.retain(policy.index) }
             let row = OperationRow(
                 id: first.rawValue + Int64(i), graph: graphID.rawValue,
-                parent: draft.group >= 0 ? places[Int(draft.group)] : parent, queue: queuePlaces[Int(draft.queue)],
-                categories: set, policy: policy.place,
-                traits: Traits(draft.flags).union(policy.traits).union(graphTraits), priority: draft.priority,
-                effective: draft.priority)
+                parent: draft.group.map { places[Int($0)] } ?? parent, queue: queuePlaces[Int(draft.queue)],
+                categories: set, policy: policy?.index,
+                traits: Traits(draft.flags).union(policy?.traits ?? []).union(graphTraits), priority: draft.priority)
             let place = table.insert(row)
             places.append(place)
             count(.pending, 1, row.queue)
             settleIn(place)
         }
         for set in sets { categories.release(set) }
-        for policy in shared { _ = policies.release(policy.place) }
+        for policy in shared { _ = policies.release(policy.index) }
         return places
     }
 
     /// What a new row needs around it: its own family when it is a group, its place in its parent's, its clocks.
-    mutating func settleIn(_ place: Int32) {
+    mutating func settleIn(_ place: OperationIndex) {
         let row = table[place]
         if row.isGroup {
             let limit = policy(of: place)?.childLimit
             table[place].family = families.insert(Family(parent: place, limit: limit))
         }
-        if row.parent >= 0 {
-            adopt(place, by: row.parent)
-            if table[row.parent].state != .executing {
+        if let parent = row.parent {
+            adopt(place, by: parent)
+            if table[parent].state != .executing {
                 table[place].traits.insert(.groupNotStarted)
                 table[place].waiting += 1
             }
         }
-        if row.policy >= 0 { armWallTimers(place) }
+        if row.policy != nil { armWallTimers(place) }
     }
 
     static func traits(of policy: Policy) -> Traits {
@@ -99,21 +99,23 @@ extension Scheduler {
     }
 
     private mutating func insertEdges(
-        _ submission: Submission, _ places: [Int32]
-    ) -> [(Int32, Cause, FinishedFact)] {
-        var impossible: [(Int32, Cause, FinishedFact)] = []
+        _ submission: Submission, _ places: [OperationIndex]
+    ) -> [(OperationIndex, Cause, FinishedFact)] {
+        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
         graph.reserve(submission.edges.count)
         for edge in submission.edges {
             let from = places[Int(edge.from)]
-            let on: Int32
+            let on: OperationIndex
             switch edge.on {
             case .local(let index): on = places[Int(index)]
             case .existing(let id):
-                on = table.place(of: id)
-                if let fact = fact(about: id, on, submission.finished) {
+                let existing = table.index(of: id)
+                if let fact = fact(about: id, existing, submission.finished) {
                     if let cause = Self.impossibility(edge.when, id, fact) { impossible.append((from, cause, fact)) }
                     continue
                 }
+                guard let existing else { continue }
+                on = existing
             }
             addEdge(from: from, on: on, when: edge.when)
         }
@@ -122,7 +124,7 @@ extension Scheduler {
 
     /// Adds an edge on something unfinished, unless it is met already.
     @discardableResult
-    mutating func addEdge(from: Int32, on: Int32, when: When) -> Bool {
+    mutating func addEdge(from: OperationIndex, on: OperationIndex, when: When) -> Bool {
         if when == .started {
             if table[on].traits.contains(.hasStarted) { return false }
             table[on].traits.insert(.startIsAwaited)
@@ -133,14 +135,14 @@ extension Scheduler {
     }
 
     /// How an operation that edges name has ended: as the core still knows, else as the caller says.
-    func fact(about id: OperationID, _ place: Int32, _ facts: [OperationID: FinishedFact]) -> FinishedFact? {
-        guard place >= 0 else {
+    func fact(about id: OperationID, _ place: OperationIndex?, _ facts: [OperationID: FinishedFact]) -> FinishedFact? {
+        guard let place else {
             guard let fact = facts[id], fact.root != id, unfinished(fact.root) != nil else { return facts[id] }
             // What it was skipped for has come back since: how that ended says nothing any more.
             return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
         }
-        guard table[place].state == .finished else { return nil }
-        let ending = endings[Int(table[place].place)]
+        guard let index = table[place].ending else { return nil }
+        let ending = endings[index.offset]
         return FinishedFact(
             outcome: ending.outcome, root: ending.root, hasStarted: ending.hasStarted, rootOutcome: ending.rootOutcome)
     }
@@ -157,7 +159,7 @@ extension Scheduler {
         when == .started && root == id ? .neverStarted(root: root) : .dependency(root: root, outcome)
     }
 
-    private mutating func settleStates(_ places: [Int32]) -> [OperationState] {
+    private mutating func settleStates(_ places: [OperationIndex]) -> [OperationState] {
         var states: [OperationState] = []
         states.reserveCapacity(places.count)
         for place in places {
@@ -172,7 +174,7 @@ extension Scheduler {
         return states
     }
 
-    private mutating func announce(_ places: [Int32], producer: OperationID?) {
+    private mutating func announce(_ places: [OperationIndex], producer: OperationID?) {
         transition.reports.reserveCapacity(transition.reports.count + places.count)
         for place in places {
             report(.submitted, place, new: table[place].state)

@@ -106,7 +106,7 @@ extension Scheduler {
         return touched
     }
 
-    private mutating func resumeOne(_ place: Int32) -> Bool {
+    private mutating func resumeOne(_ place: OperationIndex) -> Bool {
         if table[place].traits.contains(.frozenItself) { return thaw(place, .frozenItself) }
         guard table[place].traits.contains(.held) else { return false }
         table[place].traits.remove(.held)
@@ -117,8 +117,8 @@ extension Scheduler {
     }
 
     /// The unfinished operations that ids name, and all below them, each once.
-    private mutating func selection(_ ids: [OperationID]) throws(Rejection) -> [Int32] {
-        var places: [Int32] = []
+    private mutating func selection(_ ids: [OperationID]) throws(Rejection) -> [OperationIndex] {
+        var places: [OperationIndex] = []
         for id in ids {
             guard let place = unfinished(id) else {
                 if ids.count == 1 { throw absence(of: id) }
@@ -133,15 +133,15 @@ extension Scheduler {
         return places
     }
 
-    private func placesOfGraph(_ id: GraphID) -> [Int32] {
-        table.placesByID.filter { table[$0].graph == id.rawValue && table[$0].state != .finished }
+    private func placesOfGraph(_ id: GraphID) -> [OperationIndex] {
+        table.indicesByID.filter { table[$0].graph == id.rawValue && table[$0].state != .finished }
     }
 
     // MARK: Freezing
 
     private mutating func freezeExecuting(_ trait: Traits, where matches: (OperationRow) -> Bool) -> Int {
         var touched = 0
-        for index in Array(executions.places) {
+        for index in Array(executions.indices) {
             let place = executions[index].operation
             if matches(table[place]), freeze(place, trait) { touched += 1 }
         }
@@ -150,16 +150,16 @@ extension Scheduler {
 
     private mutating func thawExecuting(_ trait: Traits, where matches: (OperationRow) -> Bool) -> Int {
         var touched = 0
-        for index in Array(executions.places) {
+        for index in Array(executions.indices) {
             let place = executions[index].operation
             if matches(table[place]), thaw(place, trait) { touched += 1 }
         }
         return touched
     }
 
-    private mutating func freeze(_ place: Int32, _ trait: Traits) -> Bool {
-        let index = table[place].place
-        guard !table[place].isGroup, !executions[index].isGone, !executions[index].isCancelling,
+    private mutating func freeze(_ place: OperationIndex, _ trait: Traits) -> Bool {
+        guard let index = table[place].execution, !table[place].isGroup, !executions[index].isGone,
+            !executions[index].isCancelling,
             !table[place].traits.contains(trait)
         else { return false }
         let wasFrozen = !table[place].traits.isDisjoint(with: .frozen)
@@ -172,11 +172,11 @@ extension Scheduler {
         return true
     }
 
-    private mutating func thaw(_ place: Int32, _ trait: Traits) -> Bool {
+    private mutating func thaw(_ place: OperationIndex, _ trait: Traits) -> Bool {
         guard table[place].traits.contains(trait) else { return false }
         table[place].traits.remove(trait)
         guard table[place].traits.isDisjoint(with: .frozen) else { return true }
-        let index = table[place].place
+        guard let index = table[place].execution else { return true }
         continueTimeout(index)
         tell(.frozen(table[place].operationID, false))
         report(.resumed, place)

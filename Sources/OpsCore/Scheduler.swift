@@ -7,18 +7,18 @@ public struct Scheduler {
     var graph = DependencyGraph()
     var queues = QueueTable()
     var categories = CategoryTable()
-    var policies = Interned<Policy>()
-    var families = Pool<Family>()
-    var executions = Pool<Execution>()
+    var policies = Interned<Policy, PolicyIndex>()
+    var families = Pool<Family, FamilyIndex>()
+    var executions = Pool<Execution, ExecutionIndex>()
     /// Runs of waiting operations that are not in their first life or have had attempts, by place.
-    var lives: [Int32: Life] = [:]
+    var lives: [OperationIndex: Life] = [:]
     var suspendedGraphs: Set<Int64> = []
     /// Operations whose conditions have been asked, by place.
-    var inquiries: [Int32: Inquiry] = [:]
+    var inquiries: [OperationIndex: Inquiry] = [:]
 
     // What waits for its turn.
-    var lanes = Pool<Lane>()
-    var laneIndex: [Lane.Key: Int32] = [:]
+    var lanes = Pool<Lane, LaneIndex>()
+    var laneIndex: [Lane.Key: LaneIndex] = [:]
     var laneStamps: UInt32 = 0
     var candidates = LaneHeap()
     /// Lanes of groups, which need no slot.
@@ -26,7 +26,7 @@ public struct Scheduler {
     /// Lanes kept back for a reason that has no better place to wait: looked at again whenever something has moved.
     var keptBack: [LaneHeap.Entry] = []
     /// Of groups that let others go first, by place: how what they wait for comes round to whom they would keep out.
-    var roundabouts: [Int32: [WaitNode]] = [:]
+    var roundabouts: [OperationIndex: [WaitNode]] = [:]
     /// Lanes that wait for an evaluation to be free.
     var unasked = LaneHeap()
     var evaluating = 0
@@ -48,8 +48,8 @@ public struct Scheduler {
     var runner: String?
 
     // What the runner may begin by itself; see `Scheduler+Hand`.
-    /// In the order in which they start.
-    var hand: [Int32] = []
+    /// In the order in which they start; nil for one whose end is decided while the runner has it: it never starts.
+    var hand: [OperationIndex?] = []
     /// Monotonic instant at which what is left of the hand is taken back.
     var handUntil: Int64 = 0
     /// The runner can be given a hand, and nothing of an earlier one is left there.
@@ -76,12 +76,12 @@ public struct Scheduler {
     var endings: [Ending] = []
     /// Operations whose effective priority may have fallen, categories for which more or less may wait now, and
     /// queues whose barriers are to be counted anew.
-    var inDoubt: [Int32] = []
-    var doubtfulClaims: [Int32] = []
+    var inDoubt: [OperationIndex] = []
+    var doubtfulClaims: [CategoryIndex] = []
     /// What a recount has left to count for as much, because others say so.
     var suspects: [WaitNode] = []
-    var doubtfulQueues: [Int32] = []
-    var scratch: [Int32] = []
+    var doubtfulQueues: [QueueIndex] = []
+    var scratch: [EdgeIndex] = []
 
     // What time brings.
     var monotonicTimers = TimerHeap()
@@ -177,8 +177,8 @@ public struct Scheduler {
         for ending in endings {
             let row = table[ending.place]
             categories.release(row.categories)
-            if row.policy >= 0 { _ = policies.release(row.policy) }
-            if row.family >= 0 { families.remove(row.family) }
+            if let policy = row.policy { _ = policies.release(policy) }
+            if let family = row.family { families.remove(family) }
             table.remove(ending.place)
         }
         endings.removeAll(keepingCapacity: endings.count < 4096)
@@ -197,7 +197,7 @@ public struct Scheduler {
     mutating func order(_ effect: Effect) { transition.effects.append(effect) }
 
     mutating func report(
-        _ kind: Report.Kind, _ place: Int32, old: OperationState? = nil, new: OperationState? = nil,
+        _ kind: Report.Kind, _ place: OperationIndex, old: OperationState? = nil, new: OperationState? = nil,
         product: OperationID? = nil, outcome: Outcome? = nil, detail: String? = nil
     ) {
         sequence += 1
@@ -217,7 +217,7 @@ public struct Scheduler {
     // MARK: Small common steps
 
     /// Moves an operation to another state and keeps every count of states.
-    mutating func setState(_ place: Int32, _ new: OperationState) {
+    mutating func setState(_ place: OperationIndex, _ new: OperationState) {
         let old = table[place].state
         let queue = table[place].queue
         count(old, -1, queue)
@@ -225,7 +225,7 @@ public struct Scheduler {
         table[place].state = new
     }
 
-    mutating func count(_ state: OperationState, _ step: Int32, _ queue: Int32) {
+    mutating func count(_ state: OperationState, _ step: Int32, _ queue: QueueIndex) {
         switch state {
         case .pending:
             queues[queue].pending += step
@@ -241,14 +241,14 @@ public struct Scheduler {
     }
 
     /// The place of an unfinished operation, or nil.
-    func unfinished(_ id: OperationID) -> Int32? {
-        let place = table.place(of: id)
-        return place >= 0 && table[place].state != .finished ? place : nil
+    func unfinished(_ id: OperationID) -> OperationIndex? {
+        guard let place = table.index(of: id), table[place].state != .finished else { return nil }
+        return place
     }
 
-    func policy(of place: Int32) -> Policy? {
-        let policy = table[place].policy
-        return policy < 0 ? nil : policies[policy]
+    func policy(of place: OperationIndex) -> Policy? {
+        guard let policy = table[place].policy else { return nil }
+        return policies[policy]
     }
 
     /// Why an id names nothing that is unfinished.

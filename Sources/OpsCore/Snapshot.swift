@@ -19,8 +19,8 @@ public struct Snapshot: Sendable {
         /// The group (or producing operation) that holds it; 0 for none.
         public var parent: OperationID
         public var queue: Int32
-        public var categories: Int32
-        public var policy: Int32
+        @PackedOffset public var categories: Int32?
+        @PackedOffset public var policy: Int32?
         public var priority: Int8
         public var state: OperationState
         public var flags: Draft.Flags
@@ -37,7 +37,7 @@ public struct Snapshot: Sendable {
         public var notBefore: Int64
         public init(
             id: OperationID, graph: GraphID, parent: OperationID = OperationID(0), queue: Int32 = 0,
-            categories: Int32 = -1, policy: Int32 = -1, priority: Int8 = 0, state: OperationState = .pending,
+            categories: Int32? = nil, policy: Int32? = nil, priority: Int8 = 0, state: OperationState = .pending,
             flags: Draft.Flags = [], isFrozen: Bool = false, attempt: Int32 = 0, run: Int32 = 1,
             attemptsInRun: Int32 = 0, hasStarted: Bool = false, submittedAt: Int64 = 0, readyAt: Int64 = 0,
             notBefore: Int64 = 0
@@ -64,7 +64,8 @@ public struct Snapshot: Sendable {
     /// An executing operation's attempt, as far as the disk knows it.
     public struct Running: Sendable {
         public var attempt: AttemptID
-        public var slot: Int32
+        /// Nil for a group.
+        public var slot: Int32?
         public var runner: String
         public var boot: String
         public var startedAt: Moment
@@ -79,7 +80,7 @@ public struct Snapshot: Sendable {
         /// `attemptEnded` is stored (as `ending`), so nothing of it is alive: only its children are outstanding.
         public var isOver = false
         public init(
-            attempt: AttemptID, slot: Int32, runner: String, boot: String, startedAt: Moment, process: Process? = nil,
+            attempt: AttemptID, slot: Int32?, runner: String, boot: String, startedAt: Moment, process: Process? = nil,
             exit: Exit? = nil, ending: (Outcome, Cause)? = nil, timeoutRemaining: Int64? = nil
         ) {
             self.attempt = attempt

@@ -23,7 +23,7 @@ struct RunningRows {
         if row.flags.contains(.group) {
             guard let ending else { return nil }
             return Snapshot.Running(
-                attempt: AttemptID(row.id, 0), slot: -1, runner: "", boot: "",
+                attempt: AttemptID(row.id, 0), slot: nil, runner: "", boot: "",
                 startedAt: Moment(monotonic: 0, wall: 0), ending: ending)
         }
         attempts.bind(1, row.id.rawValue)

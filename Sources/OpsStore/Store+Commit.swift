@@ -45,10 +45,10 @@ extension Store {
             try update(statements.operation.becameReady, id, at)
         case .becamePending(let id):
             try update(statements.operation.becamePending, id)
-        case .started(let id, 0, let run, _, _, let at):
+        case .started(let id, _, let run, nil, _, let at):
             // A group has no process, so no attempt.
             try start(id, run, at)
-        case .started(let id, let attempt, let run, let slot, let runner, let at):
+        case .started(let id, let attempt, let run, let slot?, let runner, let at):
             try start(AttemptID(id, attempt), run, slot, runner, at)
         case .foretold(let attempt, let runner): try foretell(attempt, runner)
         case .withdrawn(let attempt): try withdraw(attempt)

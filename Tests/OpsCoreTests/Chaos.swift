@@ -31,7 +31,7 @@ struct Chaos {
     mutating func handle(_ event: Event) {
         if case .submit(let submission) = event {
             let parts = submission.operations.map {
-                "(\($0.group) \($0.queue) \($0.categories) \($0.priority) \($0.flags.rawValue))"
+                "(\($0.group ?? -1) \($0.queue) \($0.categories ?? -1) \($0.priority) \($0.flags.rawValue))"
             }
             trace.append(
                 "submit \(parts) \(submission.edges.map { "\($0.from)->\($0.on) \($0.when)" }) \(submission.asChildren ? "of \(submission.producer?.rawValue ?? 0)" : "")"

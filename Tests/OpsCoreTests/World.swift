@@ -89,7 +89,7 @@ struct World {
             for change in last.changes {
                 if case .started(let id, _, _, _, _, _) = change { order.append(id.rawValue) }
             }
-            let running = scheduler.executing.filter { $0.slot >= 0 }
+            let running = scheduler.executing.filter { $0.slot != nil }
             guard !running.isEmpty else { return order }
             for one in running { handle(exit(one.id.rawValue)) }
             turn()
@@ -112,7 +112,7 @@ func brief(_ change: Change) -> String {
         "submitted g\(graph.rawValue) \(first.rawValue)+\(states.count) \(states.map { "\($0)" }.joined(separator: ","))"
     case .becameReady(let id, _): "ready \(id.rawValue)"
     case .becamePending(let id): "pending \(id.rawValue)"
-    case .started(let id, let attempt, _, let slot, _, _): "started \(id.rawValue)#\(attempt) slot \(slot)"
+    case .started(let id, let attempt, _, let slot, _, _): "started \(id.rawValue)#\(attempt) slot \(slot ?? -1)"
     case .foretold(let attempt, _): "foretold \(attempt.operation.rawValue)#\(attempt.number)"
     case .withdrawn(let attempt): "withdrawn \(attempt.operation.rawValue)#\(attempt.number)"
     case .presumed(let attempt, _, let slot, _):

@@ -61,9 +61,9 @@ import Testing
         #expect(snapshot.operations[0].readyAt == 1_700_000_000_000_000_000)
         #expect(snapshot.operations[1].readyAt == 0)
         let lint = snapshot.operations[2]
-        #expect(snapshot.policies[Int(lint.policy)] == Self.graph().submission.policies[0])
-        #expect(snapshot.categorySets[Int(lint.categories)] == Self.graph().submission.categorySets[0])
-        #expect(snapshot.operations[0].policy == -1 && snapshot.operations[0].categories == -1)
+        #expect(lint.policy.map { snapshot.policies[Int($0)] } == Self.graph().submission.policies[0])
+        #expect(lint.categories.map { snapshot.categorySets[Int($0)] } == Self.graph().submission.categorySets[0])
+        #expect(snapshot.operations[0].policy == nil && snapshot.operations[0].categories == nil)
         #expect(snapshot.edges.map { [$0.from.rawValue, $0.on.rawValue] } == [[2, 1], [2, 3]])
         #expect(snapshot.edges.map(\.when) == [.succeeded, .finished])
     }

@@ -179,7 +179,7 @@ import Testing
         texts.submission.operations[0].flags = .group
         for place in 1...3 { texts.submission.operations[place].group = 0 }
         let group = world.submit(texts)
-        world.change(.started(group, attempt: 0, run: 1, slot: -1, runner: "", at: world.moment))
+        world.change(.started(group, attempt: 0, run: 1, slot: nil, runner: "", at: world.moment))
         for (id, code) in zip(ids(2, 3, 4), [1, 1, 0] as [Int32]) {
             world.start(id)
             world.end(id, code: code)

@@ -120,7 +120,7 @@ final class Mirror {
         lines += snapshot.running.map { running in
             let ending = running.ending.map { "\($0.0) \($0.1)" } ?? "none"
             return """
-                running \(running.attempt) \(running.slot) \(running.runner) \(running.boot) \(running.startedAt) \
+                running \(running.attempt) \(running.slot ?? -1) \(running.runner) \(running.boot) \(running.startedAt) \
                 \(String(describing: running.process)) \(String(describing: running.exit)) \(ending) \
                 \(running.timeoutRemaining ?? -1) \(running.isOver)
                 """
@@ -132,8 +132,8 @@ final class Mirror {
     }
 
     private func line(_ row: Snapshot.Row, _ snapshot: Snapshot) -> String {
-        let policy = row.policy < 0 ? Policy() : snapshot.policies[Int(row.policy)]
-        let uses = row.categories < 0 ? [] : snapshot.categorySets[Int(row.categories)]
+        let policy = row.policy.map { snapshot.policies[Int($0)] } ?? Policy()
+        let uses = row.categories.map { snapshot.categorySets[Int($0)] } ?? []
         return """
             operation \(row.id.rawValue) \(row.graph.rawValue) \(row.parent.rawValue) \
             \(snapshot.queues[Int(row.queue)].name) \(uses) \(policy) \(row.priority) \(row.state) \

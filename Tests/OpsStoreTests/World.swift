@@ -21,7 +21,7 @@ class TurnBuilder {
         nextOperation += Int64(texts.submission.operations.count)
         let waiting = Set(texts.submission.edges.map(\.from))
         let states = texts.submission.operations.indices.map { place -> OperationState in
-            let isInside = texts.submission.operations[place].group >= 0
+            let isInside = texts.submission.operations[place].group != nil
             return waiting.contains(Int32(place)) || isInside ? .pending : .ready
         }
         turn.changes.append(

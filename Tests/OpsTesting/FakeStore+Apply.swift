@@ -108,12 +108,12 @@ extension FakeStore {
         try require(states.count == submission.operations.count, .lawfulSteps, "states of a submission")
         if isNew { graphCount = graph.rawValue }
         for (place, draft) in submission.operations.enumerated() {
-            let group = draft.group >= 0 ? OperationID(first.rawValue + Int64(draft.group)) : parent
+            let group = draft.group.map { OperationID(first.rawValue + Int64($0)) } ?? parent
             var record = Record(
                 id: OperationID(first.rawValue + Int64(place)), graph: graph, parent: group, producer: producer,
                 submittedAt: now.wall, queue: submission.queues[Int(draft.queue)],
-                categories: draft.categories < 0 ? [] : submission.categorySets[Int(draft.categories)],
-                policy: draft.policy < 0 ? Policy() : submission.policies[Int(draft.policy)],
+                categories: draft.categories.map { submission.categorySets[Int($0)] } ?? [],
+                policy: draft.policy.map { submission.policies[Int($0)] } ?? Policy(),
                 priority: draft.priority, flags: draft.flags, state: states[place])
             if states[place] == .ready { record.readyAt = now.wall }
             records.append(record)
@@ -140,7 +140,7 @@ extension FakeStore {
     }
 
     private mutating func start(
-        _ id: OperationID, _ attempt: Int32, _ run: Int32, _ slot: Int32, _ runner: String, boot: String, at: Moment
+        _ id: OperationID, _ attempt: Int32, _ run: Int32, _ slot: Int32?, _ runner: String, boot: String, at: Moment
     ) throws(Violation) {
         try step(id, from: [.ready], to: .executing)
         try require(run == self[id].run, .lawfulSteps, "run \(run) of \(id), which is in \(self[id].run)")

@@ -40,7 +40,7 @@ extension FakeStore {
     private func endingGroup(_ record: Record) -> Record.Running? {
         guard record.isGroup, record.ending != nil else { return nil }
         return Record.Running(
-            attempt: AttemptID(record.id, 0), slot: -1, runner: "", boot: "",
+            attempt: AttemptID(record.id, 0), slot: nil, runner: "", boot: "",
             startedAt: Moment(monotonic: 0, wall: 0))
     }
 

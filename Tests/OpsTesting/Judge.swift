@@ -137,12 +137,13 @@ public struct Judge {
             perhapsOvertaken: perhapsOvertaken, restsUntil: restsUntil, confirmed: confirmed)
     }
 
-    private mutating func judgeStart(_ id: OperationID, _ slot: Int32, _ rules: Rules) throws(Violation) {
+    private mutating func judgeStart(_ id: OperationID, _ slot: Int32?, _ rules: Rules) throws(Violation) {
         let record = rules.store[id]
         try judgeMayStart(record, rules)
         if !record.isGroup {
             let taken = rules.store.records.contains { $0.hasSlot && $0.running?.slot == slot }
-            try require(!taken && slot >= 0 && slot < rules.workers, .slotUnique, "\(id) in slot \(slot)")
+            let isOfPool = slot.map { (0..<rules.workers).contains($0) } ?? false
+            try require(!taken && isOfPool, .slotUnique, "\(id) in slot \(slot ?? -1)")
         }
         let effective = rules.effectivePriorities()
         for other in rules.store.unfinished where other.id != id && rules.mayWaitForCategoriesAlone(other) {

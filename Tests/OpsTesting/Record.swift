@@ -11,7 +11,7 @@ public struct Record: Sendable {
     /// An attempt whose end is not stored yet.
     public struct Running: Sendable {
         public var attempt: AttemptID
-        public var slot: Int32
+        public var slot: Int32?
         public var runner: String
         public var boot: String
         public var startedAt: Moment

@@ -51,8 +51,9 @@ struct ChainsExclusivityWhenAdding: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .submit(var submission) = event else { return event }
         var before: [String: Int32] = [:]
-        for (place, draft) in submission.operations.enumerated() where draft.categories >= 0 {
-            for use in submission.categorySets[Int(draft.categories)] {
+        for (place, draft) in submission.operations.enumerated() {
+            guard let set = draft.categories else { continue }
+            for use in submission.categorySets[Int(set)] {
                 if let previous = before[use.name], previous != place {
                     submission.edges.append(DraftEdge(from: Int32(place), on: .local(previous), when: .finished))
                 } else if let previous = last[use.name], !core.why(previous, at: now).isEmpty {
@@ -68,8 +69,9 @@ struct ChainsExclusivityWhenAdding: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         for case .submitted(_, _, _, let first, let states, _, _) in transition.changes {
             guard let place = added.firstIndex(where: { $0.operations.count == states.count }) else { continue }
-            for (offset, draft) in added[place].operations.enumerated() where draft.categories >= 0 {
-                for use in added[place].categorySets[Int(draft.categories)] {
+            for (offset, draft) in added[place].operations.enumerated() {
+                guard let set = draft.categories else { continue }
+                for use in added[place].categorySets[Int(set)] {
                     last[use.name] = OperationID(first.rawValue + Int64(offset))
                 }
             }

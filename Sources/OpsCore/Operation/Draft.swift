@@ -14,18 +14,18 @@ public struct Draft: Sendable {
         /// Made by a `provide`; goes with the operation that wanted it.
         public static let provided = Flags(rawValue: 8)
     }
-    /// Place in this submission of the group that holds it, or -1.
-    public var group: Int32
-    /// Place in `Submission.queues`.
+    /// Offset in this submission of the group around it.
+    @PackedOffset public var group: Int32?
+    /// Offset in `Submission.queues`.
     public var queue: Int32
-    /// Place in `Submission.categorySets`, or -1 for none.
-    public var categories: Int32
-    /// Place in `Submission.policies`, or -1 for `Policy()`.
-    public var policy: Int32
+    /// Offset in `Submission.categorySets`; nil: it needs none.
+    @PackedOffset public var categories: Int32?
+    /// Offset in `Submission.policies`; nil: `Policy()`.
+    @PackedOffset public var policy: Int32?
     public var priority: Int8
     public var flags: Flags
     public init(
-        group: Int32 = -1, queue: Int32 = 0, categories: Int32 = -1, policy: Int32 = -1, priority: Int8 = 0,
+        group: Int32? = nil, queue: Int32 = 0, categories: Int32? = nil, policy: Int32? = nil, priority: Int8 = 0,
         flags: Flags = []
     ) {
         self.group = group
@@ -37,7 +37,20 @@ public struct Draft: Sendable {
     }
 }
 
-/// One edge of a submission: `from` is a place in the same submission.
+/// An optional offset in four bytes: a submission may have millions of operations.
+@propertyWrapper
+public struct PackedOffset: Hashable, Sendable {
+    private var rawValue: Int32
+
+    public init(wrappedValue: Int32?) { rawValue = wrappedValue ?? -1 }
+
+    public var wrappedValue: Int32? {
+        get { rawValue < 0 ? nil : rawValue }
+        set { rawValue = newValue ?? -1 }
+    }
+}
+
+/// One edge of a submission: `from` is an offset in the same submission.
 public struct DraftEdge: Sendable {
     public enum Target: Equatable, Sendable {
         /// Another operation of this submission.

@@ -1,13 +1,13 @@
 /// An executing operation: its attempt, or that a group has started.
 struct Execution {
-    let operation: Int32
+    let operation: OperationIndex
     /// 0 for a group.
     let attempt: Int32
     var run: Int32
     /// Attempts of this run, this one included.
     var attemptsInRun: Int32
-    /// -1 for a group, and once its process tree is gone and only children are outstanding.
-    var slot: Int32
+    /// Nil for a group, and once its process tree is gone and only children are outstanding.
+    var slot: Int32?
     var runner: String
     /// Empty for what started in the present boot and has not met a runner anew.
     var boot = ""
@@ -69,7 +69,7 @@ struct Ended: Equatable {
 
 /// An operation that has finished in this turn: it leaves the core at the end of it.
 struct Ending {
-    var place: Int32
+    var place: OperationIndex
     var outcome: Outcome
     /// Where the cascade began that ended it, and how that one ended.
     var root: OperationID

@@ -1,6 +1,6 @@
 /// The children of a group, or of an operation that has produced some.
 struct Family {
-    let parent: Int32
+    let parent: OperationIndex
     /// Ids of children; finished ones are dropped now and then.
     var children: [Int64] = []
     var unfinished: Int32 = 0
@@ -12,7 +12,7 @@ struct Family {
     /// The highest effective priority of what waits for the whole: it reaches every child.
     var inherited = Int8.min
     /// What the parent holds, as its children see it.
-    var scopes: [(base: Int32, scope: Int32)] = []
+    var scopes: [(base: CategoryIndex, scope: CategoryIndex)] = []
     var parked = LaneHeap()
     var parkedCount = 0
 

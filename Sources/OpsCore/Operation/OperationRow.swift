@@ -4,20 +4,21 @@ struct OperationRow {
     var graph: Int64
     /// Wall instant at which it became ready, what ageing counts from.
     var readyAt: Int64 = 0
-    /// Place of the group or producer that holds it, or -1.
-    var parent: Int32 = -1
-    /// Place of its `Family`, or -1 for what has no children and is no group.
-    var family: Int32 = -1
-    var queue: Int32
-    var categories: Int32
-    var policy: Int32
+    /// The group or producer around it.
+    @Packed var parent: OperationIndex? = nil
+    /// Its `Family`; nil for an operation that has no children and is no group.
+    @Packed var family: FamilyIndex? = nil
+    var queue: QueueIndex
+    @Packed var categories: CategorySetIndex?
+    /// Nil: `Policy()`.
+    @Packed var policy: PolicyIndex?
     /// Heads of its lists of edges: those that wait for it, and those that it waits for.
-    var firstDependent: Int32 = -1
-    var firstDependency: Int32 = -1
-    /// How many things keep it pending: unmet edges, its group's start, a barrier.
+    @Packed var firstDependent: EdgeIndex? = nil
+    @Packed var firstDependency: EdgeIndex? = nil
+    /// Number of reasons to be pending: unmet edges, its group's start, a barrier.
     var waiting: Int32 = 0
-    /// Its lane while eligible, its `Execution` while executing, its `Ending` once finished; else -1.
-    var place: Int32 = -1
+    /// One of `lane`, `execution` and `ending`, by its state.
+    @Packed private var link: Link? = nil
     /// Attempts so far, over all runs.
     var attempt: Int32 = 0
     var traits: Traits
@@ -27,6 +28,23 @@ struct OperationRow {
     /// Starts that have passed it while only categories kept it back.
     var overtaken: UInt8 = 0
 
+    private struct Link: Handle { let rawValue: Int32 }
+
+    init(
+        id: Int64, graph: Int64, parent: OperationIndex?, queue: QueueIndex, categories: CategorySetIndex?,
+        policy: PolicyIndex?, traits: Traits, priority: Int8
+    ) {
+        self.id = id
+        self.graph = graph
+        self.queue = queue
+        self.traits = traits
+        self.priority = priority
+        effective = priority
+        _categories = Packed(wrappedValue: categories)
+        _policy = Packed(wrappedValue: policy)
+        self.parent = parent
+    }
+
     /// Sorts as operations start: highest effective priority first, then the lowest id.
     var key: UInt64 { Self.key(effective: effective, id: id) }
 
@@ -34,6 +52,21 @@ struct OperationRow {
         UInt64(127 - Int64(effective)) << 56 | UInt64(id)
     }
     static func effective(ofKey key: UInt64) -> Int8 { Int8(127 - Int64(key >> 56)) }
+
+    /// Its lane while it is eligible.
+    var lane: LaneIndex? { state == .ready ? link(as: LaneIndex.self) : nil }
+    /// Its execution while it executes.
+    var execution: ExecutionIndex? { state == .executing ? link(as: ExecutionIndex.self) : nil }
+    /// Its end, in the turn in which it has finished.
+    var ending: EndingIndex? { state == .finished ? link(as: EndingIndex.self) : nil }
+    var isLinked: Bool { link != nil }
+
+    mutating func link(to lane: LaneIndex) { link = Link(rawValue: lane.rawValue) }
+    mutating func link(to execution: ExecutionIndex) { link = Link(rawValue: execution.rawValue) }
+    mutating func link(to ending: EndingIndex) { link = Link(rawValue: ending.rawValue) }
+    mutating func unlink() { link = nil }
+
+    private func link<Index: Handle>(as: Index.Type) -> Index? { link.map { Index(rawValue: $0.rawValue) } }
 
     var isGroup: Bool { traits.contains(.group) }
     var operationID: OperationID { OperationID(id) }

@@ -1,7 +1,7 @@
 /// The unfinished barriers of one queue, in the order of their ids.
 struct Barriers {
     struct Barrier {
-        var place: Int32
+        var place: OperationIndex
         var id: Int64
         /// Unfinished operations between the barrier before this one and it, without the groups that hold it.
         var before: Int32 = 0

@@ -1,6 +1,6 @@
 /// What an operation takes of one category while it executes.
 struct Need: Equatable {
-    var category: Int32
+    var category: CategoryIndex
     var mode: CategoryUse.Mode
     var units: Int32
 }
@@ -15,7 +15,7 @@ struct Category {
     /// Category sets that name it.
     var users: Int32 = 0
     /// For a scope: the category that users know.
-    var base: Int32 = -1
+    var base: CategoryIndex?
     /// A scope that its group holds shared: only shared holders, and any number of them.
     var isSharedScope = false
     var usedUnits: Int32 = 0
@@ -27,12 +27,12 @@ struct Category {
     /// Lanes with members that name it.
     var lanes = LaneOrder()
     /// Groups and producers that hold it.
-    var familyHolders: [Int32] = []
+    var familyHolders: [OperationIndex] = []
     /// The highest effective priority of what is ready and has no room in it; counted while groups hold it.
     var claim = Int8.min
     var isClaimInDoubt = false
     /// Operations whose place in it is kept.
-    var reservations: [Int32] = []
+    var reservations: [OperationIndex] = []
 
     struct Parking {
         /// Groups wait apart: they start when the pool is full, past others that would be next.
@@ -70,45 +70,45 @@ struct Category {
 
 /// All categories, and what each set of them comes to.
 struct CategoryTable {
-    private(set) var pool = Pool<Category>()
-    private var index: [String: Int32] = [:]
-    private var sets = Interned<[CategoryUse]>()
+    private(set) var pool = Pool<Category, CategoryIndex>()
+    private var index: [String: CategoryIndex] = [:]
+    private var sets = Interned<[CategoryUse], CategorySetIndex>()
     private var needs: [[Need]] = []
 
-    subscript(category: Int32) -> Category {
+    subscript(category: CategoryIndex) -> Category {
         _read { yield pool[category] }
         _modify { yield &pool[category] }
     }
 
-    func place(of name: String) -> Int32? { index[name] }
-    func capacity(of name: String) -> Int32 { place(of: name).map { pool[$0].capacity } ?? 1 }
-    func uses(of set: Int32) -> [CategoryUse] { set < 0 ? [] : sets[set] }
-    func needs(of set: Int32) -> [Need] { set < 0 ? [] : needs[Int(set)] }
+    func find(_ name: String) -> CategoryIndex? { index[name] }
+    func capacity(of name: String) -> Int32 { find(name).map { pool[$0].capacity } ?? 1 }
+    func uses(of set: CategorySetIndex?) -> [CategoryUse] { set.map { sets[$0] } ?? [] }
+    func needs(of set: CategorySetIndex?) -> [Need] { set.map { needs[$0.offset] } ?? [] }
 
-    /// The set of these uses, with one user more; -1 for none.
-    mutating func retain(_ uses: [CategoryUse]) -> Int32 {
-        guard !uses.isEmpty else { return -1 }
+    /// The set of these uses, with one user more; nil for none.
+    mutating func retain(_ uses: [CategoryUse]) -> CategorySetIndex? {
+        guard !uses.isEmpty else { return nil }
         let uses = CategoryUse.strictest(uses)
         let (set, isNew) = sets.retain(uses)
         guard isNew else { return set }
         let list = uses.map { Need(category: named($0.name), mode: $0.mode, units: $0.units) }
         for need in list { pool[need.category].users += 1 }
-        if Int(set) == needs.count { needs.append(list) } else { needs[Int(set)] = list }
+        if set.offset == needs.count { needs.append(list) } else { needs[set.offset] = list }
         return set
     }
 
-    mutating func retain(_ set: Int32) { if set >= 0 { sets.retain(set) } }
+    mutating func retain(_ set: CategorySetIndex?) { if let set { sets.retain(set) } }
 
-    mutating func release(_ set: Int32) {
-        guard set >= 0, sets.release(set) else { return }
-        for need in needs[Int(set)] {
+    mutating func release(_ set: CategorySetIndex?) {
+        guard let set, sets.release(set) else { return }
+        for need in needs[set.offset] {
             pool[need.category].users -= 1
             forgetIfUnused(need.category)
         }
-        needs[Int(set)] = []
+        needs[set.offset] = []
     }
 
-    mutating func setCapacity(_ name: String, _ capacity: Int32) -> Int32 {
+    mutating func setCapacity(_ name: String, _ capacity: Int32) -> CategoryIndex {
         let category = named(name)
         pool[category].capacity = capacity
         pool[category].isSet = true
@@ -116,7 +116,7 @@ struct CategoryTable {
     }
 
     /// What `need` is to the children of the group that holds it.
-    mutating func addScope(of need: Need, base: Int32) -> Int32 {
+    mutating func addScope(of need: Need, base: CategoryIndex) -> CategoryIndex {
         var scope = Category(name: pool[base].name, capacity: need.units)
         scope.base = base
         scope.isSharedScope = need.mode == .shared || pool[need.category].isSharedScope
@@ -124,16 +124,16 @@ struct CategoryTable {
         return pool.insert(scope)
     }
 
-    mutating func removeScope(_ scope: Int32) { pool.remove(scope) }
+    mutating func removeScope(_ scope: CategoryIndex) { pool.remove(scope) }
 
-    private mutating func named(_ name: String) -> Int32 {
+    private mutating func named(_ name: String) -> CategoryIndex {
         if let category = index[name] { return category }
         let category = pool.insert(Category(name: name, capacity: 1))
         index[name] = category
         return category
     }
 
-    private mutating func forgetIfUnused(_ category: Int32) {
+    private mutating func forgetIfUnused(_ category: CategoryIndex) {
         guard pool[category].users == 0, !pool[category].isSet else { return }
         index[pool[category].name] = nil
         pool.remove(category)

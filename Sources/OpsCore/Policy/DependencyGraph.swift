@@ -3,13 +3,18 @@
 struct DependencyGraph {
     struct Edge {
         fileprivate var fromAndWhen: UInt32
-        /// -1 once it is satisfied; it stays in the list of `from` until that one is ready.
-        fileprivate(set) var on: Int32
-        fileprivate(set) var nextDependent: Int32
-        fileprivate var previousDependent: Int32
-        fileprivate(set) var nextDependency: Int32
+        /// Nil once it is satisfied; it stays in the list of `from` until that one is ready.
+        @Packed fileprivate(set) var on: OperationIndex? = nil
+        @Packed fileprivate var nextDependent: EdgeIndex? = nil
+        @Packed fileprivate var previousDependent: EdgeIndex? = nil
+        @Packed fileprivate var nextDependency: EdgeIndex? = nil
 
-        var from: Int32 { Int32(fromAndWhen & 0x3FFF_FFFF) }
+        fileprivate init(from: OperationIndex, on: OperationIndex, when: When) {
+            fromAndWhen = UInt32(from.rawValue) | UInt32(when.rawValue) << 30
+            self.on = on
+        }
+
+        var from: OperationIndex { OperationIndex(rawValue: Int32(fromAndWhen & 0x3FFF_FFFF)) }
         var when: When {
             // Two bits hold exactly the four cases.
             switch fromAndWhen >> 30 {
@@ -22,89 +27,124 @@ struct DependencyGraph {
     }
 
     private var edges: [Edge] = []
-    private var firstFree: Int32 = -1
+    private var firstFree: EdgeIndex?
     private(set) var count = 0
 
-    subscript(edge: Int32) -> Edge { edges[Int(edge)] }
+    subscript(edge: EdgeIndex) -> Edge { edges[edge.offset] }
+
+    // MARK: Looking
+
+    /// The edges on the operation of a row, the newest first.
+    func dependents(of row: OperationRow) -> Dependents { Dependents(edges: edges, upcoming: row.firstDependent) }
+
+    /// The edges by which the operation of a row waits or has waited, the newest first.
+    func dependencies(of row: OperationRow) -> Dependencies {
+        Dependencies(edges: edges, upcoming: row.firstDependency)
+    }
+
+    struct Dependents: Sequence, IteratorProtocol {
+        fileprivate let edges: [Edge]
+        fileprivate var upcoming: EdgeIndex?
+
+        mutating func next() -> EdgeIndex? {
+            guard let present = upcoming else { return nil }
+            upcoming = edges[present.offset].nextDependent
+            return present
+        }
+    }
+
+    struct Dependencies: Sequence, IteratorProtocol {
+        fileprivate let edges: [Edge]
+        fileprivate var upcoming: EdgeIndex?
+
+        mutating func next() -> EdgeIndex? {
+            guard let present = upcoming else { return nil }
+            upcoming = edges[present.offset].nextDependency
+            return present
+        }
+    }
+
+    // MARK: Changing
 
     mutating func reserve(_ more: Int) {
         let needed = edges.count + more
         if needed > edges.capacity { edges.reserveCapacity(max(needed, edges.count + edges.count / 4)) }
     }
 
-    mutating func add(from: Int32, on: Int32, when: When, in table: inout OperationTable) {
+    mutating func add(from: OperationIndex, on: OperationIndex, when: When, in table: inout OperationTable) {
         let next = table[on].firstDependent
-        let edge = Edge(
-            fromAndWhen: UInt32(from) | UInt32(when.rawValue) << 30, on: on, nextDependent: next, previousDependent: -1,
-            nextDependency: table[from].firstDependency)
-        let place: Int32
-        if firstFree >= 0 {
-            place = firstFree
-            firstFree = edges[Int(place)].nextDependency
-            edges[Int(place)] = edge
+        var edge = Edge(from: from, on: on, when: when)
+        edge.nextDependent = next
+        edge.nextDependency = table[from].firstDependency
+        let index: EdgeIndex
+        if let free = firstFree {
+            index = free
+            firstFree = edges[free.offset].nextDependency
+            edges[free.offset] = edge
         } else {
-            place = Int32(edges.count)
+            index = EdgeIndex(rawValue: Int32(edges.count))
             edges.append(edge)
         }
-        if next >= 0 { edges[Int(next)].previousDependent = place }
-        table[on].firstDependent = place
-        table[from].firstDependency = place
+        if let next { edges[next.offset].previousDependent = index }
+        table[on].firstDependent = index
+        table[from].firstDependency = index
         count += 1
     }
 
     /// Takes an unmet edge out of the list of what waits for its `on`; it stays in the list of `from`.
-    mutating func settle(_ edge: Int32, in table: inout OperationTable) {
-        let (on, next, previous) = (
-            edges[Int(edge)].on, edges[Int(edge)].nextDependent, edges[Int(edge)].previousDependent
-        )
-        if previous >= 0 { edges[Int(previous)].nextDependent = next } else { table[on].firstDependent = next }
-        if next >= 0 { edges[Int(next)].previousDependent = previous }
-        edges[Int(edge)].on = -1
+    mutating func settle(_ edge: EdgeIndex, in table: inout OperationTable) {
+        guard let on = edges[edge.offset].on else { return }
+        let (next, previous) = (edges[edge.offset].nextDependent, edges[edge.offset].previousDependent)
+        if let previous { edges[previous.offset].nextDependent = next } else { table[on].firstDependent = next }
+        if let next { edges[next.offset].previousDependent = previous }
+        edges[edge.offset].on = nil
     }
 
-    /// Settles every edge on an operation that has finished, calling back with each, the oldest first.
-    mutating func settleDependents(of on: Int32, in table: inout OperationTable, into scratch: inout [Int32]) {
-        var edge = table[on].firstDependent
-        table[on].firstDependent = -1
-        while edge >= 0 {
-            scratch.append(edge)
-            edges[Int(edge)].on = -1
-            edge = edges[Int(edge)].nextDependent
+    /// Settles every edge on an operation that has finished, and appends them to `settled`, the oldest first.
+    mutating func settleDependents(
+        of on: OperationIndex, in table: inout OperationTable, into settled: inout [EdgeIndex]
+    ) {
+        var next = table[on].firstDependent
+        table[on].firstDependent = nil
+        while let edge = next {
+            settled.append(edge)
+            edges[edge.offset].on = nil
+            next = edges[edge.offset].nextDependent
         }
-        scratch.reverse()
+        settled.reverse()
     }
 
     /// Drops everything that an operation waits for, met or not.
-    mutating func dropDependencies(of from: Int32, in table: inout OperationTable) {
-        var edge = table[from].firstDependency
-        table[from].firstDependency = -1
-        while edge >= 0 {
-            let next = edges[Int(edge)].nextDependency
-            if edges[Int(edge)].on >= 0 { settle(edge, in: &table) }
-            edges[Int(edge)].nextDependency = firstFree
-            firstFree = edge
-            count -= 1
-            edge = next
+    mutating func dropDependencies(of from: OperationIndex, in table: inout OperationTable) {
+        var next = table[from].firstDependency
+        table[from].firstDependency = nil
+        while let edge = next {
+            next = edges[edge.offset].nextDependency
+            settle(edge, in: &table)
+            forget(edge)
         }
         if count == 0 {
             edges.removeAll(keepingCapacity: edges.count < 4096)
-            firstFree = -1
+            firstFree = nil
         }
     }
 
     /// Takes one edge out of both lists.
-    mutating func remove(_ edge: Int32, in table: inout OperationTable) {
-        if edges[Int(edge)].on >= 0 { settle(edge, in: &table) }
-        let from = edges[Int(edge)].from
-        let next = edges[Int(edge)].nextDependency
+    mutating func remove(_ edge: EdgeIndex, in table: inout OperationTable) {
+        settle(edge, in: &table)
+        let from = edges[edge.offset].from
+        let next = edges[edge.offset].nextDependency
         if table[from].firstDependency == edge {
             table[from].firstDependency = next
         } else {
-            var other = table[from].firstDependency
-            while edges[Int(other)].nextDependency != edge { other = edges[Int(other)].nextDependency }
-            edges[Int(other)].nextDependency = next
+            let previous = dependencies(of: table[from]).first { edges[$0.offset].nextDependency == edge }
+            if let previous { edges[previous.offset].nextDependency = next }
         }
-        edges[Int(edge)].nextDependency = firstFree
+        forget(edge)
+    }
+
+    private mutating func forget(_ edge: EdgeIndex) {
+        edges[edge.offset].nextDependency = firstFree
         firstFree = edge
         count -= 1
     }

@@ -3,23 +3,26 @@
 /// Barriers count: one starts after all before it in its queue, and all after it start when it has ended.
 struct DraftCycle {
     let submission: Submission
-    /// Node 2i is the start of operation i, 2i+1 its end; `heads` and `next` list what comes after each.
-    private(set) var heads: [Int32]
-    private(set) var next: [Int32] = []
-    private(set) var targets: [Int32] = []
+    /// Node 2i is the start of operation i, 2i+1 its end; `heads` and `following` list what comes after each.
+    private var heads: [Packed<ArcIndex>]
+    private var following: [Packed<ArcIndex>] = []
+    private var targets: [Int32] = []
     private var outstanding: [Int32]
+
+    /// One arc between two nodes.
+    private struct ArcIndex: Handle { let rawValue: Int32 }
 
     init(_ submission: Submission) {
         self.submission = submission
         let count = submission.operations.count
-        heads = [Int32](repeating: -1, count: 2 * count)
+        heads = [Packed<ArcIndex>](repeating: Packed(wrappedValue: nil), count: 2 * count)
         outstanding = [Int32](repeating: 0, count: 2 * count)
         for (i, draft) in submission.operations.enumerated() {
             let i = Int32(i)
             arc(2 * i, 2 * i + 1)
-            guard draft.group >= 0 else { continue }
-            arc(2 * draft.group, 2 * i)
-            arc(2 * i + 1, 2 * draft.group + 1)
+            guard let group = draft.group else { continue }
+            arc(2 * group, 2 * i)
+            arc(2 * i + 1, 2 * group + 1)
         }
         for edge in submission.edges {
             guard case .local(let on) = edge.on else { continue }
@@ -29,10 +32,23 @@ struct DraftCycle {
     }
 
     private mutating func arc(_ before: Int32, _ after: Int32) {
+        let arc = ArcIndex(rawValue: Int32(targets.count))
         targets.append(after)
-        next.append(heads[Int(before)])
-        heads[Int(before)] = Int32(targets.count - 1)
+        following.append(heads[Int(before)])
+        heads[Int(before)].wrappedValue = arc
         outstanding[Int(after)] += 1
+    }
+
+    var nodeCount: Int { heads.count }
+    var arcCount: Int { targets.count }
+
+    /// Calls with every node that comes after one, the newest arc first.
+    func forEach(after node: Int, _ body: (Int32) -> Void) {
+        var next = heads[node].wrappedValue
+        while let arc = next {
+            body(targets[arc.offset])
+            next = following[arc.offset].wrappedValue
+        }
     }
 
     private mutating func addBarriers() {
@@ -63,22 +79,11 @@ struct DraftCycle {
     }
 
     func groups(above child: Int32) -> [Int32] {
-        var result: [Int32] = []
-        var above = submission.operations[Int(child)].group
-        while above >= 0 {
-            result.append(above)
-            above = submission.operations[Int(above)].group
-        }
-        return result
+        Array(sequence(first: child) { submission.operations[Int($0)].group }.dropFirst())
     }
 
     private func holds(_ group: Int32, _ child: Int32) -> Bool {
-        var above = submission.operations[Int(child)].group
-        while above >= 0 {
-            if above == group { return true }
-            above = submission.operations[Int(above)].group
-        }
-        return false
+        sequence(first: child) { submission.operations[Int($0)].group }.dropFirst().contains(group)
     }
 
     /// The operations of a circle in order, the first repeated at the end.
@@ -89,12 +94,9 @@ struct DraftCycle {
         var done = 0
         while let node = open.popLast() {
             done += 1
-            var arc = heads[Int(node)]
-            while arc >= 0 {
-                let after = targets[Int(arc)]
+            forEach(after: Int(node)) { after in
                 outstanding[Int(after)] -= 1
                 if outstanding[Int(after)] == 0 { open.append(after) }
-                arc = next[Int(arc)]
             }
         }
         return done == heads.count ? nil : circle(outstanding)
@@ -102,27 +104,22 @@ struct DraftCycle {
 
     /// Every node left has one left before it: walking back from any comes round.
     private func circle(_ outstanding: [Int32]) -> [DraftEdge.Target] {
-        var before = [Int32](repeating: -1, count: heads.count)
+        var before = [Int32?](repeating: nil, count: heads.count)
         for node in heads.indices where outstanding[node] > 0 {
-            var arc = heads[node]
-            while arc >= 0 {
-                before[Int(targets[Int(arc)])] = Int32(node)
-                arc = next[Int(arc)]
-            }
+            forEach(after: node) { before[Int($0)] = Int32(node) }
         }
-        guard var node = before.indices.first(where: { outstanding[$0] > 0 && before[$0] >= 0 }).map(Int32.init) else {
-            return []
-        }
+        guard var node = before.indices.first(where: { outstanding[$0] > 0 && before[$0] != nil }).map(Int32.init)
+        else { return [] }
         var seen = [Bool](repeating: false, count: heads.count)
-        while !seen[Int(node)] {
+        while !seen[Int(node)], let earlier = before[Int(node)] {
             seen[Int(node)] = true
-            node = before[Int(node)]
+            node = earlier
         }
         // Walking back from here meets what each waits for, in order.
         let first = node
         var result = [DraftEdge.Target.local(first / 2)]
         repeat {
-            node = before[Int(node)]
+            node = before[Int(node)] ?? first
             if result.last != .local(node / 2) { result.append(.local(node / 2)) }
         } while node != first
         if result.count == 1 || result.last != result.first { result.append(result[0]) }

@@ -8,10 +8,8 @@
 /// would be to try all), so this finds no circle where there is none, but not every one.
 struct Entanglement {
     struct Use {
-        /// Names the category for people.
-        var category: Int32
-        /// The span that holds the category around this member, or -1: uses meet within one domain only.
-        var domain: Int32
+        /// The span that holds the category around this member: uses meet within one domain only.
+        var domain: Int32?
         var need: Need
         var capacity: Int32
 
@@ -25,8 +23,8 @@ struct Entanglement {
     }
 
     struct Member {
-        /// The span around it, or -1.
-        var enclosing: Int32 = -1
+        /// The span around it.
+        var enclosing: Int32?
         var uses: [Use] = []
         var isSpan = false
         var isExecuting = false
@@ -35,15 +33,20 @@ struct Entanglement {
     struct Arc {
         var before: Int32
         var after: Int32
-        /// The category that forces it, or -1.
-        var category: Int32 = -1
+        /// The category that forces it.
+        @Packed var category: CategoryIndex? = nil
     }
 
     /// A circle of members, each waiting for the next; the category that ties it; all nodes that never come to pass.
     struct Knot {
         var circle: [Int32]
-        var category: Int32
+        var category: CategoryIndex?
         var isStuck: [Bool]
+    }
+
+    private struct Pot: Hashable {
+        var category: CategoryIndex
+        var domain: Int32?
     }
 
     let members: [Member]
@@ -59,11 +62,11 @@ struct Entanglement {
         self.members = members
         self.arcs = arcs
         potsOf = Array(repeating: [], count: members.count)
-        var index: [UInt64: Int32] = [:]
+        var index: [Pot: Int32] = [:]
         for i in members.indices {
             if !members[i].isExecuting { self.arcs.append(Arc(before: Int32(2 * i), after: Int32(2 * i + 1))) }
             for use in members[i].uses {
-                let key = UInt64(UInt32(bitPattern: use.category)) << 32 | UInt64(UInt32(bitPattern: use.domain))
+                let key = Pot(category: use.need.category, domain: use.domain)
                 let pot = index[key] ?? Int32(pots.count)
                 if index.updateValue(pot, forKey: key) == nil { pots.append([]) }
                 pots[Int(pot)].append(Int32(i))
@@ -80,7 +83,7 @@ struct Entanglement {
                 for user in users where !members[Int(user)].isExecuting {
                     let (a, b) = (use(holder, Int32(pot)), use(user, Int32(pot)))
                     guard !a.canShare(b) else { continue }
-                    arcs.append(Arc(before: 2 * holder + 1, after: 2 * user, category: a.category))
+                    arcs.append(Arc(before: 2 * holder + 1, after: 2 * user, category: a.need.category))
                 }
             }
         }
@@ -152,10 +155,10 @@ struct Entanglement {
         // Each alone it could be beside; but all that are sure to hold then may be too many.
         guard !a.canShare(b) || isHolding && crowds(a, b, user, pot) else { return }
         if isBefore, !members[Int(span)].isExecuting, note(user, span) {
-            arcs.append(Arc(before: 2 * user + 1, after: 2 * span, category: a.category))
+            arcs.append(Arc(before: 2 * user + 1, after: 2 * span, category: a.need.category))
         }
         if isAfter || isHolding, note(span, user) {
-            arcs.append(Arc(before: 2 * span + 1, after: 2 * user, category: a.category))
+            arcs.append(Arc(before: 2 * span + 1, after: 2 * user, category: a.need.category))
         }
     }
 
@@ -186,12 +189,8 @@ struct Entanglement {
         forward.peel(&isLeft)
         backward.peel(&isLeft)
         return members.indices.map { member in
-            var around = Int32(member)
-            while around >= 0 {
-                if isLeft[2 * Int(around)] || isLeft[2 * Int(around) + 1] { return true }
-                around = members[Int(around)].enclosing
-            }
-            return false
+            sequence(first: Int32(member)) { members[Int($0)].enclosing }
+                .contains { isLeft[2 * Int($0)] || isLeft[2 * Int($0) + 1] }
         }
     }
 
@@ -209,16 +208,14 @@ struct Entanglement {
     private func lifted(_ arc: Arc) -> Arc? {
         var (a, b) = (arc.before, arc.after)
         func depth(_ node: Int32) -> Int {
-            var (depth, above) = (0, members[Int(node) / 2].enclosing)
-            while above >= 0 { (depth, above) = (depth + 1, members[Int(above)].enclosing) }
-            return depth
+            sequence(first: node / 2) { members[Int($0)].enclosing }.reduce(-1) { depth, _ in depth + 1 }
         }
         var (depthA, depthB) = (depth(a), depth(b))
         while members[Int(a) / 2].enclosing != members[Int(b) / 2].enclosing {
-            if depthA >= depthB {
-                (a, depthA) = (2 * members[Int(a) / 2].enclosing, depthA - 1)
-            } else {
-                (b, depthB) = (2 * members[Int(b) / 2].enclosing, depthB - 1)
+            if depthA >= depthB, let above = members[Int(a) / 2].enclosing {
+                (a, depthA) = (2 * above, depthA - 1)
+            } else if let above = members[Int(b) / 2].enclosing {
+                (b, depthB) = (2 * above, depthB - 1)
             }
         }
         if members[Int(a) / 2].isSpan { a &= ~1 }

@@ -1,35 +1,34 @@
-/// Where each operation stands in the table of operations: pages of ids, each freed once nothing in it is left.
+/// The row of each operation in the table of operations: pages of ids, each freed once it is empty.
 struct IDTable {
     private static let pageBits: Int64 = 12
     private static let pageSize = 1 << 12
 
-    private var pages: [[Int32]] = []
+    private var pages: [[Packed<OperationIndex>]] = []
     private var occupied: [Int32] = []
 
-    /// The place of an operation, or -1.
-    func place(of id: Int64) -> Int32 {
-        guard id > 0 else { return -1 }
+    func index(of id: Int64) -> OperationIndex? {
+        guard id > 0 else { return nil }
         let page = Int(id >> Self.pageBits)
-        guard page < pages.count, !pages[page].isEmpty else { return -1 }
-        return pages[page][Int(id) & (Self.pageSize - 1)]
+        guard page < pages.count, !pages[page].isEmpty else { return nil }
+        return pages[page][Int(id) & (Self.pageSize - 1)].wrappedValue
     }
 
-    mutating func insert(_ id: Int64, at place: Int32) {
+    mutating func insert(_ id: Int64, at index: OperationIndex) {
         let page = Int(id >> Self.pageBits)
         while page >= pages.count {
             pages.append([])
             occupied.append(0)
         }
         if pages[page].isEmpty {
-            pages[page] = [Int32](repeating: -1, count: Self.pageSize)
+            pages[page] = [Packed<OperationIndex>](repeating: Packed(wrappedValue: nil), count: Self.pageSize)
         }
-        pages[page][Int(id) & (Self.pageSize - 1)] = place
+        pages[page][Int(id) & (Self.pageSize - 1)].wrappedValue = index
         occupied[page] += 1
     }
 
     mutating func remove(_ id: Int64) {
         let page = Int(id >> Self.pageBits)
-        pages[page][Int(id) & (Self.pageSize - 1)] = -1
+        pages[page][Int(id) & (Self.pageSize - 1)].wrappedValue = nil
         occupied[page] -= 1
         if occupied[page] == 0 { pages[page] = [] }
     }

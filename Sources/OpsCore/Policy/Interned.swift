@@ -1,42 +1,42 @@
 /// Values that many operations share, kept once and counted; a value nobody uses is forgotten.
-struct Interned<Value: Hashable> {
+struct Interned<Value: Hashable, Index: Handle> {
     private var values: [Value] = []
     private var users: [Int32] = []
-    private var free: [Int32] = []
-    private var index: [Value: Int32] = [:]
+    private var free: [Index] = []
+    private var known: [Value: Index] = [:]
 
-    subscript(place: Int32) -> Value {
-        _read { yield values[Int(place)] }
+    subscript(index: Index) -> Value {
+        _read { yield values[index.offset] }
     }
 
-    /// The place of a value, which has one user more. `isNew`: nobody used it before.
-    mutating func retain(_ value: Value) -> (place: Int32, isNew: Bool) {
-        if let place = index[value] {
-            users[Int(place)] += 1
-            return (place, false)
+    /// The index of a value, which has one user more. `isNew`: nobody used it before.
+    mutating func retain(_ value: Value) -> (index: Index, isNew: Bool) {
+        if let index = known[value] {
+            users[index.offset] += 1
+            return (index, false)
         }
-        let place: Int32
+        let index: Index
         if let reused = free.popLast() {
-            values[Int(reused)] = value
-            users[Int(reused)] = 1
-            place = reused
+            values[reused.offset] = value
+            users[reused.offset] = 1
+            index = reused
         } else {
-            place = Int32(values.count)
+            index = Index(rawValue: Int32(values.count))
             values.append(value)
             users.append(1)
         }
-        index[value] = place
-        return (place, true)
+        known[value] = index
+        return (index, true)
     }
 
-    mutating func retain(_ place: Int32) { users[Int(place)] += 1 }
+    mutating func retain(_ index: Index) { users[index.offset] += 1 }
 
     /// True when that was the last user.
-    mutating func release(_ place: Int32) -> Bool {
-        users[Int(place)] -= 1
-        guard users[Int(place)] == 0 else { return false }
-        index[values[Int(place)]] = nil
-        free.append(place)
+    mutating func release(_ index: Index) -> Bool {
+        users[index.offset] -= 1
+        guard users[index.offset] == 0 else { return false }
+        known[values[index.offset]] = nil
+        free.append(index)
         return true
     }
 }

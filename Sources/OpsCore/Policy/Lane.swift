@@ -2,9 +2,9 @@
 /// them cannot start, none can, so the whole lane waits in one place: at what keeps its first member back.
 struct Lane {
     struct Key: Hashable {
-        var queue: Int32
+        var queue: QueueIndex
         var parent: Int64
-        var categories: Int32
+        var categories: CategorySetIndex?
         var isGroup: Bool
         /// An operation with conditions, or a group with categories, has a lane of its own; 0 for all others.
         var only: Int64
@@ -19,11 +19,11 @@ struct Lane {
     }
 
     let key: Key
-    /// Family of the group that holds its members, or -1.
-    let family: Int32
+    /// Family of the group around its members.
+    let family: FamilyIndex?
     let needs: [Need]
-    /// Its tickets in the order of lanes of each category it needs, or -1.
-    var tickets: [Int32]
+    /// Its tickets in the order of lanes of each category it needs; nil while it is empty.
+    var tickets: [LaneTicket?]
     var members = ReadyMembers()
     /// Members that still are.
     var live: Int32 = 0
@@ -38,9 +38,9 @@ struct Lane {
 
 /// What a lane can be kept back by, and be woken by when there is room again.
 enum Resource: Hashable {
-    case queue(Int32)
-    case group(Int32)
-    case category(Int32)
+    case queue(QueueIndex)
+    case group(FamilyIndex)
+    case category(CategoryIndex)
     case reservations
     /// Those whom a group lets go first.
     case others
@@ -54,9 +54,9 @@ struct ReadyMembers {
     struct Entry {
         private let high: UInt32
         private let low: UInt32
-        let place: Int32
+        let place: OperationIndex
 
-        init(key: UInt64, place: Int32) {
+        init(key: UInt64, place: OperationIndex) {
             high = UInt32(key >> 32)
             low = UInt32(truncatingIfNeeded: key)
             self.place = place
@@ -81,7 +81,7 @@ struct ReadyMembers {
         return heap.first
     }
 
-    mutating func add(_ key: UInt64, _ place: Int32) {
+    mutating func add(_ key: UInt64, _ place: OperationIndex) {
         let entry = Entry(key: key, place: place)
         if head == line.count {
             line.removeAll(keepingCapacity: true)

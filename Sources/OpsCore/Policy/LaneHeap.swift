@@ -3,7 +3,7 @@
 struct LaneHeap {
     struct Entry {
         var key: UInt64
-        var lane: Int32
+        var lane: LaneIndex
         var stamp: UInt32
     }
     private(set) var entries: [Entry] = []

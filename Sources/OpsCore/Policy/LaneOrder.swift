@@ -3,27 +3,27 @@
 struct LaneOrder {
     struct Entry {
         var key: UInt64
-        let lane: Int32
+        let lane: LaneIndex
         /// Which of the lane's needs this category is.
         let need: Int32
-        fileprivate let ticket: Int32
+        fileprivate let ticket: LaneTicket
     }
     private(set) var entries: [Entry] = []
     /// By ticket: what moves is written down here, not in lanes all over the memory.
     private var positions: [Int32] = []
-    private var freeTickets: [Int32] = []
+    private var freeTickets: [LaneTicket] = []
 
     /// The ticket of the new entry.
-    mutating func add(_ key: UInt64, lane: Int32, need: Int32) -> Int32 {
-        let ticket = freeTickets.popLast() ?? Int32(positions.count)
-        if Int(ticket) == positions.count { positions.append(-1) }
+    mutating func add(_ key: UInt64, lane: LaneIndex, need: Int32) -> LaneTicket {
+        let ticket = freeTickets.popLast() ?? LaneTicket(rawValue: Int32(positions.count))
+        if ticket.offset == positions.count { positions.append(Int32(entries.count)) }
         entries.append(Entry(key: key, lane: lane, need: need, ticket: ticket))
         rise(entries.count - 1)
         return ticket
     }
 
-    mutating func remove(_ ticket: Int32) {
-        let position = Int(positions[Int(ticket)])
+    mutating func remove(_ ticket: LaneTicket) {
+        let position = Int(positions[ticket.offset])
         freeTickets.append(ticket)
         let last = entries.removeLast()
         guard position < entries.count else { return }
@@ -31,8 +31,8 @@ struct LaneOrder {
         settle(position)
     }
 
-    mutating func update(_ ticket: Int32, key: UInt64) {
-        let position = Int(positions[Int(ticket)])
+    mutating func update(_ ticket: LaneTicket, key: UInt64) {
+        let position = Int(positions[ticket.offset])
         entries[position].key = key
         settle(position)
     }
@@ -86,6 +86,6 @@ struct LaneOrder {
 
     private mutating func put(_ entry: Entry, at position: Int) {
         entries[position] = entry
-        positions[Int(entry.ticket)] = Int32(position)
+        positions[entry.ticket.offset] = Int32(position)
     }
 }

@@ -1,18 +1,18 @@
-/// All unfinished operations in one flat array, found by place; places are used again.
+/// All unfinished operations in one flat array; the rows of those that leave are used again.
 struct OperationTable {
     private(set) var rows: [OperationRow] = []
-    private var free: [Int32] = []
+    private var free: [OperationIndex] = []
     private var ids = IDTable()
 
-    /// How many operations there are.
+    /// Number of operations.
     var count: Int { rows.count - free.count }
 
-    /// The place of an operation, or -1 when the core does not hold it.
-    func place(of id: OperationID) -> Int32 { ids.place(of: id.rawValue) }
+    /// The row of an operation, or nil when the core does not hold it.
+    func index(of id: OperationID) -> OperationIndex? { ids.index(of: id.rawValue) }
 
-    subscript(place: Int32) -> OperationRow {
-        _read { yield rows[Int(place)] }
-        _modify { yield &rows[Int(place)] }
+    subscript(operation: OperationIndex) -> OperationRow {
+        _read { yield rows[operation.offset] }
+        _modify { yield &rows[operation.offset] }
     }
 
     /// Grows by a quarter at a time: doubling would leave half of a large table unused.
@@ -21,36 +21,55 @@ struct OperationTable {
         if needed > rows.capacity { rows.reserveCapacity(max(needed, rows.count + rows.count / 4)) }
     }
 
-    mutating func insert(_ row: OperationRow) -> Int32 {
-        let place: Int32
+    mutating func insert(_ row: OperationRow) -> OperationIndex {
+        let index: OperationIndex
         if let reused = free.popLast() {
-            rows[Int(reused)] = row
-            place = reused
+            rows[reused.offset] = row
+            index = reused
         } else {
             if rows.count == rows.capacity { rows.reserveCapacity(max(64, rows.count + rows.count / 4)) }
-            place = Int32(rows.count)
+            index = OperationIndex(rawValue: Int32(rows.count))
             rows.append(row)
         }
-        ids.insert(row.id, at: place)
-        return place
+        ids.insert(row.id, at: index)
+        return index
     }
 
-    mutating func remove(_ place: Int32) {
-        ids.remove(rows[Int(place)].id)
-        rows[Int(place)].id = 0
-        rows[Int(place)].place = -1
-        free.append(place)
+    mutating func remove(_ operation: OperationIndex) {
+        ids.remove(rows[operation.offset].id)
+        rows[operation.offset].id = 0
+        rows[operation.offset].unlink()
+        free.append(operation)
         if free.count == rows.count {
             rows = []
             free = []
         }
     }
 
-    /// Places in use, in no order that means anything.
-    var places: some Sequence<Int32> {
-        rows.indices.lazy.filter { rows[$0].id != 0 }.map { Int32($0) }
+    /// Rows in use, in no order that means anything.
+    var indices: some Sequence<OperationIndex> {
+        rows.indices.lazy.filter { rows[$0].id != 0 }.map { OperationIndex(rawValue: Int32($0)) }
     }
 
-    /// Places in use in the order of their ids.
-    var placesByID: [Int32] { places.sorted { rows[Int($0)].id < rows[Int($1)].id } }
+    /// Rows in use in the order of their ids.
+    var indicesByID: [OperationIndex] { indices.sorted { self[$0].id < self[$1].id } }
+
+    /// The groups and producers around an operation, the nearest first.
+    func ancestors(of operation: OperationIndex) -> Ancestors {
+        Ancestors(rows: rows, upcoming: self[operation].parent)
+    }
+
+    /// An operation and what is around it.
+    func chain(from operation: OperationIndex) -> Ancestors { Ancestors(rows: rows, upcoming: operation) }
+
+    struct Ancestors: Sequence, IteratorProtocol {
+        fileprivate let rows: [OperationRow]
+        fileprivate var upcoming: OperationIndex?
+
+        mutating func next() -> OperationIndex? {
+            guard let present = upcoming else { return nil }
+            upcoming = rows[present.offset].parent
+            return present
+        }
+    }
 }

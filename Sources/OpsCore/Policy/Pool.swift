@@ -1,34 +1,36 @@
-/// Records found by place; places are used again, and a place left free keeps its last record.
-struct Pool<Element> {
+/// Records found by their index; indices are used again, and a record that is removed stays until then.
+struct Pool<Element, Index: Handle> {
     private(set) var elements: [Element] = []
     private(set) var isUsed: [Bool] = []
-    private var free: [Int32] = []
+    private var free: [Index] = []
 
     var count: Int { elements.count - free.count }
 
-    subscript(place: Int32) -> Element {
-        _read { yield elements[Int(place)] }
-        _modify { yield &elements[Int(place)] }
+    subscript(index: Index) -> Element {
+        _read { yield elements[index.offset] }
+        _modify { yield &elements[index.offset] }
     }
 
-    mutating func insert(_ element: Element) -> Int32 {
-        if let place = free.popLast() {
-            elements[Int(place)] = element
-            isUsed[Int(place)] = true
-            return place
+    func contains(_ index: Index) -> Bool { isUsed[index.offset] }
+
+    mutating func insert(_ element: Element) -> Index {
+        if let index = free.popLast() {
+            elements[index.offset] = element
+            isUsed[index.offset] = true
+            return index
         }
         elements.append(element)
         isUsed.append(true)
-        return Int32(elements.count - 1)
+        return Index(rawValue: Int32(elements.count - 1))
     }
 
-    mutating func remove(_ place: Int32) {
-        isUsed[Int(place)] = false
-        free.append(place)
+    mutating func remove(_ index: Index) {
+        isUsed[index.offset] = false
+        free.append(index)
     }
 
-    /// Places in use, lowest first.
-    var places: some Sequence<Int32> {
-        elements.indices.lazy.filter { isUsed[$0] }.map { Int32($0) }
+    /// Indices in use, lowest first.
+    var indices: some Sequence<Index> {
+        elements.indices.lazy.filter { isUsed[$0] }.map { Index(rawValue: Int32($0)) }
     }
 }

@@ -24,23 +24,23 @@ struct Queue {
 
 /// All queues; `default` and `main` are always there.
 struct QueueTable {
-    private(set) var pool = Pool<Queue>()
-    private var index: [String: Int32] = [:]
+    private(set) var pool = Pool<Queue, QueueIndex>()
+    private var index: [String: QueueIndex] = [:]
 
-    subscript(queue: Int32) -> Queue {
+    subscript(queue: QueueIndex) -> Queue {
         _read { yield pool[queue] }
         _modify { yield &pool[queue] }
     }
 
-    func find(_ name: String) -> Int32? { index[name] }
+    func find(_ name: String) -> QueueIndex? { index[name] }
 
-    mutating func add(_ queue: Queue) -> Int32 {
-        let place = pool.insert(queue)
-        index[queue.name] = place
-        return place
+    mutating func add(_ queue: Queue) -> QueueIndex {
+        let new = pool.insert(queue)
+        index[queue.name] = new
+        return new
     }
 
-    mutating func remove(_ queue: Int32) {
+    mutating func remove(_ queue: QueueIndex) {
         index[pool[queue].name] = nil
         pool.remove(queue)
     }

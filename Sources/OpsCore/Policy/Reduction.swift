@@ -74,8 +74,8 @@ struct Reduction {
 
     /// One circle of what is left: each of it waits for another that is left.
     func knot() -> Entanglement.Knot {
-        var before = [Int32](repeating: -1, count: isDone.count)
-        var category = [Int32](repeating: -1, count: isDone.count)
+        var before = [Int32?](repeating: nil, count: isDone.count)
+        var category = [CategoryIndex?](repeating: nil, count: isDone.count)
         for arc in problem.arcs where !isDone[Int(arc.before)] && !isDone[Int(arc.after)] {
             before[Int(arc.after)] = arc.before
             category[Int(arc.after)] = arc.category
@@ -83,23 +83,24 @@ struct Reduction {
         for node in crowded {
             for (use, pot) in zip(members[Int(node) / 2].uses, problem.potsOf[Int(node) / 2]) {
                 let holder = problem.pots[Int(pot)].first { isHolding(Int($0)) && !isDone[2 * Int($0) + 1] }
-                guard let holder, before[Int(node)] < 0 else { continue }
+                guard let holder, before[Int(node)] == nil else { continue }
                 before[Int(node)] = 2 * holder + 1
-                category[Int(node)] = use.category
+                category[Int(node)] = use.need.category
             }
         }
         var circle: [Int32] = []
-        var tie: Int32 = -1
+        var tie: CategoryIndex?
         var seen: Set<Int32> = []
-        var node = Int32(before.firstIndex { $0 >= 0 } ?? 0)
+        var node = Int32(before.firstIndex { $0 != nil } ?? 0)
         // Whatever is left has another before it that is left: walking back comes round.
-        while seen.insert(node).inserted, before[Int(node)] >= 0 { node = before[Int(node)] }
+        while seen.insert(node).inserted, let earlier = before[Int(node)] { node = earlier }
         let first = node
         repeat {
             if circle.last != node / 2 { circle.append(node / 2) }
-            if tie < 0 { tie = category[Int(node)] }
-            node = before[Int(node)]
-        } while node != first && node >= 0
+            if tie == nil { tie = category[Int(node)] }
+            guard let earlier = before[Int(node)] else { break }
+            node = earlier
+        } while node != first
         if circle.count == 1 || circle.last != circle.first { circle.append(circle[0]) }
         return Entanglement.Knot(circle: circle, category: tie, isStuck: isDone.map { !$0 })
     }
