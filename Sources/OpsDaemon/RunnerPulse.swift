@@ -52,7 +52,7 @@ final class RunnerPulse {
             diary.notice("opsd-runner answers again")
         }
         answerThoseWaiting()
-        watch()
+        if isNeeded() { watch() } else { alarm.set(at: nil) }
     }
 
     /// Follows the runner while it is needed.
