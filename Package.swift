@@ -96,7 +96,11 @@ let package = Package(
         tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl", "PseudoTerminal", "OpsTesting", "CSQLite"]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),
         tests("TidyTests", []),
-        .executableTarget(name: "torture", path: "Tests/Torture", swiftSettings: strict),
+        .target(
+            name: "TortureSystem", path: "Tests/TortureSystem",
+            cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+        .executableTarget(
+            name: "torture", dependencies: ["TortureSystem"], path: "Tests/Torture", swiftSettings: strict),
         .executableTarget(name: "torture-mark", path: "Tests/TortureMark"),
     ]
 )

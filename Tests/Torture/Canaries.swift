@@ -77,6 +77,32 @@ enum Canaries {
                 return true
             }
         ),
+        (
+            "an operation waited for a minute beside a free slot",
+            { evidence in
+                guard let sample = Ways(evidence).starts().first else { return false }
+                evidence.marks.startsOf[sample.id]?[0].at += 60
+                return true
+            }
+        ),
+        (
+            "an end was noticed after a minute",
+            { evidence in
+                guard let id = Ways(evidence).ends().first?.id,
+                    let place = evidence.events.firstIndex(where: { $0.id == id && $0.old == "executing" })
+                else { return false }
+                evidence.events[place].instant += 60
+                return true
+            }
+        ),
+        (
+            "a call was answered after a minute",
+            {
+                guard let last = $0.ledger.answered.last else { return false }
+                $0.ledger.answered.append(last.upperBound...last.upperBound + 60)
+                return true
+            }
+        ),
     ]
 
     /// A process still wrote after what waits for it had started.

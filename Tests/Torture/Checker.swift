@@ -3,6 +3,9 @@ struct Checker {
     let evidence: Evidence
     private(set) var findings: [String] = []
     private(set) var report: [(promise: String, checked: Int)] = []
+    var waiting = Waiting()
+    /// Made when it is asked for.
+    var ways: Ways?
 
     init(_ evidence: Evidence) { self.evidence = evidence }
 
@@ -23,6 +26,9 @@ struct Checker {
         prove("no start before notBefore or after the deadline, whatever the clock does") { $0.clock() }
         prove("events: no gap, none untold, none untrue") { $0.stream() }
         prove("states change only as they may") { $0.transitions() }
+        prove("nothing waits for more than 6 s to start beside a free slot") { $0.waits() }
+        prove("the end of a process is noticed within 6 s") { $0.ends() }
+        prove("calls are answered within 6 s") { $0.answers() }
     }
 
     private mutating func prove(_ promise: String, _ check: (inout Checker) -> Int) {

@@ -20,8 +20,8 @@ struct Client {
         name = "s\(number)"
         planner = Planner(
             dice: Dice(seed: seed &* 1000 &+ 500 &+ UInt64(number)), prefix: name,
-            mark: [victims.programs + "/torture-mark", victims.marks, victims.locks],
-            opsctl: victims.programs + "/opsctl")
+            mark: [victims.tools + "/torture-mark", victims.marks, victims.locks], opsctl: victims.tools + "/opsctl",
+            highestPriority: victims.people == nil ? 8 : 4)
         losesEdges = arguments.sabotage == .edges
         self.victims = victims
         self.ledger = ledger
@@ -83,9 +83,25 @@ struct Client {
         victims.mayLackStorage && refusal.name == "StorageUnavailable" && !refusal.text.contains("malformed")
     }
 
-    private mutating func call(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
+    /// Calls as the honest user, where there is one.
+    private func call(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
+        try timed(method, parameters, as: victims.people?.honest)
+    }
+
+    /// Calls as the torture's own user, which may change what is everybody's.
+    private func command(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
+        try timed(method, parameters, as: nil)
+    }
+
+    private func timed(_ method: String, _ parameters: [String: Any], as person: Person?) throws(CallError)
+        -> [String: Any]
+    {
         ledger.count(method)
-        return try Wire.call(victims.socket, method, parameters)
+        let begun = Instant.now
+        let reply = try Wire.call(victims.socket, method, parameters, as: person)
+        // The answer to a question that waits says nothing of how busy the daemon is.
+        if method != "Wait" { ledger.write { $0.answered.append(begun...max(begun, Instant.now)) } }
+        return reply
     }
 
     // MARK: Submitting
@@ -127,7 +143,7 @@ struct Client {
     private mutating func submitAndVanish() throws(CallError) {
         let (_, parameters, _) = prepare()
         ledger.count("vanished submissions")
-        let wire = try Wire(victims.socket)
+        let wire = try Wire(victims.socket, as: victims.people?.honest)
         try wire.send("Submit", parameters)
         usleep(UInt32(dice.roll(0...3000)))
     }
@@ -194,12 +210,12 @@ struct Client {
         case 1: parameters = ["selection": ["queue": dice.pick(Planner.queues) ?? "default"]]
         default: break
         }
-        _ = try call("Suspend", parameters)
+        _ = try command("Suspend", parameters)
         usleep(UInt32(dice.roll(0...200_000)))
         for _ in 0..<200 {
             // The next one may find it suspended for ever otherwise; `settle` resumes what a crash has left so.
             do throws(CallError) {
-                _ = try call("Resume", parameters)
+                _ = try command("Resume", parameters)
                 return
             } catch {
                 if let refusal = error.refusal, !isExpected(refusal) { throw error }
@@ -221,7 +237,7 @@ struct Client {
         guard let id = target() else { return }
         var parameters = of(id)
         parameters["changes"] = ["priority": dice.roll(-100...100)]
-        _ = try call("Set", parameters)
+        _ = try command("Set", parameters)
     }
 
     private mutating func depend() throws(CallError) {
@@ -241,10 +257,25 @@ struct Client {
 
     private mutating func changeLimit() throws(CallError) {
         switch dice.roll(0...2) {
-        case 0: _ = try call("SetQueue", ["name": "live", "limit": dice.roll(0...4)])
-        case 1: _ = try call("SetCategory", ["name": "gpu", "capacity": dice.roll(0...Planner.unitCapacity)])
-        default: _ = try call("SetWorkers", ["workers": dice.roll(1...victims.workers)])
+        case 0: try setLimit(dice.roll(0...4), of: "live")
+        case 1: _ = try command("SetCategory", ["name": "gpu", "capacity": dice.roll(0...Planner.unitCapacity)])
+        default: try setLimit(dice.roll(1...victims.workers), of: nil)
         }
+    }
+
+    /// Changes the limit of a queue, or of the pool.
+    private func setLimit(_ limit: Int, of queue: String?) throws(CallError) {
+        let begun = Instant.now
+        let place = ledger.write {
+            $0.limits.append(.init(queue: queue, value: limit, after: begun))
+            return $0.limits.count - 1
+        }
+        if let queue {
+            _ = try command("SetQueue", ["name": queue, "limit": limit])
+        } else {
+            _ = try command("SetWorkers", ["workers": limit])
+        }
+        ledger.write { $0.limits[place].before = Instant.now }
     }
 
     private mutating func cutInMidMessage() throws(CallError) {

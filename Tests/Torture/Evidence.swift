@@ -13,7 +13,11 @@ struct Evidence {
         var attempt: Int
         var run: Int
         var isGroup: Bool
+        var queue: String
         var group: Int?
+        /// Texts that its own processes may have given it.
+        var statusText: String?
+        var result: String?
         var exitCode: Int?
         var signal: Int?
         var unsatisfied: [Int]
@@ -31,9 +35,13 @@ struct Evidence {
     }
     struct Event {
         var sequence: Int
+        /// In the daemon's clock, and in the machine's.
         var at: Double
+        var instant: Double
         var type: String
         var id: Int?
+        var graph: String?
+        var detail: String?
         var old: String?
         var new: String?
         var outcome: String?
@@ -47,7 +55,10 @@ struct Evidence {
         var shown: String?
     }
 
+    /// Operations of the load.
     var rows: [Int: Row] = [:]
+    /// Queues of the operations of hostile users, by their ids.
+    var strangers: [Int: String] = [:]
     var idOf: [String: Int] = [:]
     var events: [Event] = []
     var eventTexts: [String] = []
@@ -55,6 +66,8 @@ struct Evidence {
     var ledger: Ledger.Page
     var watched: Watcher.Seen
     var faults: [Faults.Fault]
+    /// Operations that execute at once, at most.
+    let workers: Int
     var planned: [String: Planned] = [:]
 
     var logs: [Log] = []
@@ -64,6 +77,7 @@ struct Evidence {
         self.ledger = ledger.copy
         self.watched = watched
         self.faults = faults
+        workers = victims.workers
         for submission in self.ledger.submissions.values {
             for operation in submission.operations {
                 planned[operation.name] = operation
@@ -71,8 +85,8 @@ struct Evidence {
                 planned[product] = Planned(name: product, parent: operation.name)
             }
         }
-        try readRows(victims.socket)
-        try readEvents(victims.socket)
+        try readRows(victims.socket, of: victims.people?.honest)
+        try readEvents(victims.socket, victims.shim?.clockSettings ?? [.init(since: -.infinity, ahead: 0)])
         try readLogs(victims, dice)
     }
 
@@ -93,15 +107,21 @@ struct Evidence {
         return spans
     }
 
-    private mutating func readRows(_ socket: String) throws {
+    private mutating func readRows(_ socket: String, of person: Person?) throws {
         let wire = try Wire(socket)
         try wire.send("List", [:], more: true)
         var ids: [Int] = []
+        var read = 0
         let last = try Wire.call(socket, "List", ["newest": true, "limit": 1])
         let newest = (last["operations"] as? [[String: Any]])?.first?["id"] as? Int ?? 0
-        while ids.last ?? 0 < newest {
+        while read < newest {
             for fields in try wire.receive()["operations"] as? [[String: Any]] ?? [] {
                 guard let row = Self.row(fields) else { throw Trouble("a row without what it must have: \(fields)") }
+                read = row.id
+                if let person, fields["user"] as? String != person.name {
+                    strangers[row.id] = row.queue
+                    continue
+                }
                 rows[row.id] = row
                 idOf[row.name] = row.id
                 ids.append(row.id)
@@ -127,7 +147,9 @@ struct Evidence {
             id: id, name: fields["name"] as? String ?? "", graph: graph, state: state,
             outcome: fields["outcome"] as? String, cause: fields["cause"] as? String ?? "",
             attempt: fields["attempt"] as? Int ?? 0, run: fields["run"] as? Int ?? 0,
-            isGroup: fields["isGroup"] as? Bool ?? false, group: fields["group"] as? Int,
+            isGroup: fields["isGroup"] as? Bool ?? false, queue: fields["queue"] as? String ?? "",
+            group: fields["group"] as? Int, statusText: fields["statusText"] as? String,
+            result: fields["result"] as? String,
             exitCode: fields["exitCode"] as? Int, signal: fields["signal"] as? Int,
             unsatisfied: dependencies.filter { $0["satisfied"] as? Bool == false }.compactMap { $0["id"] as? Int },
             submittedAt: seconds(fields["submittedAt"]) ?? 0, deadline: seconds(fields["deadline"]))
@@ -139,22 +161,48 @@ struct Evidence {
         return try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text).timeIntervalSince1970
     }
 
-    private mutating func readEvents(_ socket: String) throws {
+    private mutating func readEvents(_ socket: String, _ settings: [Shim.ClockSetting]) throws {
         guard let last = try Wire.call(socket, "Status")["lastSeq"] as? Int else {
             throw Trouble("no lastSeq in Status")
         }
         let wire = try Wire(socket)
         try wire.send("Watch", ["since": 0], more: true)
+        var clock = ClockReader(settings)
         while events.last?.sequence ?? 0 < last {
             guard let event = try wire.receive()["event"] as? [String: Any], let sequence = event["seq"] as? Int else {
                 throw Trouble("Watch brought something else than an event")
             }
+            let at = Self.seconds(event["at"]) ?? 0
             events.append(
                 Event(
-                    sequence: sequence, at: Self.seconds(event["at"]) ?? 0, type: event["type"] as? String ?? "",
-                    id: event["id"] as? Int,
+                    sequence: sequence, at: at, instant: clock.instant(of: at), type: event["type"] as? String ?? "",
+                    id: event["id"] as? Int, graph: event["graph"] as? String, detail: event["detail"] as? String,
                     old: event["old"] as? String, new: event["new"] as? String, outcome: event["outcome"] as? String))
             eventTexts.append(canonical(event))
         }
     }
+}
+
+/// Tells what the machine's clock showed when the programs', which the torture sets, showed something else.
+private struct ClockReader {
+    private var settings: ArraySlice<Shim.ClockSetting>
+    private var latest = -Double.infinity
+
+    init(_ settings: [Shim.ClockSetting]) { self.settings = settings[...] }
+
+    /// Returns the instant of a reading; readings come in the order in which they were made.
+    mutating func instant(of reading: Double) -> Double {
+        while let setting = settings.first, let next = settings.dropFirst().first {
+            let instant = reading - setting.ahead
+            // Of two settings that both explain it the older one is taken, unless that were long before the last one.
+            if instant <= next.since + Self.rounding, instant >= latest - Self.disorder { break }
+            settings.removeFirst()
+        }
+        latest = max(latest, reading - (settings.first?.ahead ?? 0))
+        return latest
+    }
+
+    private static let rounding = 0.005
+    /// Less than the shortest leap: what the runner tells of is older than what opsd knows itself.
+    private static let disorder = 0.9
 }

@@ -21,6 +21,12 @@ struct Faults {
         var before = Int.max
         /// What the programs' clock showed before it was set back: an instant may have come that no event tells of.
         var clock: Double?
+        /// The time that it took, by the machine's clock.
+        var began = Instant.now
+        var ended = Instant.now
+
+        /// Explains nothing: it has to be found.
+        var isSabotage: Bool { kind.hasPrefix("sabotage") }
 
         /// Whether something that began and ended with these events may have met it.
         func overlaps(_ span: ClosedRange<Int>) -> Bool { span.lowerBound <= before && span.upperBound >= after }
@@ -29,7 +35,11 @@ struct Faults {
     var dice: Dice
     let victims: Victims
     let watcher: Watcher
+    let ledger: Ledger
     private(set) var done: [Fault] = []
+    /// The runner when last looked at, and the one that was killed last.
+    private var runner: pid_t?
+    private var killedRunner: pid_t?
     /// What each fault is drawn from, as often as it stands here.
     private let choices: [(inout Faults) throws -> Fault]
     /// When what was done, for whoever looks for the cause of a violation.
@@ -53,10 +63,13 @@ struct Faults {
     }
 
     /// `only`: names of faults; empty for all that this run can have.
-    init(dice: Dice, victims: Victims, watcher: Watcher, only: [String], sabotage: Sabotage?) {
+    init(
+        dice: Dice, victims: Victims, watcher: Watcher, ledger: Ledger, only: [String], sabotage: Sabotage?
+    ) {
         self.dice = dice
         self.victims = victims
         self.watcher = watcher
+        self.ledger = ledger
         var possible = Self.processes
         if victims.disk.canBeFull { possible.append(("full", 12, { try $0.fillDisk() })) }
         if victims.disk.image != nil {
@@ -66,6 +79,7 @@ struct Faults {
         switch sabotage {
         case .forgetting: possible.append(("forget", 60, { try $0.forget() }))
         case .twins: possible.append(("twins", 200, { try $0.startTwice() }))
+        case .standstill: possible.append(("standstill", 60, { $0.standStill() }))
         case .limits, .edges, nil: break
         }
         choices = possible.filter { only.isEmpty || only.contains($0.name) }
@@ -77,19 +91,47 @@ struct Faults {
 
     /// Until then, one fault every few seconds. Throws when a victim does not come back.
     mutating func run(until end: Date) throws {
-        rest(dice.roll(200...2500))
+        let begun = Date()
+        rest(dice.roll(200...longestRest))
         while Date() < end, let choice = dice.pick(choices) {
+            try findDeaths()
+            let began = Instant.now
             var fault = try choice(&self)
+            fault.began = began
+            fault.ended = Instant.now
+            if fault.harm.contains(.interruption) { runner = nil }
             diary?.write(Data("\(Date().ISO8601Format()) after event \(fault.after): \(fault.kind)\n".utf8))
-            rest(dice.roll(200...2500))
+            rest(dice.roll(200...longestRest))
             fault.before = try lastSequence()
             done.append(fault)
+            try stayCalm(since: begun, until: end)
         }
     }
 
     private func lastSequence() throws -> Int {
         guard let last = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int else { throw Trouble("no lastSeq") }
         return last
+    }
+
+    /// Beside attackers there are times without any other fault, so that what happens in them is the attackers' doing.
+    private mutating func stayCalm(since begun: Date, until end: Date) throws {
+        guard victims.people != nil else { return }
+        while Date() < end, Date().timeIntervalSince(begun).truncatingRemainder(dividingBy: 40) > 28 { rest(100) }
+        try findDeaths()
+    }
+
+    /// As many faults in a minute with times of calm as without them.
+    private var longestRest: Int { victims.people == nil ? 2500 : 1500 }
+
+    /// Both programs end by the torture's hand alone.
+    private mutating func findDeaths() throws {
+        if let status = victims.daemonDeath {
+            ledger.find("opsd ended by itself, with \(status): \(victims.logTail)")
+            try victims.start()
+        }
+        guard let pid = victims.runnerPid, pid != killedRunner else { return }
+        if let runner, runner != pid { ledger.find("runner \(runner) ended by itself: \(victims.runnerLogTail)") }
+        runner = pid
     }
 
     func rest(_ milliseconds: Int) { usleep(UInt32(milliseconds) * 1000) }
@@ -134,6 +176,7 @@ struct Faults {
         let fault = begin("kill -9 runner", [.interruption])
         guard let pid = victims.runnerPid else { return begin("nothing") }
         kill(pid, SIGKILL)
+        killedRunner = pid
         return fault
     }
 
@@ -141,6 +184,7 @@ struct Faults {
         let fault = begin("kill -9 runner and opsd", [.interruption])
         guard let pid = victims.runnerPid else { return begin("nothing") }
         kill(pid, SIGKILL)
+        killedRunner = pid
         try victims.stop(SIGKILL)
         try victims.start()
         return fault

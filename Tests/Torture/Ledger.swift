@@ -11,6 +11,14 @@ final class Ledger: Sendable {
         var graph: String?
     }
     struct Edge: Sendable, Hashable { var id: Int, on: Int, when: String }
+    /// A limit that was set, of a queue or (nil) of the pool.
+    struct Limit: Sendable {
+        var queue: String?
+        var value: Int
+        /// Instants between which it began to hold; never, if the answer was lost: then it may hold or not.
+        var after: Double
+        var before = Double.infinity
+    }
 
     struct Page: Sendable {
         var submissions: [String: Submission] = [:]
@@ -29,6 +37,9 @@ final class Ledger: Sendable {
         /// Somebody may have taken these away.
         var edgesInDoubt: Set<Edge> = []
         var calls: [String: Int] = [:]
+        /// Instants of questions and of the answers to them.
+        var answered: [ClosedRange<Double>] = []
+        var limits: [Limit] = []
         var findings: [String] = []
     }
 

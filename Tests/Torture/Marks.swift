@@ -3,8 +3,8 @@ import Foundation
 /// What the operations wrote down themselves, in the order in which it happened.
 struct Marks {
     struct Attempt: Hashable { var id: Int, number: Int }
-    struct Start { var place: Int, attempt: Attempt, name: String }
-    struct End { var place: Int, attempt: Attempt, code: Int, isLogWhole: Bool }
+    struct Start { var place: Int, attempt: Attempt, name: String, at: Double }
+    struct End { var place: Int, attempt: Attempt, code: Int, isLogWhole: Bool, at: Double }
 
     /// Every one, also those that must not be.
     var starts: [Start] = []
@@ -17,6 +17,7 @@ struct Marks {
     var malformed: [String] = []
 
     init(path: String) throws {
+        let seconds = { (word: String) in (Double(word) ?? 0) / 1e6 }
         let text = try String(contentsOfFile: path, encoding: .utf8)
         for (place, line) in text.split(separator: "\n").enumerated() {
             let words = line.split(separator: " ").map(String.init)
@@ -27,13 +28,14 @@ struct Marks {
             let attempt = Attempt(id: id, number: number)
             lastPlaceOf[id] = place
             switch words[0] {
-            case "S":
-                let start = Start(place: place, attempt: attempt, name: words[1])
+            case "S" where words.count == 7:
+                let start = Start(place: place, attempt: attempt, name: words[1], at: seconds(words[6]))
                 starts.append(start)
                 startsOf[id, default: []].append(start)
-            case "E" where words.count == 6:
+            case "E" where words.count == 7:
                 ends[attempt] = End(
-                    place: place, attempt: attempt, code: Int(words[4]) ?? -1, isLogWhole: words[5] == "1")
+                    place: place, attempt: attempt, code: Int(words[4]) ?? -1, isLogWhole: words[5] == "1",
+                    at: seconds(words[6]))
             case "P": produced.append((child: words[4], producer: id))
             case "V": brokenLocks.append("operation \(id) (\(words[1])), attempt \(number), did not get \(words[4])")
             default: malformed.append(String(line))

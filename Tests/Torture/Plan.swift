@@ -19,6 +19,10 @@ struct Planned: Sendable {
     /// Seconds after its submission before which it must not start.
     var delay: Double?
     var hasCondition = false
+    var isHeld = false
+    var hasCategories = false
+    /// A process of it may live longer than the one that writes the marks.
+    var hasGrandchild = false
     /// It ends when it says so, whatever its process does then.
     var tellsItsEnd = false
     var retryLimit = 0
@@ -38,6 +42,7 @@ struct Planner {
     let prefix: String
     let mark: [String]
     let opsctl: String
+    let highestPriority: Int
     private var count = 0
     private var planned: [Planned] = []
 
@@ -46,8 +51,9 @@ struct Planner {
     static let queueLimits = ["main": 1, "one": 1, "two": 2, "three": 3, "live": 4]
     static let unitCapacity = 3
 
-    init(dice: Dice, prefix: String, mark: [String], opsctl: String) {
+    init(dice: Dice, prefix: String, mark: [String], opsctl: String, highestPriority: Int) {
         self.opsctl = opsctl
+        self.highestPriority = highestPriority
         self.dice = dice
         self.prefix = prefix
         self.mark = mark
@@ -137,6 +143,7 @@ struct Planner {
         addScheduling(&operation, &plan)
         operation["command"] = mark + words
         operation["grace"] = "\(dice.roll(1...4) * 100)ms"
+        plan.hasCategories = operation["categories"] != nil
         plan.words = words
         planned.append(plan)
         return operation
@@ -183,7 +190,10 @@ struct Planner {
             plan.lines = dice.happens(90) ? dice.roll(0...20) : dice.roll(1000...3000)
             words.append("lines=\(plan.lines)")
         }
-        if dice.happens(4) { words.append("child=\(dice.roll(1...20) * 1000)") }
+        if dice.happens(4) {
+            plan.hasGrandchild = true
+            words.append("child=\(dice.roll(1...20) * 1000)")
+        }
         if dice.happens(4) { words.append("ignore=1") }
         if dice.happens(5) {
             plan.tellsItsEnd = true
@@ -205,7 +215,7 @@ struct Planner {
     }
 
     private mutating func addScheduling(_ operation: inout [String: Any], _ plan: inout Planned) {
-        operation["priority"] = dice.roll(-8...8)
+        operation["priority"] = min(dice.roll(-8...8), highestPriority)
         if dice.happens(25) {
             plan.retryLimit = dice.roll(1...3)
             operation["retry"] =
@@ -220,7 +230,10 @@ struct Planner {
             operation["notBefore"] = "\(delay)ms"
         }
         if dice.happens(4) { operation["deadline"] = dice.pick(["20m", "12h", "1000d"]) ?? "12h" }
-        if dice.happens(3) { operation["held"] = true }
+        if dice.happens(3) {
+            plan.isHeld = true
+            operation["held"] = true
+        }
         if dice.happens(3) {
             plan.hasCondition = true
             operation["conditions"] = [

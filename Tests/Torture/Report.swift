@@ -32,6 +32,11 @@ struct Report {
 
     static func tell(_ checker: Checker, seed: UInt64) {
         for (promise, checked) in checker.report { print("  checked \(checked): \(promise)") }
+        for (name, samples) in [
+            ("starts", checker.waiting.starts), ("ends", checker.waiting.ends), ("answers", checker.waiting.answers),
+        ] {
+            print("\(name): \(Waiting.summary(samples))")
+        }
         print("  checked \(Canaries.all.count): lies planted in this evidence are found")
         var times: [String: Int] = [:]
         for finding in checker.findings { times[finding, default: 0] += 1 }

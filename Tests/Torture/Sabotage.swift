@@ -11,6 +11,8 @@ enum Sabotage: String {
     case limits
     /// Dependencies are lost on their way.
     case edges
+    /// Nothing starts for seconds, although slots are free.
+    case standstill
 }
 
 extension Faults {
@@ -26,6 +28,16 @@ extension Faults {
         try victims.stop(SIGKILL)
         for name in names { try replace(victims.state + "/" + name, by: kept + name) }
         try victims.start()
+        return fault
+    }
+
+    /// As if the runner slept until somebody's process has begun.
+    mutating func standStill() -> Fault {
+        let fault = begin("sabotage: standstill")
+        guard let pid = victims.runnerPid else { return begin("nothing") }
+        kill(pid, SIGSTOP)
+        rest(9000)
+        kill(pid, SIGCONT)
         return fault
     }
 

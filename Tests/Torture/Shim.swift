@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// What is preloaded into opsd and its runner (Tests/TortureShim): their wall clock and the failures of their disk.
 final class Shim: Sendable {
@@ -25,6 +26,13 @@ final class Shim: Sendable {
         static let open = Calls(rawValue: 8)
     }
 
+    /// Since that instant the programs' clock has been ahead by so many seconds.
+    struct ClockSetting: Sendable { var since: Double, ahead: Double }
+
+    private let settings = Mutex<[ClockSetting]>([.init(since: -.infinity, ahead: 0)])
+    /// All settings of the clock, the oldest first.
+    var clockSettings: [ClockSetting] { settings.withLock { $0 } }
+
     private let library: String
     private let path: String
     // Shared with the programs, whose side of it is atomic; words of this size are written and read whole.
@@ -49,6 +57,7 @@ final class Shim: Sendable {
 
     /// Sets their clock, as an administrator would: they are there, and armed timers follow.
     func setClock(ahead seconds: Double, tell processes: [pid_t]) {
+        settings.withLock { $0.append(.init(since: Instant.now, ahead: seconds)) }
         controls.pointee.clockOffset = Int64(seconds * 1e9)
         for pid in processes { kill(pid, Glibc.__libc_current_sigrtmin() + 5) }
     }

@@ -12,9 +12,16 @@ struct Torture {
     init(_ arguments: Arguments) throws {
         self.arguments = arguments
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let people: People?
+        do {
+            people = try People.find(work: arguments.work).get()
+        } catch {
+            people = nil
+            print("NOT TORTURED: hostile users: \(error)")
+        }
         victims = try Victims(
-            programs: (program as NSString).deletingLastPathComponent, work: arguments.work, workers: arguments.workers,
-            disk: arguments.disk, shim: arguments.shim)
+            programs: (program as NSString).deletingLastPathComponent, people: people, work: arguments.work,
+            workers: arguments.workers, disk: arguments.disk, shim: arguments.shim)
         watcher = Watcher(socket: victims.socket, mayLackStorage: victims.mayLackStorage, ledger: ledger)
     }
 
@@ -42,8 +49,8 @@ struct Torture {
             }
         }
         var faults = Faults(
-            dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, only: arguments.only,
-            sabotage: arguments.sabotage)
+            dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, ledger: ledger,
+            only: arguments.only, sabotage: arguments.sabotage)
         // The last seconds are undisturbed: some output must be there that no fault can have lost.
         try faults.run(until: end.addingTimeInterval(-5))
         guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client did not come back") }
@@ -101,6 +108,7 @@ struct Torture {
                 _ = try Wire.call(victims.socket, method, parameters)
                 return
             } catch {
+                if error.isRefusal("NotFound") { return ledger.find("\(method) \(canonical(parameters)): \(error)") }
                 let mayRecover = victims.mayLackStorage && error.isRefusal("StorageUnavailable")
                 guard mayRecover, Date() < end else { throw error }
                 usleep(50_000)

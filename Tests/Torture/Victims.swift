@@ -5,13 +5,18 @@ import Synchronization
 /// The real programs under torture, in a directory of their own.
 final class Victims: Sendable {
     let programs: String
+    /// Users for the load and the attacks; nil: all is the torture's own user's.
+    let people: People?
     let work: String
     let workers: Int
     let disk: Disk
     /// Nothing where it could not be built.
     let shim: Shim?
     var state: String { work + "/state" }
-    var socket: String { work + "/state/control.sock" }
+    /// Beside the state directory where others must reach it, for that one is closed to them.
+    var socket: String { people == nil ? work + "/state/control.sock" : work + "/control.sock" }
+    /// The directory of the programs that operations execute.
+    var tools: String { people == nil ? programs : work + "/programs" }
     var marks: String { work + "/marks" }
     var locks: String { work + "/locks" }
     private let running = Mutex<Running>(Running())
@@ -23,8 +28,9 @@ final class Victims: Sendable {
         var deaths = 0
     }
 
-    init(programs: String, work: String, workers: Int, disk: Disk, shim library: String?) throws {
+    init(programs: String, people: People?, work: String, workers: Int, disk: Disk, shim library: String?) throws {
         self.programs = programs
+        self.people = people
         self.work = work
         self.workers = workers
         self.disk = disk
@@ -34,6 +40,27 @@ final class Victims: Sendable {
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
         shim = try library.map { try Shim(library: $0, work: work) }
+        if let people { try open(to: people) }
+    }
+
+    /// Lets the honest user execute the programs and write marks; others get no further than the socket.
+    private func open(to people: People) throws {
+        chmod(work, 0o711)
+        try FileManager.default.createDirectory(
+            atPath: tools, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        for program in ["torture-mark", "opsctl"] {
+            // Copied by another process: a file that is open for writing here may be inherited, and is too busy to run.
+            let copy = try Program(
+                ["/bin/cp", "\(programs)/\(program)", tools], environment: Self.environment, output: "/dev/null")
+            guard copy.wait(seconds: 60) == 0 else { throw Trouble("cannot copy \(program) to \(tools)") }
+        }
+        for (path, isDirectory) in [(locks, true), (marks, false)] {
+            let mode: [FileAttributeKey: Any] = [.posixPermissions: isDirectory ? 0o700 : 0o600]
+            let isThere = isDirectory || FileManager.default.createFile(atPath: path, contents: nil, attributes: mode)
+            guard isThere, chown(path, people.honest.uid, people.honest.gid) == 0 else {
+                throw Trouble("cannot make \(path)")
+            }
+        }
     }
 
     /// Whether calls may rightly be refused for want of storage.
@@ -53,6 +80,12 @@ final class Victims: Sendable {
         else { return nil }
         running.withLock { _ = $0.runners.insert(pid_t(pid)) }
         return pid_t(pid)
+    }
+    /// The status of an opsd that has ended and was not stopped.
+    var daemonDeath: Int32? {
+        guard let status = running.withLock({ $0.daemon })?.wait(seconds: 0) else { return nil }
+        running.withLock { $0.daemon = nil }
+        return status
     }
     var starts: Int { running.withLock { $0.starts } }
 
@@ -102,6 +135,8 @@ final class Victims: Sendable {
     }
 
     private var answers: Bool {
+        // No group has both users as members.
+        if people != nil { chmod(socket, 0o666) }
         do throws(CallError) {
             _ = try Wire.call(socket, "Status", seconds: 5)
             return true
@@ -159,8 +194,11 @@ final class Victims: Sendable {
         running.withLock { $0.daemon = nil }
     }
 
-    var logTail: String {
-        let text = (try? String(contentsOfFile: work + "/opsd.log", encoding: .utf8)) ?? ""  // no log: nothing to show
+    var logTail: String { Self.tail(work + "/opsd.log") }
+    var runnerLogTail: String { Self.tail(state + "/runner.log") }
+
+    private static func tail(_ path: String) -> String {
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""  // no log: nothing to show
         return text.split(separator: "\n").suffix(8).joined(separator: " | ")
     }
 

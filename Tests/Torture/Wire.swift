@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TortureSystem
 
 /// How a call ended that brought no reply.
 enum CallError: Error {
@@ -38,21 +39,32 @@ final class Wire {
     private let descriptor: Int32
     private var received: [UInt8] = []
 
-    init(_ path: String) throws(CallError) {
+    /// Connects as a user of the machine; nil: as the torture's own.
+    init(_ path: String, as person: Person? = nil) throws(CallError) {
+        if let person {
+            descriptor = torture_connect_as(path, person.uid, person.gid)
+        } else {
+            descriptor = Self.connect(path)
+        }
+        if descriptor < 0 { throw .unreachable }
+    }
+
+    /// Returns -1 where it cannot connect.
+    private static func connect(_ path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         guard result == 0 else {
             close(descriptor)
-            throw .unreachable
+            return -1
         }
-        self.descriptor = descriptor
+        return descriptor
     }
 
     deinit { close(descriptor) }
@@ -115,9 +127,10 @@ final class Wire {
 
     /// A call of its own connection.
     static func call(
-        _ socket: String, _ method: String, _ parameters: [String: Any] = [:], seconds: Double = 60
+        _ socket: String, _ method: String, _ parameters: [String: Any] = [:], as person: Person? = nil,
+        seconds: Double = 60
     ) throws(CallError) -> [String: Any] {
-        let wire = try Wire(socket)
+        let wire = try Wire(socket, as: person)
         try wire.send(method, parameters)
         return try wire.receive(seconds: seconds)
     }

@@ -14,8 +14,8 @@
 //   x:F s:F                       lock F exclusively, shared
 //   n:F:K:U                       U of the K units of F
 //
-// Marks: "S name id attempt slot pid", "E name id attempt code logged", "V name id attempt lock",
-// "P name id attempt child" once a child is acknowledged.
+// Marks: "S name id attempt slot pid time", "E name id attempt code logged time", "V name id attempt lock",
+// "P name id attempt child" once a child is acknowledged. Times are microseconds since 1970.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +49,12 @@ static void mark(const char *format, ...) {
     int size = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     if (size >= (int)sizeof line || write(marks, line, size) != size || fdatasync(marks) < 0) die("mark");
+}
+
+static long long now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return time.tv_sec * 1000000LL + time.tv_nsec / 1000;
 }
 
 static int take(const char *file, int how) {
@@ -144,6 +150,7 @@ static int print(long lines) {
 }
 
 int main(int argc, char **argv) {
+    long long begun = now();
     if (argc < 3) return 2;
     marks = open(argv[1], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     locks = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -168,7 +175,7 @@ int main(int argc, char **argv) {
         else if (strncmp(argv[i], "notify=", 7) == 0) notifies = 1;
         else if (strncmp(argv[i], "ignore=", 7) == 0) signal(SIGTERM, SIG_IGN);
     }
-    mark("S %s %s %s %s %d\n", name, id, attempt, slot, getpid());
+    mark("S %s %s %s %s %d %lld\n", name, id, attempt, slot, getpid(), begun);
     char file[64];
     snprintf(file, sizeof file, "slot-%s", slot);
     hold(file, LOCK_EX);
@@ -182,7 +189,7 @@ int main(int argc, char **argv) {
     int logged = print(lines);
     rest(sleep);
     if (atol(attempt) >= until) code = by = 0;
-    mark("E %s %s %s %ld %d\n", name, id, attempt, by > 0 ? 128 + by : code, logged);
+    mark("E %s %s %s %ld %d %lld\n", name, id, attempt, by > 0 ? 128 + by : code, logged, now());
     if (by > 0) raise(by);
     if (notifies && code == 0) tell(0);
     return code;

@@ -1,0 +1,156 @@
+/// How long operations and questions of honest users waited although nothing was in their way.
+extension Checker {
+    /// Longest time for which something may have to wait that has nothing to wait for, in seconds.
+    static let longestWait = 6.0
+
+    /// An operation starts once a slot in pool and queue is free for it.
+    mutating func waits() -> Int {
+        let ways = knownWays
+        for sample in ways.starts() {
+            waiting.starts.append(sample)
+            if sample.longest > Self.longestWait {
+                find("operation \(sample.id) waited \(sample.longest) s for its start beside a free slot")
+            }
+        }
+        return waiting.starts.count
+    }
+
+    /// The slot of an operation whose processes are gone is given back.
+    mutating func ends() -> Int {
+        let ways = knownWays
+        for sample in ways.ends() {
+            waiting.ends.append(sample)
+            if sample.longest > Self.longestWait {
+                find("the end of operation \(sample.id) was noticed after \(sample.longest) s")
+            }
+        }
+        return waiting.ends.count
+    }
+
+    private var knownWays: Ways {
+        mutating get {
+            let known = ways ?? Ways(evidence)
+            ways = known
+            return known
+        }
+    }
+
+    mutating func answers() -> Int {
+        let ways = knownWays
+        for span in evidence.ledger.answered {
+            let sample = ways.sample(0, span)
+            waiting.answers.append(sample)
+            if sample.longest > Self.longestWait { find("a call was answered after \(sample.longest) s") }
+        }
+        return waiting.answers.count
+    }
+}
+
+/// What was measured of the waits, to be shown.
+struct Waiting {
+    struct Sample {
+        var id: Int
+        /// Seconds without any time in which the torture itself was in the way.
+        var longest: Double
+        /// The last wait, if it was not disturbed at all.
+        var undisturbed: Double?
+    }
+    var starts: [Sample] = []
+    var ends: [Sample] = []
+    var answers: [Sample] = []
+
+    static func summary(_ samples: [Sample]) -> String {
+        let times = samples.compactMap(\.undisturbed).sorted()
+        guard let last = times.last else { return "none without a fault beside it" }
+        let shown = [times[times.count / 2], times[times.count * 99 / 100], last].map {
+            "\(Int(($0 * 1000).rounded()))"
+        }
+        return "\(times.count) without a fault beside them: median \(shown[0]) ms, 99 % within \(shown[1]) ms, "
+            + "longest \(shown[2]) ms"
+    }
+}
+
+/// The times in which nothing was in the way of a start.
+struct Ways {
+    private let evidence: Evidence
+    /// The torture had something in hand that makes everything wait, or it had just let go of it.
+    private let disturbed: Spans
+    private var ofQueue: [String: Way] = [:]
+    private let suspensions: Suspensions
+    private let executions: Executions
+
+    /// The way of the operations of a queue to their start.
+    private struct Way {
+        /// A slot was free, nothing suspended, and nothing disturbed.
+        var open: Spans
+        /// Nothing was free, for another operation had got the last slot: it is a new wait after that.
+        var given: Spans
+        /// Not open for other reasons.
+        var blocked: Spans
+    }
+
+    /// Seconds in which the programs come to themselves after a fault.
+    private static let recovery = 1.0
+
+    init(_ evidence: Evidence) {
+        self.evidence = evidence
+        disturbed = Spans(
+            evidence.faults.filter { !$0.isSabotage }.map { $0.began...($0.ended + Self.recovery) })
+        suspensions = Suspensions(evidence)
+        executions = Executions(evidence)
+        let pool = Limits(evidence, queue: nil, first: evidence.workers).room(for: executions.all)
+        for queue in Set(evidence.rows.values.map(\.queue)) {
+            let limits = Limits(evidence, queue: queue, first: Planner.queueLimits[queue] ?? .max)
+            let room = limits.room(for: executions.ofQueue[queue] ?? [])
+            let suspended = suspensions.ofAll.union(suspensions.ofQueue[queue] ?? Spans([]))
+            let given = pool.given.union(room.given)
+            let blocked = pool.limited.union(room.limited).union(suspended).union(disturbed)
+            ofQueue[queue] = Way(open: given.union(blocked).complement, given: given, blocked: blocked)
+        }
+    }
+
+    /// Measures a span in which nothing but the torture's own faults explains a wait.
+    func sample(_ id: Int, _ span: Spans.Span) -> Waiting.Sample {
+        let length = span.upperBound - span.lowerBound
+        return .init(
+            id: id, longest: length - disturbed.length(within: span),
+            undisturbed: disturbed.meets(span) ? nil : length)
+    }
+
+    /// The first start of each operation. One that needs more than a slot is measured from when it had got everything.
+    func starts() -> [Waiting.Sample] {
+        evidence.rows.values.compactMap { row in
+            guard !row.isGroup, let start = evidence.marks.startsOf[row.id]?.first, start.attempt.number == 1,
+                let begun = executions.firstStart[row.id], !suspensions.operations.contains(row.id)
+            else { return nil }
+            let own = sample(row.id, min(begun, start.at)...start.at)
+            let last = min(begun, start.at)
+            guard let ready = executions.firstReady[row.id], ready < last, needsSlotAlone(row),
+                !(suspensions.ofGraph[row.graph]?.meets(ready...start.at) ?? false), let way = ofQueue[row.queue]
+            else { return own }
+            var sample = own
+            for span in way.given.complement.within(ready...last) {
+                var length = way.open.length(within: span)
+                if span.upperBound == last {
+                    // It is one wait with what followed.
+                    length += own.longest
+                    sample.undisturbed = way.blocked.meets(span) ? nil : own.undisturbed.map { _ in length }
+                }
+                sample.longest = max(sample.longest, length)
+            }
+            return sample
+        }
+    }
+
+    /// From the last mark of a process to the event that tells of its end.
+    func ends() -> [Waiting.Sample] {
+        executions.ends.compactMap { id, span in
+            suspensions.operations.contains(id) ? nil : sample(id, span)
+        }
+    }
+
+    private func needsSlotAlone(_ row: Evidence.Row) -> Bool {
+        guard let plan = evidence.planned[row.name] else { return false }
+        return plan.parent == nil && !plan.hasCategories && !plan.hasCondition && !plan.isHeld && plan.delay == nil
+    }
+}

@@ -1,0 +1,156 @@
+/// When operations were ready and when they executed, by the machine's clock.
+struct Executions {
+    /// Each attempt of every user's operations.
+    private(set) var all: [Spans.Span] = []
+    private(set) var ofQueue: [String: [Spans.Span]] = [:]
+    /// Beginning of the last time of readiness before the first start, and that start.
+    private(set) var firstReady: [Int: Double] = [:]
+    private(set) var firstStart: [Int: Double] = [:]
+    /// From the last mark of an attempt to the event that tells of its end.
+    private(set) var ends: [(id: Int, span: Spans.Span)] = []
+
+    private let evidence: Evidence
+
+    init(_ evidence: Evidence) {
+        self.evidence = evidence
+        var begun: [Int: Double] = [:]
+        var attempts: [Int: Int] = [:]
+        for event in evidence.events {
+            guard let id = event.id else { continue }
+            if event.new == "ready", firstStart[id] == nil { firstReady[id] = event.instant }
+            if event.new == "pending", firstStart[id] == nil {
+                // Without dependencies there is nothing that it could rightly wait for.
+                firstReady[id] = event.type == "submitted" && isRoot(id) ? event.instant : nil
+            }
+            if event.type == "started" {
+                begun[id] = event.instant
+                attempts[id, default: 0] += 1
+                if firstStart[id] == nil { firstStart[id] = event.instant }
+            } else if event.old == "executing", event.new != "executing", let start = begun[id] {
+                add(.init(id: id, number: attempts[id] ?? 0), from: start, to: event.instant)
+                begun[id] = nil
+            }
+        }
+        for (id, start) in begun { add(.init(id: id, number: attempts[id] ?? 0), from: start, to: .infinity) }
+    }
+
+    private func isRoot(_ id: Int) -> Bool {
+        guard let row = evidence.rows[id], let plan = evidence.planned[row.name] else { return false }
+        return plan.after.isEmpty && !evidence.ledger.edgesAdded.keys.contains { $0.id == id }
+    }
+
+    /// Processes know better than the daemon when they began, and when they ended.
+    private mutating func add(_ attempt: Marks.Attempt, from begun: Double, to ended: Double) {
+        let row = evidence.rows[attempt.id]
+        if row?.isGroup == true { return }
+        guard let queue = row?.queue ?? evidence.strangers[attempt.id] else { return }
+        let mark = evidence.marks.startsOf[attempt.id]?.first { $0.attempt == attempt }
+        let first = min(begun, mark?.at ?? begun)
+        var last = ended
+        if let end = evidence.marks.ends[attempt], let row, endsWithItsMark(row), end.at < ended, end.at >= first {
+            last = end.at
+            if ended < .infinity { ends.append((attempt.id, end.at...ended)) }
+        }
+        if last < first { return }
+        all.append(first...last)
+        ofQueue[queue, default: []].append(first...last)
+    }
+
+    private func endsWithItsMark(_ row: Evidence.Row) -> Bool {
+        guard let plan = evidence.planned[row.name] else { return false }
+        return !plan.hasGrandchild && !plan.tellsItsEnd && plan.product == nil
+    }
+}
+
+/// A limit as it changed in a run.
+struct Limits {
+    /// Instants at which it may have changed.
+    let changes: [Double]
+    private let first: Int
+    private let settings: [Ledger.Limit]
+
+    /// The limit of a queue, or (nil) of the pool.
+    init(_ evidence: Evidence, queue: String?, first: Int) {
+        self.first = first
+        settings = evidence.ledger.limits.filter { $0.queue == queue }.sorted { $0.after < $1.after }
+        changes = settings.map(\.after) + settings.map(\.before).filter { $0 < .infinity }
+    }
+
+    /// Returns when some executions left no room: `given`, when one of them took the last of it; `limited`, when the
+    /// limit itself was lowered to what already executed.
+    func room(for executions: [Spans.Span]) -> (given: Spans, limited: Spans) {
+        var steps = executions.flatMap { [($0.lowerBound, 1), ($0.upperBound, -1)] } + changes.map { ($0, 0) }
+        steps.sort { $0.0 < $1.0 }
+        var spans = (given: [Spans.Span](), limited: [Spans.Span]())
+        var count = 0
+        var since: Double? = first <= 0 ? -.infinity : nil
+        var hasStarted = false
+        var rest = steps[...]
+        while let instant = rest.first?.0 {
+            while let step = rest.first, step.0 == instant {
+                count += step.1
+                if step.1 > 0 { hasStarted = true }
+                rest.removeFirst()
+            }
+            if count >= least(instant) {
+                since = since ?? instant
+                continue
+            }
+            if let since {
+                if hasStarted { spans.given.append(since...instant) } else { spans.limited.append(since...instant) }
+            }
+            since = nil
+            hasStarted = false
+        }
+        if let since { spans.limited.append(since...(.infinity)) }
+        return (Spans(spans.given), Spans(spans.limited))
+    }
+
+    /// Returns the least of the values that it may have had at an instant.
+    func least(_ instant: Double) -> Int {
+        let begun = settings.prefix { $0.after <= instant }
+        // The last that had certainly begun to hold overrides those that had done so before it was asked for.
+        guard let certain = begun.last(where: { $0.before <= instant }) else {
+            return min(first, begun.map(\.value).min() ?? first)
+        }
+        return begun.filter { $0.before > certain.after }.map(\.value).min() ?? first
+    }
+}
+
+/// What was suspended, and when.
+struct Suspensions {
+    private(set) var ofAll = Spans([])
+    private(set) var ofQueue: [String: Spans] = [:]
+    private(set) var ofGraph: [String: Spans] = [:]
+    /// Operations that were suspended themselves at some time.
+    private(set) var operations: Set<Int> = []
+
+    private struct Level: Hashable { var queue: String?, graph: String? }
+
+    init(_ evidence: Evidence) {
+        var open: [Level: Double] = [:]
+        var closed: [Level: [Spans.Span]] = [:]
+        for event in evidence.events where event.type == "suspended" || event.type == "resumed" {
+            if let id = event.id {
+                operations.insert(id)
+                continue
+            }
+            let level = Level(queue: event.detail, graph: event.graph)
+            if event.type == "suspended" {
+                open[level] = open[level] ?? event.instant
+            } else if let begun = open.removeValue(forKey: level) {
+                closed[level, default: []].append(begun...max(begun, event.instant))
+            }
+        }
+        for (level, begun) in open { closed[level, default: []].append(begun...(.infinity)) }
+        for (level, spans) in closed {
+            if let graph = level.graph {
+                ofGraph[graph] = Spans(spans)
+            } else if let queue = level.queue {
+                ofQueue[queue] = Spans(spans)
+            } else {
+                ofAll = Spans(spans)
+            }
+        }
+    }
+}
