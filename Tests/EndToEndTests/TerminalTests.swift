@@ -16,6 +16,40 @@ import Testing
         #expect(shell.lines.last == "141", "as every program that is told SIGPIPE")
     }
 
+    /// U+202E turns the rest of a line around, U+009B begins a command to the terminal, U+200B is not seen.
+    @Test func `text of others shows no characters that change how a line reads`() throws {
+        let machine = try Machine()
+        let evil = "a\u{202e}\u{9b}2J\u{200b}z"
+        try machine.ok(
+            "submit", "-f", "-", "--graph-name", evil, input: #"[{"name":"a","command":["true","\#(evil)"]}]"#)
+        try machine.ok("submit", "--hold", "--label", "k=\(evil)", "--", "true", evil)
+        try machine.ok("wait", "1")
+        try machine.ok("note", "2", evil)
+        let why = try machine.ok("why", "2", "--what-if", "resume 2")
+        try machine.ok("cancel", "2", "--reason", evil)
+        let columns = "id,name,graph,state,queue,cause,user,command,labels"
+        var outputs = [why.out]
+        for words in [
+            ["ls", "--all", "--columns", columns], ["ls", "--all", "--tree"], ["show", "1"], ["show", "2"],
+            ["why", "2"],
+            ["graph", "g1"], ["graph", "g2"], ["graph", "g1", "--dot"], ["graph", "g1", "--svg"], ["stats"],
+            ["stats", "--timeline"], ["wait", "2"], ["wait", "no\u{202e}such"], ["show", evil], ["log", evil],
+            ["__complete", "graph", ""],
+        ] {
+            let output = try machine.begin(words).wait()
+            outputs.append(output.out + output.err)
+        }
+        for output in outputs {
+            #expect(!output.unicodeScalars.contains { ["\u{202e}", "\u{9b}", "\u{200b}"].contains($0) }, "\(output)")
+        }
+        // For a program it is what it is; for a person's terminal it is escaped.
+        #expect(try machine.show(2)["note"] as? String == evil)
+        #expect(try machine.ok("show", "2", "--json").out.contains(evil))
+        let program = try machine.terminal(["show", "2", "--json"], columns: 2000)
+        #expect(try program.wait() == 0)
+        #expect(program.screen.text.contains(#"a\u202e\u009b2J\u200bz"#), "\(program.screen.text)")
+    }
+
     @Test(arguments: [["wait", "1"], ["wait", "--progress", "1"], ["watch"], ["log", "-f", "1"]])
     func controlCEndsItQuietly(_ words: [String]) throws {
         let machine = try Machine()

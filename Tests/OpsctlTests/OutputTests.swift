@@ -17,6 +17,27 @@ import Testing
         #expect("a\u{1b}[2Jb\nc\u{9b}d".printable == "a?[2Jb c?d")
     }
 
+    @Test func `characters that are not seen are replaced`() {
+        let invisible = [
+            "\u{ad}", "\u{61c}", "\u{200b}", "\u{200d}", "\u{200e}", "\u{2028}", "\u{2029}", "\u{202e}", "\u{2060}",
+            "\u{2066}",
+            "\u{2069}", "\u{feff}", "\u{fff9}", "\u{1d173}", "\u{e0001}", "\u{e0041}", "\u{e0002}", "\u{115f}",
+            "\u{3164}", "\u{34f}",
+        ]
+        for text in invisible { #expect("a\(text)b".printable == "a?b", "\(text.unicodeScalars.map(\.value))") }
+        // Marks, wide ones and the emoji form of a sign stay.
+        for text in ["e\u{301}", "日本語", "👍🏽", "❤\u{fe0f}", "שלום", "a\u{a0}b"] { #expect(text.printable == text) }
+        #expect(Table.Cell("x\u{202e}y").text == "x?y")
+    }
+
+    @Test func `JSON for a terminal escapes what a terminal acts on`() throws {
+        let text = #"{"a":"\#u{7f}\#u{9b}2J ä \#u{202e}x 日 \#u{e0041}"}"#
+        let escaped = JSONText.escapingInvisible(Array(text.utf8))
+        #expect(
+            String(decoding: escaped, as: UTF8.self) == #"{"a":"\u007f\u009b2J ä \u202ex 日 \udb40\udc41"}"#)
+        #expect(try JSONView(escaped)["a"]?.text == JSONView(Array(text.utf8))["a"]?.text, "and reads as the same")
+    }
+
     @Test func tablesAlignAndFit() throws {
         let columns: [Table.Column] = [.init("ID", right: true), .init("NAME", elastic: true), .init("STATE")]
         func lines(_ width: Int?) throws -> [String] {

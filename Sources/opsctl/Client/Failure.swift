@@ -50,7 +50,7 @@ struct Failure: Error {
     var lines: [String] {
         let subject = what.isEmpty ? "opsctl: " : "opsctl: \(what.printable): "
         if !problems.isEmpty {
-            return problems.map { ($0.place.map { "opsctl: \($0): " } ?? subject) + $0.text.printable }
+            return problems.map { ($0.place.map { "opsctl: \($0.printable): " } ?? subject) + $0.text.printable }
         }
         return [subject + why.printable + (advice.map { ", " + $0.printable } ?? "")]
     }

@@ -3,7 +3,7 @@ internal import OpsWire
 /// One run of opsctl: what was asked, where answers go, and the daemon that is asked.
 final class Session {
     let arguments: Arguments
-    let output = StandardOutput()
+    let output: StandardOutput
     let screen: Screen
     private var connection: Connection?
     private(set) lazy var socketPath = SocketPath.chosen(arguments.text(.socket))
@@ -11,6 +11,7 @@ final class Session {
     init(_ arguments: Arguments) {
         self.arguments = arguments
         screen = Screen(descriptor: 1, colour: arguments.text(.color))
+        output = StandardOutput(escapesInvisible: arguments.has(.json) && screen.isTerminal)
     }
 
     var style: Style { screen.style }

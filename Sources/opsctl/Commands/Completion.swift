@@ -23,7 +23,8 @@ enum CompletionVerb {
                 try session.output.line(":files")
                 return .done
             }
-            for word in words {
+            // What cannot be shown as it is cannot be completed.
+            for word in words where word.text == word.text.printable {
                 try session.output.line(word.about.isEmpty ? word.text : "\(word.text)\t\(word.about)")
             }
             return .done

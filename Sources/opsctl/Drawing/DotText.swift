@@ -22,8 +22,8 @@ enum DotText {
         _ index: Int, _ picture: GraphPicture, _ children: [[Int]], _ indent: String, _ output: StandardOutput
     ) throws(Failure) {
         let node = picture.nodes[index]
-        let label = "\(node.title)\\n\(node.standing.word)"
-        let text = "\(indent)n\(node.id) [label=\(quoted(label)), fillcolor=\(quoted(Palette.fill(node.standing)))];"
+        let text =
+            "\(indent)n\(node.id) [label=\(quoted(node.title, node.standing.word)), fillcolor=\(quoted(Palette.fill(node.standing)))];"
         guard node.isGroup else { return try output.line(text) }
         try output.line("\(indent)subgraph cluster_\(node.id) { label=\(quoted(node.title)); style=rounded;")
         try output.line("  " + text)
@@ -31,13 +31,10 @@ enum DotText {
         try output.line("\(indent)}")
     }
 
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for character in text {
-            if character == "\"" { quoted += "\\" }
-            quoted.append(character)
-        }
-        return quoted + "\""
+    /// Each text on a line of its own.
+    private static func quoted(_ texts: String...) -> String {
+        let lines = texts.map { $0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") }
+        return "\"" + lines.joined(separator: "\\n") + "\""
     }
 }
 

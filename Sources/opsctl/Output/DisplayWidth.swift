@@ -68,21 +68,3 @@ enum DisplayWidth {
         return toLeft ? space + text : text + space
     }
 }
-
-extension String {
-    /// Text of others without control characters, so that a name cannot steer the terminal.
-    var printable: String {
-        if utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f && $0 < 0x80 }) { return self }
-        var clean = ""
-        for scalar in unicodeScalars {
-            if scalar.value == 0x0a || scalar.value == 0x09 {
-                clean += " "
-            } else if scalar.value >= 0x20 && !(0x7f..<0xa0).contains(scalar.value) {
-                clean.unicodeScalars.append(scalar)
-            } else {
-                clean += "?"
-            }
-        }
-        return clean
-    }
-}

@@ -5,10 +5,13 @@ internal import OpsKernel
 final class StandardOutput: LineSink {
     private var buffer: [UInt8] = []
     private let descriptor: Int32
+    /// Lines are JSON for a terminal.
+    private let escapesInvisible: Bool
     private static let flushAt = 1 << 16
 
-    init(descriptor: Int32 = STDOUT_FILENO) {
+    init(descriptor: Int32 = STDOUT_FILENO, escapesInvisible: Bool = false) {
         self.descriptor = descriptor
+        self.escapesInvisible = escapesInvisible
     }
 
     func write(_ text: String) throws(Failure) {
@@ -28,7 +31,11 @@ final class StandardOutput: LineSink {
     }
 
     func line(_ bytes: some Collection<UInt8>) throws(Failure) {
-        buffer.append(contentsOf: bytes)
+        if escapesInvisible {
+            buffer.append(contentsOf: JSONText.escapingInvisible(Array(bytes)))
+        } else {
+            buffer.append(contentsOf: bytes)
+        }
         buffer.append(0x0a)
         if buffer.count >= Self.flushAt { try flush() }
     }

@@ -33,7 +33,7 @@ struct Table {
         let colour: Style.Colour?
 
         init(_ text: String, _ colour: Style.Colour? = nil) {
-            self.text = text
+            self.text = text.printable
             self.colour = colour
         }
 
