@@ -59,6 +59,7 @@ extension Daemon {
         self.server = server
         for socket in try listeningSockets() { try server.listen(on: socket) }
         try watchSignals()
+        setStrangeLogsAside()
         try loop.feedWatchdog()
         runner.connect()
         retention.schedule()
@@ -68,6 +69,16 @@ extension Daemon {
         wakeUp()
         try Service.notify("READY=1\nSTATUS=\(statusText)")
         diary.notice("opsd \(Release.current.text) serves \(configuration.socket), state in \(configuration.state)")
+    }
+
+    private func setStrangeLogsAside() {
+        guard let core else { return }
+        do throws(SystemError) {
+            guard let aside = try logs.setAside(from: core.nextOperationID) else { return }
+            diary.notice("logs of operations that the database does not know are in \(aside)")
+        } catch {
+            diary.warning("logs of operations that the database does not know stay: \(error)")
+        }
     }
 
     var connectionLimits: ConnectionLimits {

@@ -34,6 +34,37 @@ final class Logs {
         made = directory
     }
 
+    /// Moves the logs of operations that are not stored out of reach: where a backup was restored, or the database moved
+    /// away, ids are given again. Returns the directory that has them now; nil: there were none.
+    func setAside(from next: OperationID) throws(SystemError) -> String? {
+        let logs = state + "/logs"
+        guard Files.isDirectory(logs) else { return nil }
+        let aside = "\(logs)/aside-\(Clock.read().wall / 1_000_000_000)"
+        var strangers: [String] = []
+        for thousand in try Files.list(logs) {
+            guard let number = Int64(thousand), number >= next.rawValue / 1000 else { continue }
+            if number > next.rawValue / 1000 {
+                strangers.append(thousand)
+            } else {
+                let names = try Files.list(logs + "/" + thousand)
+                strangers += names.filter { Logs.operation(ofFile: $0) ?? -1 >= next.rawValue }.map {
+                    "\(thousand)/\($0)"
+                }
+            }
+        }
+        if strangers.isEmpty { return nil }
+        try Files.makeDirectories(aside, mode: 0o700)
+        for path in strangers {
+            try Files.move(logs + "/" + path, to: aside + "/" + (path.split(separator: "/").last ?? ""))
+        }
+        return aside
+    }
+
+    /// The id in `12.1.log`.
+    private static func operation(ofFile name: String) -> Int64? {
+        name.split(separator: ".").first.flatMap { Int64($0) }
+    }
+
     func remove(_ attempt: AttemptID) throws(SystemError) {
         try Files.remove(path(attempt))
         try Files.remove(path(attempt, .error))

@@ -59,6 +59,10 @@ public enum Files {
         try retrying("chown \(path)") { unsafe chown(path, 0, group) }
     }
 
+    public static func move(_ path: String, to other: String) throws(SystemError) {
+        try retrying("move \(path) to \(other)") { unsafe rename(path, other) }
+    }
+
     /// `false`: there was nothing.
     @discardableResult
     public static func remove(_ path: String) throws(SystemError) -> Bool {

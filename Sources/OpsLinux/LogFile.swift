@@ -3,28 +3,34 @@ internal import Glibc
 
 /// The file that an operation's output goes to: written by its processes directly, bounded from the front.
 public enum LogFile {
-    /// Opens for appending, made (with the directories above it) where missing; 0600, and `owner`'s where given,
-    /// so that the operation can open its own /dev/stderr.
-    public static func open(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) -> Descriptor {
+    /// Makes the file (with the directories above it), in the place of one that has this name: who owned or linked that
+    /// one has nothing of this. 0600, and `owner`'s where given, so that the operation can open its own /dev/stderr.
+    public static func create(
+        _ path: String, owner: (uid: UInt32, gid: UInt32)?
+    ) throws(SystemError) -> Descriptor {
+        let descriptor: Descriptor
         do throws(SystemError) {
-            return try create(path, owner: owner)
+            descriptor = try create(path)
         } catch {
-            guard error.errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
-                throw error
+            switch error.errno {
+            case EEXIST: try Files.remove(path)
+            case ENOENT:
+                guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw error }
+                try Files.makeDirectories(String(path[..<slash]), mode: 0o700)
+            default: throw error
             }
-            try Files.makeDirectories(String(path[..<slash]), mode: 0o700)
-            return try create(path, owner: owner)
+            descriptor = try create(path)
         }
-    }
-
-    private static func create(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) -> Descriptor {
-        let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
-        let number = try retrying("open \(path)") { unsafe Glibc.open(path, flags, 0o600) }
-        let descriptor = Descriptor(owning: number)
+        let number = descriptor.rawValue
         if let owner, owner.uid != geteuid() || owner.gid != getegid() {
             try retrying("chown \(path)") { fchown(number, owner.uid, owner.gid) }
         }
         return descriptor
+    }
+
+    private static func create(_ path: String) throws(SystemError) -> Descriptor {
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
+        return Descriptor(owning: try retrying("create \(path)") { unsafe Glibc.open(path, flags, 0o600) })
     }
 
     /// Bytes written so far and bytes on disk; `nil`: there is no such file.

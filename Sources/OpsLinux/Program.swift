@@ -60,7 +60,8 @@ public enum Program {
             try retrying("redirect") { dup2(empty.rawValue, 2) }
             return
         }
-        let file = try LogFile.open(log, owner: nil)
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
+        let file = Descriptor(owning: try retrying("open \(log)") { unsafe open(log, flags, 0o600) })
         try retrying("redirect") { dup2(file.rawValue, 1) }
         try retrying("redirect") { dup2(file.rawValue, 2) }
     }

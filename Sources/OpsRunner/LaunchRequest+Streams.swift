@@ -26,17 +26,17 @@ extension LaunchRequest.Output {
             return try body(.writing(stdout), stdout == stderr ? .likeStandardOutput : .writing(stderr))
         case .log(let path):
             let log = try Self.opened("standard output") { () throws(SystemError) in
-                try LogFile.open(path, owner: owner.map { ($0.uid, $0.gid) })
+                try LogFile.create(path, owner: owner.map { ($0.uid, $0.gid) })
             }
             let pid = try body(.descriptor(log.rawValue), .likeStandardOutput)
             _ = consume log
             return pid
         case .split(let stdout, let stderr):
             let out = try Self.opened("standard output") { () throws(SystemError) in
-                try LogFile.open(stdout, owner: owner.map { ($0.uid, $0.gid) })
+                try LogFile.create(stdout, owner: owner.map { ($0.uid, $0.gid) })
             }
             let err = try Self.opened("standard error") { () throws(SystemError) in
-                try LogFile.open(stderr, owner: owner.map { ($0.uid, $0.gid) })
+                try LogFile.create(stderr, owner: owner.map { ($0.uid, $0.gid) })
             }
             let pid = try body(.descriptor(out.rawValue), .descriptor(err.rawValue))
             _ = consume out

@@ -134,6 +134,41 @@ struct PermissionTests {
         #expect(try !watch.wait().out.contains("of \(Self.ann)"))
     }
 
+    /// Its ids are given again, and the logs of those who had them are still there.
+    @Test func `after a restore nobody reads the logs of others`() throws {
+        let house = try House()
+        defer { house.close() }
+        let machine = house.machine
+        let copy = house.place + "/copy.db"
+        try machine.ok("backup", copy)
+        #expect(try house.run(Self.ann, ["run", "--", "sh", "-c", "echo $SECRET"]).out == "of \(Self.ann)\n")
+        machine.daemon?.signal(SIGTERM)
+        _ = try machine.daemon?.wait(seconds: 20)
+        let files = FileManager.default
+        for end in ["", "-wal", "-shm"] where files.fileExists(atPath: machine.state + "/opsd.db" + end) {
+            try files.removeItem(atPath: machine.state + "/opsd.db" + end)
+        }
+        try files.copyItem(atPath: copy, toPath: machine.state + "/opsd.db")
+        try machine.start()
+        chmod(machine.socket, 0o666)
+        let submitted = try house.run(Self.bob, ["submit", "--hold", "--", "echo", "mine"])
+        #expect(submitted.out == "1\n", "\(submitted.err)")
+        for words in [["log", "1"], ["log", "1", "--attempt", "1"]] {
+            let output = try house.run(Self.bob, words)
+            #expect(!output.out.contains(Self.ann), "\(words): \(output.out)")
+        }
+        #expect(try house.run(Self.bob, ["resume", "1"]).status == 0)
+        #expect(try house.run(Self.bob, ["wait", "1"]).status == 0)
+        #expect(try house.run(Self.bob, ["log", "1"]).out == "mine\n")
+        // Root finds them, apart.
+        let aside = try files.contentsOfDirectory(atPath: machine.state + "/logs").filter { $0.hasPrefix("aside-") }
+        #expect(aside.count == 1)
+        for name in aside {
+            let text = try String(contentsOfFile: "\(machine.state)/logs/\(name)/1.1.log", encoding: .utf8)
+            #expect(text == "of \(Self.ann)\n")
+        }
+    }
+
     @Test func aRetryRunsNothingOfOthersAgain() throws {
         let house = try House()
         defer { house.close() }

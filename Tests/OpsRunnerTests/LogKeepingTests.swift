@@ -37,6 +37,37 @@ import Testing
         #expect(try runner.awaitExit(other.attempt).exit.status == .code(3))
     }
 
+    /// As after the restore of a backup, which gives ids again: what has the name is somebody else's.
+    @Test(arguments: ["file", "link", "symbolic link"])
+    func `a log is a new file, whatever has its name`(kind: String) throws {
+        let runner = try RunnerProcess()
+        let secret = runner.path("secret")
+        try Files.replace(secret, with: Array("secret\n".utf8), mode: 0o666)
+        for name in ["out", "err"] {
+            switch kind {
+            case "file": try Files.replace(runner.path(name), with: Array("secret\n".utf8), mode: 0o666)
+            case "link": #expect(link(secret, runner.path(name)) == 0)
+            default: #expect(symlink(secret, runner.path(name)) == 0)
+            }
+        }
+        let old = open(runner.path("out"), O_RDONLY | O_CLOEXEC)
+        defer { close(old) }
+        var request = runner.request(1, "echo out; echo err >&2")
+        request.output = .split(stdout: runner.path("out"), stderr: runner.path("err"))
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        for name in ["out", "err"] {
+            #expect(try runner.text(name) == name + "\n")
+            var status = stat()
+            #expect(lstat(runner.path(name), &status) == 0)
+            #expect(status.st_mode == S_IFREG | 0o600 && status.st_nlink == 1)
+        }
+        // Who has the old one open sees nothing of the new one.
+        var bytes = [UInt8](repeating: 0, count: 100)
+        #expect(pread(old, &bytes, bytes.count, 0) == 7)
+        #expect(try runner.text("secret") == "secret\n")
+    }
+
     /// An end is never in the past, however long the grace is.
     @Test func `a stop with the longest grace waits for the operations`() throws {
         let runner = try RunnerProcess()
