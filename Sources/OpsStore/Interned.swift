@@ -17,6 +17,7 @@ struct Interned {
     var latestShared: [(text: String, row: Int64)] = []
     /// Older texts that were shared again since a sweep began; nil while there is none.
     var sharedSince: Set<Int64>?
+    var textHash = TextHash()
     var nextText: Int64 = 1
     var nextPolicy: Int64 = 1
     var nextCategorySet: Int64 = 1
@@ -55,6 +56,7 @@ struct Interned {
         hand = try Hand(from: database)
         let ending = try database.prepare("SELECT operation FROM ending")
         while try ending.step() { endings.insert(ending.int(0)) }
+        textHash = try TextHash(of: database)
         nextText = try database.integer("SELECT max(id) FROM text") + 1
         nextPolicy = try database.integer("SELECT max(id) FROM policy") + 1
         nextCategorySet = try database.integer("SELECT max(id) FROM categorySet") + 1
@@ -127,7 +129,7 @@ extension Store {
     }
 
     private func storedRow(ofShared text: String) throws(StoreError) -> Int64 {
-        let hash = TextHash.of(text)
+        let hash = interned.textHash.of(text)
         statements.submission.findText.bind(1, hash)
         statements.submission.findText.bind(2, text)
         if try statements.submission.findText.step() {
@@ -147,14 +149,5 @@ extension Store {
         try statements.submission.insertText.run()
         interned.nextText += 1
         return id
-    }
-}
-
-/// FNV-1a, 64 bits: the same in every process, and only ever a hint (the text itself is compared).
-enum TextHash {
-    static func of(_ text: String) -> Int64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-        return Int64(bitPattern: hash)
     }
 }

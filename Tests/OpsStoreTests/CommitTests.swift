@@ -31,6 +31,22 @@ import Testing
             ])
     }
 
+    @Test func `texts are hashed with a secret of their database, and found again after a restart`() throws {
+        let hashes = "SELECT hash FROM text WHERE hash IS NOT NULL ORDER BY id"
+        let (one, other) = (try World(), try World())
+        for world in [one, other] {
+            world.submit(Self.graph())
+            try world.commit()
+        }
+        let stored = try Raw(one.store.path).texts(hashes)
+        #expect(stored.count == 2)
+        #expect(try Raw(other.store.path).texts(hashes) != stored)
+        try one.reopen()
+        one.submit(Self.graph())
+        try one.commit()
+        #expect(try Raw(one.store.path).texts(hashes) == stored)
+    }
+
     /// The disk fails between two launches that are read at once: the rules are loaded anew in the middle of that.
     @Test func whatIsReadAtOnceDoesNotKeepFromLoading() throws {
         let world = try World()

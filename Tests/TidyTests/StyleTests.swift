@@ -21,10 +21,10 @@ import Testing
         Refusal(
             #"\b(Task|TaskGroup|DispatchQueue|Thread|pthread_create)\b *[.{(]"#, but: kernel, "one thread, one loop"),
         Refusal(#"\b(sleep|usleep|nanosleep|clock_nanosleep)\("#, "nothing sleeps to synchronise"),
-        // OpsWire draws the seed of its hash tables, which decides nothing.
+        // OpsWire draws the seed of its hash tables, and SQLite the key of a database's hashes: they decide nothing.
         Refusal(
             #"\b(random|randomElement|shuffled?|getrandom|SystemRandomNumberGenerator)\("#,
-            but: kernel.union(["OpsWire"]),
+            but: kernel.union(["OpsWire", "OpsStore"]),
             "randomness comes from OpsLinux"),
         Refusal(
             #"\b(clock_gettime|gettimeofday|Date|ContinuousClock|SuspendingClock)\("#, but: kernel,
