@@ -15,6 +15,16 @@ extension Scheduler {
         }
     }
 
+    /// Refuses what may need more partitions, or another graph, than there is room for in a row.
+    func checkOrigins(_ more: Int) throws(Rejection) {
+        if partitions.pool.count + more > OperationOrigin.partitions {
+            throw .tooMany(what: "users in queues", limit: OperationOrigin.partitions)
+        }
+        if nextGraph > OperationOrigin.lastGraph {
+            throw .tooMany(what: "graphs", limit: Int(OperationOrigin.lastGraph))
+        }
+    }
+
     /// The producer's place. A child needs one that is executing and not about to end.
     func checkProducer(_ submission: Submission) throws(Rejection) -> OperationIndex? {
         guard let producer = submission.producer else { return nil }
@@ -128,7 +138,7 @@ extension Scheduler {
     func mayLockUp(_ submission: Submission) -> Bool {
         let waits = submission.edges.contains { edge in if case .existing = edge.on { true } else { false } }
         let isBehind =
-            submission.queues.contains { queues.find($0).map { !queues[$0].barriers.list.isEmpty } ?? false }
+            submission.queues.contains { queues.find($0).map { queues[$0].hasBarriers } ?? false }
             || submission.operations.contains { $0.flags.contains(.barrier) }
         guard waits || isBehind || submission.operations.contains(where: { $0.categories != nil }) else { return false }
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) && $0.categories != nil }

@@ -94,7 +94,8 @@ extension Scheduler {
         }
         for (i, draft) in submission.operations.enumerated() {
             for node in newcomerWaits(
-                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: parent)
+                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: parent,
+                of: submission.user)
             {
                 targets.append((Int32(i), node))
             }

@@ -11,6 +11,7 @@ extension Scheduler {
             }
             changed += places.map { ($0, group) }
         }
+        try checkOrigins(moves.count)
         try checkMoves(moves)
         let mayWaitMore = !moves.isEmpty || groups.contains { $0.edit.categories?.isEmpty == false }
         let hasFamilies = hasSpans || changed.contains { table[$0.place].family != nil }
@@ -19,6 +20,7 @@ extension Scheduler {
                 let edit = groups[group].edit
                 core.apply(edit, to: place, edit.queue.flatMap { core.queues.find($0) })
             }
+            core.settleBarriers()
             return changed.map(\.place)
         }
         return .done(changed.count)
@@ -118,25 +120,29 @@ extension Scheduler {
         count(table[place].state, -1, old)
         count(table[place].state, 1, queue)
         table[place].queue = queue
-        let isBarrier = table[place].traits.contains(.barrier)
-        for changed in [old, queue] {
-            if isBarrier || !queues[changed].barriers.list.isEmpty {
-                rebuildBarriers(changed)
-            } else {
-                queues[changed].barriers.after += changed == queue ? 1 : -1
+        let partition = table[place].partition
+        if let partition {
+            table[place].origin.partition = partitions.retain(queue, partitions[partition].key.user)
+        }
+        if table[place].traits.contains(.barrier) || queues[old].hasBarriers || queues[queue].hasBarriers {
+            // Once for all that an edit moves.
+            doubtBarriers(old)
+            doubtBarriers(queue)
+        } else {
+            queues[old].barriers.after -= 1
+            queues[queue].barriers.after += 1
+            if let partition, let new = table[place].partition {
+                partitions[partition].barriers.after -= 1
+                partitions[new].barriers.after += 1
             }
         }
-        // In a queue without barriers nothing of the kind keeps it back.
-        if queues[queue].barriers.list.isEmpty, table[place].traits.contains(.behindBarrier) {
-            table[place].traits.remove(.behindBarrier)
-            release(place)
-        }
+        if let partition { partitions.release(partition) }
     }
 
     /// Barriers are dependencies: a move must not close a circle. Tried on a copy, when there are any.
     private func checkMoves(_ moves: [(place: OperationIndex, queue: QueueIndex)]) throws(Rejection) {
         let hasBarriers = moves.contains {
-            !queues[$0.queue].barriers.list.isEmpty || table[$0.place].traits.contains(.barrier)
+            queues[$0.queue].hasBarriers || table[$0.place].traits.contains(.barrier)
         }
         guard hasBarriers else { return }
         var trial = self
@@ -144,6 +150,7 @@ extension Scheduler {
             trial.leaveLane(place)
             trial.move(place, to: queue)
         }
+        trial.settleBarriers()
         for (place, _) in moves {
             for node in [WaitNode.start(place), .end(place)] {
                 for next in trial.waits(of: node) {

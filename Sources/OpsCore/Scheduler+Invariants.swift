@@ -4,7 +4,8 @@ extension Scheduler {
     public func checkInvariants() -> [String] {
         let rows = table.indicesByID
         return checkCounts(rows) + checkRoom() + checkCategories() + checkWaiting(rows) + checkLanes(rows)
-            + checkNothingIdles() + checkPriorities(rows) + checkFamilies(rows) + checkBarriers() + checkScratch(rows)
+            + checkNothingIdles() + checkPriorities(rows) + checkFamilies(rows) + checkBarriers(rows)
+            + checkScratch(rows)
             + checkHand(rows)
     }
 
@@ -184,21 +185,57 @@ extension Scheduler {
     }
 
     /// 9. Barriers stand in order, and count what they wait for.
-    private func checkBarriers() -> [String] {
+    private func checkBarriers(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
-        for queue in queues.pool.indices {
-            let barriers = queues[queue].barriers
+        let scopes =
+            queues.pool.indices.map { BarrierScope.queue($0) } + partitions.pool.indices.map { .partition($0) }
+        for scope in scopes {
+            let barriers = self[scope]
             for (index, barrier) in barriers.list.enumerated() {
-                guard unfinished(OperationID(barrier.id)) == barrier.place else {
+                guard unfinished(OperationID(barrier.id)) == barrier.place, isBarrier(barrier.place, in: scope) else {
                     broken.append("9: barrier \(barrier.id) is gone")
                     continue
                 }
-                let hasPassed =
-                    table[barrier.place].state == .executing || table[barrier.place].traits.contains(.hasStarted)
                 let awaited = awaited(by: barriers.list[...index])
-                if !hasPassed, awaited != Int32(gathered(by: barrier.place).count) {
+                if !hasPassed(barrier.place), awaited != Int32(gathered(by: barrier.place).count) {
                     broken.append("9: barrier \(barrier.id) counts \(awaited)")
                 }
+            }
+            let members = rows.count { isMember($0, of: scope) }
+            let barrierCount = barriers.list.count
+            let counted = barriers.list.reduce(Int(barriers.after) + barrierCount) { $0 + Int($1.before) }
+            if counted != members { broken.append("9: \(scope) counts \(counted) operations, not \(members)") }
+        }
+        for queue in queues.pool.indices {
+            let ordinary = rows.count {
+                table[$0].queue == queue && table[$0].partition != nil && table[$0].traits.contains(.barrier)
+            }
+            if queues[queue].ordinaryBarriers != ordinary {
+                broken.append("9: queue \(queues[queue].name) counts \(queues[queue].ordinaryBarriers) barriers")
+            }
+            if queues[queue].hasBarriers { broken += checkOrder(rows.filter { table[$0].queue == queue }) }
+        }
+        for partition in partitions.pool.indices {
+            let members = rows.count { table[$0].partition == partition }
+            if Int(partitions[partition].members) != members {
+                broken.append("9: user \(partitions[partition].key.user) counts \(partitions[partition].members)")
+            }
+        }
+        return broken
+    }
+
+    /// Of two operations of a queue of which one is a barrier that orders the other, the later waits for the earlier,
+    /// unless its group does.
+    private func checkOrder(_ members: [OperationIndex]) -> [String] {
+        var broken: [String] = []
+        for (index, place) in members.enumerated()
+        where table[place].state != .executing && !table[place].traits.contains(.hasStarted) {
+            let isBehind = members[..<index].contains { areOrdered($0, place) && !isAncestor($0, of: place) }
+            let traits = table[place].traits
+            if isBehind, traits.isDisjoint(with: [.behindBarrier, .gathering, .groupNotStarted]) {
+                broken.append("9: \(table[place].id) passes a barrier")
+            } else if !isBehind, !traits.isDisjoint(with: [.behindBarrier, .gathering]) {
+                broken.append("9: \(table[place].id) waits for a barrier that does not order it")
             }
         }
         return broken

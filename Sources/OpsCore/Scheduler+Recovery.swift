@@ -7,6 +7,7 @@ extension Scheduler {
         nextOperation = snapshot.nextOperation
         nextGraph = snapshot.nextGraph
         sequence = snapshot.lastSequence
+        privilegedUsers = snapshot.privilegedUsers
         suspendedGraphs = Set(snapshot.suspendedGraphs.map(\.rawValue))
         for queue in snapshot.queues {
             _ = queues.add(
@@ -56,7 +57,10 @@ extension Scheduler {
             categories.retain(set)
             if let policy { policies.retain(policy) }
             var row = OperationRow(
-                id: stored.id.rawValue, graph: stored.graph.rawValue,
+                id: stored.id.rawValue,
+                origin: OperationOrigin(
+                    graph: stored.graph.rawValue,
+                    partition: partition(in: queuePlaces[Int(stored.queue)], of: stored.user)),
                 parent: table.index(of: stored.parent),
                 queue: queuePlaces[Int(stored.queue)], categories: set, policy: policy,
                 traits: Traits(stored.flags).union(policy.map { Self.traits(of: policies[$0]) } ?? []),

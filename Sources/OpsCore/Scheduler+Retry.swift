@@ -7,6 +7,7 @@ extension Scheduler {
             guard let queue = queues.find(name) else { throw .unknownQueue(name) }
             queuePlaces.append(queue)
         }
+        try checkOrigins(revived.operations.count)
         var rows: [Snapshot.Row] = []
         for var row in revived.operations where table.index(of: row.id) == nil {
             row.state = .pending
@@ -56,7 +57,7 @@ extension Scheduler {
     /// What comes back may wait for what has waited for it: through a barrier behind it, the parent above it, or a
     /// category that one of them holds.
     private func mayCloseCircle(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [QueueIndex]) -> Bool {
-        let hasBarriers = queuePlaces.contains { !queues[$0].barriers.list.isEmpty }
+        let hasBarriers = queuePlaces.contains { queues[$0].hasBarriers }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
         if !revived.categorySets.isEmpty, hasParents || hasSpans { return true }
         // An edge on what had finished was taken without a look at what that had waited for.

@@ -2,6 +2,7 @@ extension Scheduler {
     /// Takes a whole submission or nothing of it.
     mutating func submit(_ submission: Submission) throws(Rejection) -> Acceptance {
         try checkSizes(submission)
+        try checkOrigins(submission.queues.count)
         let producer = try checkProducer(submission)
         let queuePlaces = try places(ofQueues: submission.queues)
         try checkCategories(submission, under: submission.asChildren ? producer : nil)
@@ -47,6 +48,7 @@ extension Scheduler {
         // One user each while they are dealt out, so that none is forgotten in between.
         var sets: [CategorySetIndex?] = []
         for set in submission.categorySets { sets.append(categories.retain(set)) }
+        let owned = queuePlaces.map { partition(in: $0, of: submission.user) }
         var shared: [(index: PolicyIndex, traits: Traits)] = []
         for policy in submission.policies { shared.append((policies.retain(policy).index, Self.traits(of: policy))) }
         let graphTraits: Traits = suspendedGraphs.contains(graphID.rawValue) ? [.graphSuspended] : []
@@ -59,8 +61,11 @@ extension Scheduler {
             let policy = draft.policy.map { shared[Int($0)] }
             categories.retain(set)
             if let policy { policies.retain(policy.index) }
+            let partition = owned[Int(draft.queue)]
+            if let partition { partitions.retain(partition) }
             let row = OperationRow(
-                id: first.rawValue + Int64(i), graph: graphID.rawValue,
+                id: first.rawValue + Int64(i),
+                origin: OperationOrigin(graph: graphID.rawValue, partition: partition),
                 parent: draft.group.map { places[Int($0)] } ?? parent, queue: queuePlaces[Int(draft.queue)],
                 categories: set, policy: policy?.index,
                 traits: Traits(draft.flags).union(policy?.traits ?? []).union(graphTraits), priority: draft.priority)
@@ -70,6 +75,7 @@ extension Scheduler {
             settleIn(place)
         }
         for set in sets { categories.release(set) }
+        for case let partition? in owned { partitions.release(partition) }
         for policy in shared { _ = policies.release(policy.index) }
         return places
     }

@@ -6,6 +6,8 @@ public struct Scheduler {
     var table = OperationTable()
     var graph = DependencyGraph()
     var queues = QueueTable()
+    var partitions = PartitionTable()
+    var privilegedUsers: Set<UInt32>
     var categories = CategoryTable()
     var policies = Interned<Policy, PolicyIndex>()
     var families = Pool<Family, FamilyIndex>()
@@ -179,6 +181,7 @@ public struct Scheduler {
             categories.release(row.categories)
             if let policy = row.policy { _ = policies.release(policy) }
             if let family = row.family { families.remove(family) }
+            if let partition = row.partition { partitions.release(partition) }
             table.remove(ending.place)
         }
         endings.removeAll(keepingCapacity: endings.count < 4096)

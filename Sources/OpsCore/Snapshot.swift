@@ -16,6 +16,8 @@ public struct Snapshot: Sendable {
     public struct Row: Sendable {
         public var id: OperationID
         public var graph: GraphID
+        /// User id of its submitter.
+        public var user: UInt32
         /// The group (or producing operation) that holds it; 0 for none.
         public var parent: OperationID
         public var queue: Int32
@@ -36,7 +38,7 @@ public struct Snapshot: Sendable {
         public var readyAt: Int64
         public var notBefore: Int64
         public init(
-            id: OperationID, graph: GraphID, parent: OperationID = OperationID(0), queue: Int32 = 0,
+            id: OperationID, graph: GraphID, user: UInt32 = 0, parent: OperationID = OperationID(0), queue: Int32 = 0,
             categories: Int32? = nil, policy: Int32? = nil, priority: Int8 = 0, state: OperationState = .pending,
             flags: Draft.Flags = [], isFrozen: Bool = false, attempt: Int32 = 0, run: Int32 = 1,
             attemptsInRun: Int32 = 0, hasStarted: Bool = false, submittedAt: Int64 = 0, readyAt: Int64 = 0,
@@ -44,6 +46,7 @@ public struct Snapshot: Sendable {
         ) {
             self.id = id
             self.graph = graph
+            self.user = user
             self.parent = parent
             self.queue = queue
             self.categories = categories
@@ -139,6 +142,8 @@ public struct Snapshot: Sendable {
     /// Of the pool, as a user chose it, and what was configured then.
     public var workers: (count: Int32, insteadOf: Int32)?
     public var suspendedGraphs: [GraphID] = []
+    /// Users whose barriers order the operations of everybody.
+    public var privilegedUsers: Set<UInt32> = [0]
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Those with a capacity other than 1, and any that was ever set.
     public var capacities: [(name: String, capacity: Int32)] = []

@@ -1,5 +1,7 @@
 /// One atomic addition: a graph, or more operations for one that exists.
 public struct Submission: Sendable {
+    /// User id of its submitter.
+    public var user: UInt32 = 0
     public var queues: [String] = ["default"]
     public var categorySets: [[CategoryUse]] = []
     public var policies: [Policy] = []

@@ -26,6 +26,7 @@ struct Authorization: Sendable {
     }
 
     func isPrivileged(_ caller: Caller) -> Bool { isPrivileged(user: caller.user) }
+    var privilegedUsers: Set<UInt32> { [0, daemonUser] }
     func isPrivileged(user: UInt32) -> Bool { user == 0 || user == daemonUser }
 
     /// Cancel, edit, retry, finish, suspend one operation.

@@ -54,7 +54,8 @@ extension Daemon {
 
     /// A scheduler that knows what is stored.
     func storedCore() throws(StoreError) -> Scheduler {
-        let snapshot = try store.load()
+        var snapshot = try store.load()
+        snapshot.privilegedUsers = authorization.privilegedUsers
         finished = FinishedCount(store.finishedWhenLoaded)
         if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
         let configured = configuredWorkers

@@ -23,6 +23,7 @@ extension Store {
             }
             row.graph = submissions.graph
             row.submittedAt = submissions.at
+            row.user = submissions.user
             row.queue = places.queues[rows.int(OperationColumns.queue)] ?? 0
             if !rows.isNull(OperationColumns.policy) {
                 row.policy = try reader.policy(rows.int(OperationColumns.policy), &places, &snapshot.policies)
@@ -135,11 +136,12 @@ final class SubmissionCursor {
     private var isOpen = false
     private(set) var graph = GraphID(0)
     private(set) var at: Int64 = 0
+    private(set) var user: UInt32 = 0
 
     init(_ database: Database) throws(StoreError) {
         rows = try database.prepare(
             """
-            SELECT first, count, graph, at FROM submission
+            SELECT first, count, graph, at, uid FROM submission
             WHERE first >= ifnull((SELECT max(first) FROM submission WHERE first <= ?1), 0) ORDER BY first
             """)
     }
@@ -162,6 +164,7 @@ final class SubmissionCursor {
             count = rows.int(1)
             graph = GraphID(rows.int(2))
             at = rows.int(3)
+            user = UInt32(truncatingIfNeeded: rows.int(4))
             if id < first { return false }
         }
         return id >= first

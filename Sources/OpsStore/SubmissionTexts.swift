@@ -20,7 +20,7 @@ public struct SubmissionTexts: Sendable {
     }
     /// The name of the graph, when this submission makes one.
     var graphName: String?
-    var uid: UInt32
+    var uid: UInt32 { submission.user }
     var gid: UInt32
     var user: String
     /// The idempotency key.
@@ -34,12 +34,11 @@ public struct SubmissionTexts: Sendable {
     public var submission: Submission
 
     public init(
-        _ submission: Submission, graphName: String? = nil, uid: UInt32 = 0, gid: UInt32 = 0, user: String = "root",
+        _ submission: Submission, graphName: String? = nil, gid: UInt32 = 0, user: String = "root",
         key: String? = nil, details: [String] = ["{}"], environments: [String] = ["{}"], particulars: [Particulars]
     ) {
         self.submission = submission
         self.graphName = graphName
-        self.uid = uid
         self.gid = gid
         self.user = user
         self.key = key

@@ -189,6 +189,39 @@ struct PermissionTests {
         #expect(try house.machine.show(2)["run"] as? Int == 2, "root reaches everybody's")
     }
 
+    @Test func `a barrier holds back the operations of its own user, and a barrier of root everybody's`() throws {
+        let house = try House()
+        defer { house.close() }
+        let machine = house.machine
+        func submit(_ user: String, _ words: String...) throws -> Int {
+            let submitted = try house.run(user, ["submit"] + words + ["--", "true"])
+            return try #require(Int(submitted.out.trimmingCharacters(in: .newlines)), "\(submitted.err)")
+        }
+        func ends(_ ids: Int...) throws -> Bool {
+            try machine.begin(["wait", "--timeout", "20s"] + ids.map(String.init)).wait().status == 0
+        }
+        let barrier = try submit(Self.ann, "--barrier", "--hold")
+        let later = try submit(Self.ann)
+        #expect(try ends(submit(Self.bob), machine.submit("--priority", "100", "--", "true")))
+        #expect(try machine.stateOf(later) == "pending")
+        let why = try #require(try machine.ok("why", "\(later)", "--json").object["waitingFor"] as? [[String: Any]])
+        #expect(why.first?["ids"] as? [Int] == [barrier])
+
+        try machine.killDaemon()
+        try machine.start()
+        chmod(machine.socket, 0o666)
+        #expect(try ends(submit(Self.bob)), "a restart gives the same barriers")
+        #expect(try machine.stateOf(later) == "pending")
+
+        let wall = try machine.submit("--barrier", "--hold", "--", "true")
+        let behind = try [submit(Self.ann), submit(Self.bob), machine.submit("--", "true")]
+        for id in behind { #expect(try machine.stateOf(id) == "pending", "\(id)") }
+        try machine.ok("resume", "\(wall)")
+        #expect(try machine.stateOf(wall) == "pending", "it waits for the operations of others")
+        #expect(try house.run(Self.ann, ["resume", "\(barrier)"]).status == 0)
+        #expect(try ends(barrier, later, wall, behind[0], behind[1], behind[2]))
+    }
+
     @Test func theFilesOfTheStateAreRoots() throws {
         let house = try House()
         defer { house.close() }

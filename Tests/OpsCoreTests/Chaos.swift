@@ -34,7 +34,7 @@ struct Chaos {
                 "(\($0.group ?? -1) \($0.queue) \($0.categories ?? -1) \($0.priority) \($0.flags.rawValue))"
             }
             trace.append(
-                "submit \(parts) \(submission.edges.map { "\($0.from)->\($0.on) \($0.when)" }) \(submission.asChildren ? "of \(submission.producer?.rawValue ?? 0)" : "")"
+                "submit \(submission.user) \(parts) \(submission.edges.map { "\($0.from)->\($0.on) \($0.when)" }) \(submission.asChildren ? "of \(submission.producer?.rawValue ?? 0)" : "")"
             )
         } else {
             trace.append("\(event)")
@@ -149,6 +149,7 @@ struct Chaos {
 
     mutating func submission() -> Submission {
         var submission = Submission()
+        submission.user = [0, 1000, 1001][Int(world.scheduler.nextOperationID.rawValue % 3)]
         submission.queues = queues
         submission.categorySets = (0..<4).map { _ in set() }
         submission.policies = (0..<3).map { _ in policy() }

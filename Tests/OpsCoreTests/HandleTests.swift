@@ -17,6 +17,16 @@ struct HandleTests {
         #expect(MemoryLayout<DependencyGraph.Edge>.stride == 20)
     }
 
+    @Test func `graph and partition share a word and keep apart`() {
+        for graph in [1, OperationOrigin.lastGraph] {
+            for partition in [nil, PartitionIndex(rawValue: 0), PartitionIndex(rawValue: (1 << 24) - 2)] {
+                var origin = OperationOrigin(graph: graph, partition: nil)
+                origin.partition = partition
+                #expect(origin.graph == graph && origin.partition == partition)
+            }
+        }
+    }
+
     @Test func `the link of a row belongs to its state`() {
         var row = Self.row(id: 1, parent: nil)
         row.state = .ready
@@ -51,7 +61,8 @@ struct HandleTests {
 
     static func row(id: Int64, parent: OperationIndex?) -> OperationRow {
         OperationRow(
-            id: id, graph: 1, parent: parent, queue: QueueIndex(rawValue: 0), categories: nil, policy: nil, traits: [],
+            id: id, origin: OperationOrigin(graph: 1, partition: nil), parent: parent, queue: QueueIndex(rawValue: 0),
+            categories: nil, policy: nil, traits: [],
             priority: 0)
     }
 }

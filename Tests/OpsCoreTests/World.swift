@@ -54,11 +54,13 @@ struct World {
     @discardableResult
     mutating func add(
         after: [Int64] = [], when: When = .succeeded, queue: String = "default", categories: [CategoryUse] = [],
-        priority: Int8 = 0, flags: Draft.Flags = [], child of: Int64? = nil, _ change: (inout Policy) -> Void = { _ in }
+        priority: Int8 = 0, flags: Draft.Flags = [], child of: Int64? = nil, user: UInt32 = 0,
+        _ change: (inout Policy) -> Void = { _ in }
     ) -> Int64 {
         var policy = Policy()
         change(&policy)
         var submission = Submission()
+        submission.user = user
         submission.queues = [queue]
         submission.categorySets = [categories]
         submission.policies = [policy]

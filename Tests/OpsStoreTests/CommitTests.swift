@@ -14,6 +14,7 @@ import Testing
         policy.conditions = [ConditionPolicy(otherwise: .wait, every: 5), ConditionPolicy(otherwise: .skip)]
         policy.observers = [.start, .finish]
         var submission = Submission()
+        submission.user = 1000
         submission.queues = ["default", "main"]
         submission.categorySets = [[CategoryUse(name: "db", mode: .shared), CategoryUse(name: "gpu", units: 2)]]
         submission.policies = [policy]
@@ -23,7 +24,7 @@ import Testing
         ]
         submission.edges = [DraftEdge(from: 1, on: .local(0)), DraftEdge(from: 1, on: .local(2), when: .finished)]
         return SubmissionTexts(
-            submission, graphName: "nightly", uid: 1000, gid: 100, user: "ada", key: "k1", details: [#"{"umask":18}"#],
+            submission, graphName: "nightly", gid: 100, user: "ada", key: "k1", details: [#"{"umask":18}"#],
             environments: [#"{"PATH":"/bin"}"#],
             particulars: [
                 .init(name: "build", command: #"["make"]"#), .init(name: "test", command: #"["make","test"]"#),
@@ -101,10 +102,11 @@ import Testing
     @Test func neighboursGetTheTextsTheyShareAndNoOthers() throws {
         let world = try World()
         var submission = Submission()
+        submission.user = 7
         submission.queues = ["main"]
         submission.operations = [Draft()]
         let other = SubmissionTexts(
-            submission, uid: 7, user: "eve", details: [#"{"umask":63}"#],
+            submission, user: "eve", details: [#"{"umask":63}"#],
             particulars: [.init(name: "other", command: "[]")])
         let operations = [world.submit(Self.graph()), world.submit(other)]
         try world.commit()

@@ -135,7 +135,7 @@ final class Mirror {
         let policy = row.policy.map { snapshot.policies[Int($0)] } ?? Policy()
         let uses = row.categories.map { snapshot.categorySets[Int($0)] } ?? []
         return """
-            operation \(row.id.rawValue) \(row.graph.rawValue) \(row.parent.rawValue) \
+            operation \(row.id.rawValue) \(row.graph.rawValue) \(row.user) \(row.parent.rawValue) \
             \(snapshot.queues[Int(row.queue)].name) \(uses) \(policy) \(row.priority) \(row.state) \
             \(row.flags.rawValue) \(row.isFrozen) \(row.attempt) \(row.run) \(row.attemptsInRun) \(row.hasStarted) \(row.submittedAt) \
             \(row.state == .pending ? 0 : row.readyAt) \(row.notBefore)

@@ -110,7 +110,8 @@ extension FakeStore {
         for (place, draft) in submission.operations.enumerated() {
             let group = draft.group.map { OperationID(first.rawValue + Int64($0)) } ?? parent
             var record = Record(
-                id: OperationID(first.rawValue + Int64(place)), graph: graph, parent: group, producer: producer,
+                id: OperationID(first.rawValue + Int64(place)), graph: graph, user: submission.user,
+                parent: group, producer: producer,
                 submittedAt: now.wall, queue: submission.queues[Int(draft.queue)],
                 categories: draft.categories.map { submission.categorySets[Int($0)] } ?? [],
                 policy: draft.policy.map { submission.policies[Int($0)] } ?? Policy(),

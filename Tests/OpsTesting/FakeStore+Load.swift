@@ -121,7 +121,7 @@ private struct RowTable {
 
     mutating func row(_ record: Record) -> Snapshot.Row {
         Snapshot.Row(
-            id: record.id, graph: record.graph, parent: record.parent ?? OperationID(0),
+            id: record.id, graph: record.graph, user: record.user, parent: record.parent ?? OperationID(0),
             queue: place(of: record.queue, in: &queues),
             categories: record.categories.isEmpty ? -1 : place(of: record.categories, in: &categorySets),
             policy: place(of: record.policy, in: &policies), priority: record.priority, state: record.state,

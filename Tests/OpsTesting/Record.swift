@@ -37,6 +37,8 @@ public struct Record: Sendable {
 
     public let id: OperationID
     public let graph: GraphID
+    /// User id of its submitter; 0 is root.
+    public let user: UInt32
     public let parent: OperationID?
     public let producer: OperationID?
     public let submittedAt: Int64
@@ -69,6 +71,7 @@ public struct Record: Sendable {
 
     public var isGroup: Bool { flags.contains(.group) }
     public var isBarrier: Bool { flags.contains(.barrier) }
+    public var isOfRoot: Bool { user == 0 }
     public var isHeld: Bool { flags.contains(.held) }
     public var isFinished: Bool { state == .finished }
     public var isWaiting: Bool { state == .pending || state == .ready }

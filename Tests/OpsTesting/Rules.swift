@@ -30,15 +30,20 @@ struct Rules {
 
     func isOutOfReach(_ edge: Record.Edge) -> Bool { store[edge.on].isFinished && !isSatisfied(edge) }
 
-    /// The barriers before it, or, of a barrier, all before it, in its queue. Never what contains it.
+    /// The barriers before it in its queue that order it, and, for a barrier, all operations before it there that it
+    /// orders. Never what contains it. A barrier of root orders everybody's operations, another those of its user.
     func barriersAhead(of record: Record) -> [OperationID] {
         // What has started once in this run has passed its barriers.
         if record.hasStarted { return [] }
         let above = Set(store.ancestors(of: record).map(\.id))
         return store.unfinished.filter {
             $0.id < record.id && $0.queue == record.queue && !above.contains($0.id)
-                && (record.isBarrier || $0.isBarrier)
+                && (orders(record, $0) || orders($0, record))
         }.map(\.id)
+    }
+
+    private func orders(_ barrier: Record, _ other: Record) -> Bool {
+        barrier.isBarrier && (barrier.isOfRoot || barrier.user == other.user)
     }
 
     func mustWait(_ record: Record) -> Bool {

@@ -232,6 +232,24 @@ struct ForgetsPriority: Perturbation {
     }
 }
 
+/// Every barrier holds back everybody, as if all of them were root's.
+struct HoldsBackEverybody: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .submit(var submission) = event else { return event }
+        submission.user = 0
+        return .submit(submission)
+    }
+}
+
+/// Every barrier holds back its own user alone, root's too.
+struct ForgetsBarriersOfRoot: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .submit(var submission) = event, submission.user == 0 else { return event }
+        submission.user = 999
+        return .submit(submission)
+    }
+}
+
 /// Takes a runner with empty hands for the one that it knew, and sends it what the other has already run.
 struct MistakesTheRunner: Perturbation {
     private var first: String?

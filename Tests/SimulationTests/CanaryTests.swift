@@ -18,6 +18,12 @@ struct CanaryTests {
         try expectFound(AcknowledgesTooEarly.self, [.nothingLeftBehind, .settles])
     }
     @Test func forgottenPriority() throws { try expectFound(ForgetsPriority.self, [.startOrder]) }
+    @Test func `a barrier that holds back other users is found`() throws {
+        try expectFound(HoldsBackEverybody.self, [.dependencyOrder, .nothingIdle, .startOrder])
+    }
+    @Test func `a barrier of root that holds back only root is found`() throws {
+        try expectFound(ForgetsBarriersOfRoot.self, [.dependencyOrder, .nothingIdle, .startOrder])
+    }
     @Test func mistakenRunner() throws { try expectFound(MistakesTheRunner.self, [.oneProcessAnAttempt]) }
     @Test func handLeftBehind() throws {
         try expectFound(LeavesTheHand.self, [.commitBeforeEffect]) { $0.isPlain = true }

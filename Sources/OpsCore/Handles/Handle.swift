@@ -22,6 +22,8 @@ struct FamilyIndex: Handle { let rawValue: Int32 }
 struct LaneIndex: Handle { let rawValue: Int32 }
 /// A `Queue`.
 struct QueueIndex: Handle { let rawValue: Int32 }
+/// A `Partition`.
+struct PartitionIndex: Handle { let rawValue: Int32 }
 /// A `Category`, or the share of one that a group holds.
 struct CategoryIndex: Handle { let rawValue: Int32 }
 /// An interned set of category uses.

@@ -1,7 +1,7 @@
 /// What the core keeps of every unfinished operation. Anything that few have lives in tables beside this one.
 struct OperationRow {
     var id: Int64
-    var graph: Int64
+    var origin: OperationOrigin
     /// Wall instant at which it became ready, what ageing counts from.
     var readyAt: Int64 = 0
     /// The group or producer around it.
@@ -31,11 +31,11 @@ struct OperationRow {
     private struct Link: Handle { let rawValue: Int32 }
 
     init(
-        id: Int64, graph: Int64, parent: OperationIndex?, queue: QueueIndex, categories: CategorySetIndex?,
+        id: Int64, origin: OperationOrigin, parent: OperationIndex?, queue: QueueIndex, categories: CategorySetIndex?,
         policy: PolicyIndex?, traits: Traits, priority: Int8
     ) {
         self.id = id
-        self.graph = graph
+        self.origin = origin
         self.queue = queue
         self.traits = traits
         self.priority = priority
@@ -68,6 +68,8 @@ struct OperationRow {
 
     private func link<Index: Handle>(as: Index.Type) -> Index? { link.map { Index(rawValue: $0.rawValue) } }
 
+    var graph: Int64 { origin.graph }
+    var partition: PartitionIndex? { origin.partition }
     var isGroup: Bool { traits.contains(.group) }
     var operationID: OperationID { OperationID(id) }
 }

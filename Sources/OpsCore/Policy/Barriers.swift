@@ -1,9 +1,11 @@
-/// The unfinished barriers of one queue, in the order of their ids.
+/// The unfinished barriers of one queue that order everybody's operations, or those of one partition, in the order of
+/// their ids.
 struct Barriers {
     struct Barrier {
         var place: OperationIndex
         var id: Int64
-        /// Unfinished operations between the barrier before this one and it, without the groups that hold it.
+        /// Unfinished operations that it orders between the barrier before this one and it, without the groups that
+        /// hold it.
         var before: Int32 = 0
         /// Ids of what it keeps pending; those that have finished since are passed over.
         var behind: [Int64] = []
@@ -11,8 +13,6 @@ struct Barriers {
     var list: [Barrier] = []
     /// Unfinished operations after the last barrier.
     var after: Int32 = 0
-    /// Something rare has happened: all of this is counted anew before the step ends.
-    var isInDoubt = false
 
     /// Index of the first barrier at or after `id`.
     func next(from id: Int64) -> Int {

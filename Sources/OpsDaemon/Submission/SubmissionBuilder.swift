@@ -28,6 +28,7 @@ struct SubmissionBuilder: Sendable {
         self.order = order
         self.caller = caller
         authorization = daemon.authorization
+        submission.user = caller.user
         enforceable = EnforceableLimits(daemon.runner.abilities, rights: daemon.runner.rights)
     }
 
@@ -206,7 +207,7 @@ struct SubmissionBuilder: Sendable {
                     environment: 0))
         }
         return SubmissionTexts(
-            submission, graphName: order.name, uid: caller.user, gid: caller.account?.gid ?? caller.group,
+            submission, graphName: order.name, gid: caller.account?.gid ?? caller.group,
             user: caller.name, key: try order.key(of: input) ?? order.unlessActive, details: details,
             environments: [captured.environment(under: input.environment)],
             particulars: particulars)

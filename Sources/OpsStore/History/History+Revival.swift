@@ -30,6 +30,7 @@ extension History {
             }
             row.graph = submissions.graph
             row.submittedAt = submissions.at
+            row.user = submissions.user
             let queue = rows.int(OperationColumns.queue)
             if places.queues[queue] == nil {
                 queueName.bind(1, queue)
