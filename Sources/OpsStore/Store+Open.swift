@@ -1,3 +1,5 @@
+internal import Glibc
+
 extension Store {
     /// Opens the database of a state directory, makes it when there is none, and brings an older one up to date.
     /// Refused, and untouched: a damaged file, a foreign one, one of a later version, one that another process holds.
@@ -6,6 +8,7 @@ extension Store {
         let path = directory + "/" + fileName
         let header = try DatabaseHeader.read(path)
         try header?.refuseForeign()
+        if header == nil { try refuseTraces(of: path, in: directory) }
         try Database.rewriteLog(of: path)
         let database = try Database(path, header == nil ? .create : .readWrite)
         // Until it is known to be ours and sound (`load`), closing it must not move its write-ahead log into it.
@@ -15,6 +18,23 @@ extension Store {
         try Schema.expectComplete(database)
         try configure(database)
         return try Store(database, boot: boot, lock: lock)
+    }
+
+    /// An empty file is no new database where something shows that there was one. SQLite would remove its log.
+    private static func refuseTraces(of path: String, in directory: String) throws(StoreError) {
+        var file = stat()
+        let isThere = unsafe stat(path, &file) == 0
+        for trace in [path + "-wal", directory + "/logs"] {
+            var found = stat()
+            guard unsafe stat(trace, &found) == 0 else { continue }
+            let isLog = found.st_mode & S_IFMT == S_IFREG
+            // The logs of a database that was moved away are no harm to a new one.
+            guard isLog ? found.st_size > 0 : isThere else { continue }
+            throw StoreError(
+                .corrupt, "it is \(isThere ? "empty" : "not there"), but \(trace) belongs to a database", file: path,
+                advice: "nothing was changed; put a backup in its place (opsctl backup makes them), "
+                    + "or move \(trace) away to begin with nothing")
+        }
     }
 
     /// Settings that are part of a file from its first page on.

@@ -65,6 +65,20 @@ import Testing
             "nothing was changed", "backup", ".recover")
     }
 
+    @Test func `a database that was cut to nothing`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "true")
+        try machine.ok("wait", "\(id)")
+        machine.daemon?.signal(SIGTERM)
+        _ = try machine.daemon?.wait(seconds: 20)
+        let database = URL(fileURLWithPath: machine.state + "/opsd.db")
+        let sound = try Data(contentsOf: database)
+        try Data().write(to: database)
+        try expectRefusal(machine, [database.path, "it is empty", "nothing was changed", "backup"])
+        try sound.write(to: database)
+        try machine.start()
+    }
+
     @Test func somethingElseInItsPlace() throws {
         try expectRefusal(
             after: { $0 = Data("a letter".utf8) }, "no SQLite database", "nothing was changed", "--state")

@@ -6,7 +6,8 @@ struct DatabaseHeader {
     private let path: String
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// Nil when there is no file, or an empty one (an opsd that died while it made it).
+    /// Nil when there is no file, or an empty one: an opsd died while it made it, or something has cut it
+    /// (`refuseTraces`).
     static func read(_ path: String) throws(StoreError) -> DatabaseHeader? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 {
