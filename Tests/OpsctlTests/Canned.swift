@@ -8,7 +8,7 @@ enum Canned {
         "Show": [#"{"operation":"# + rows[2] + #","attempts":["# + attempts.joined(separator: ",") + "]}"],
         "Status": [
             #"{"version":"9.9","pid":77,"runnerPid":78,"state":"storageUnavailable","detail":"the disk of /var/lib/opsd is full","suspended":true,"workers":4,"counts":{"pending":2,"ready":0,"executing":0,"finished":4},"queues":"#
-                + queues + #","lastSeq":99,"startedAt":null}"#
+                + queues + #","lastSeq":99,"startedAt":""}"#
         ],
         "ListQueues": [#"{"queues":"# + queues + "}"],
         "ListCategories": [

@@ -24,7 +24,7 @@ public struct JSONError: Error, Equatable, Sendable {
     var line: Int
     var column: Int
     /// Keys and places from the value that was asked for down to the culprit: `retry.on[1]`.
-    var path = ""
+    public internal(set) var path = ""
 
     public init(_ reason: Reason, offset: Int, line: Int, column: Int) {
         self.reason = reason

@@ -18,6 +18,7 @@ public struct InvalidParameter: Error, Equatable, Sendable {
 public protocol WireField: Equatable, Sendable {
     /// As the interface file writes it.
     static var varlinkType: String { get }
+    static var shape: Shape { get }
     init(from scanner: inout JSONScanner) throws(InvalidParameter)
     func write(to writer: inout JSONWriter)
     /// What stands for a member that is left out, if it may be.
@@ -37,6 +38,7 @@ func reading<T>(_ body: () throws(JSONError) -> T) throws(InvalidParameter) -> T
 
 extension Bool: WireField {
     public static var varlinkType: String { "bool" }
+    public static var shape: Shape { .bool }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.bool() }
     }
@@ -45,6 +47,7 @@ extension Bool: WireField {
 
 extension Int64: WireField {
     public static var varlinkType: String { "int" }
+    public static var shape: Shape { .integer }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.integer() }
     }
@@ -53,12 +56,14 @@ extension Int64: WireField {
 
 extension Int: WireField {
     public static var varlinkType: String { "int" }
+    public static var shape: Shape { .integer }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) { self = Int(try Int64(from: &scanner)) }
     public func write(to writer: inout JSONWriter) { writer.integer(Int64(self)) }
 }
 
 extension Double: WireField {
     public static var varlinkType: String { "float" }
+    public static var shape: Shape { .float }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.double() }
     }
@@ -67,6 +72,7 @@ extension Double: WireField {
 
 extension String: WireField {
     public static var varlinkType: String { "string" }
+    public static var shape: Shape { .string }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.string() }
     }
@@ -75,6 +81,7 @@ extension String: WireField {
 
 extension Optional: WireField where Wrapped: WireField {
     public static var varlinkType: String { "?\(Wrapped.varlinkType)" }
+    public static var shape: Shape { .optional(Wrapped.shape) }
     public static var absent: Self? { .some(.none) }
     public var isAbsent: Bool { self == nil }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
@@ -88,6 +95,7 @@ extension Optional: WireField where Wrapped: WireField {
 
 extension Array: WireField where Element: WireField {
     public static var varlinkType: String { "[]\(Element.varlinkType)" }
+    public static var shape: Shape { .array(Element.shape) }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = []
         try reading { () throws(JSONError) in try scanner.beginArray() }
@@ -105,6 +113,7 @@ protocol WireEnum: WireField, RawRepresentable, CaseIterable where RawValue == S
 
 extension WireEnum {
     public static var varlinkType: String { "(\(allCases.map(\.rawValue).joined(separator: ", ")))" }
+    public static var shape: Shape { .string }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         let name = try String(from: &scanner)
         guard let value = Self(rawValue: name) else {
@@ -145,6 +154,7 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     }
 
     public static var varlinkType: String { "[string]string" }
+    public static var shape: Shape { .map(.string) }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         var names: Set<String> = []
         try reading { () throws(JSONError) in try scanner.beginObject() }
@@ -170,6 +180,7 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
 public struct RawJSON: WireField {
     public var bytes: [UInt8]
     public static var varlinkType: String { "object" }
+    public static var shape: Shape { .object }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         bytes = try reading { () throws(JSONError) in
             guard try scanner.peek() == .object else { throw scanner.error(.expected("an object")) }
@@ -185,6 +196,7 @@ public struct RawElements: WireField {
     public var bytes: [UInt8]
     public init(_ bytes: [UInt8] = Array("[]".utf8)) { self.bytes = bytes }
     public static var varlinkType: String { "[]object" }
+    public static var shape: Shape { .array(.object) }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         bytes = try reading { () throws(JSONError) in
             guard try scanner.peek() == .array else { throw scanner.error(.expected("an array")) }
@@ -200,6 +212,7 @@ public struct JSONObject: WireField {
     public init(_ members: [JSONValue.Member] = []) { self.members = members }
 
     public static var varlinkType: String { "object" }
+    public static var shape: Shape { .object }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         members = try reading { () throws(JSONError) in
             guard case .object(let members) = try JSONValue(from: &scanner) else {

@@ -16,6 +16,8 @@ final class Connection {
     private var start = 0
     /// Up to where there is no end of a message.
     private var searched = 0
+    /// Shapes of the replies that are to come, in their order.
+    private var awaited: [Shape?] = []
     /// What is read at once: little for the one answer that most verbs get, more when more comes.
     private var readSize = 1 << 13
 
@@ -38,6 +40,7 @@ final class Connection {
         message.append(contentsOf: "\",\"parameters\":".utf8)
         message.append(contentsOf: parameters)
         message.append(contentsOf: (more ? ",\"more\":true}\0" : "}\0").utf8)
+        awaited.append(Shape.reply(to: method))
         do throws(SystemError) {
             // The daemon may have refused and closed: its last words are still to be read.
             _ = try socket.writeAll(message)
@@ -89,11 +92,16 @@ final class Connection {
         do throws(JSONError) {
             (reply, error) = try read(message)
         } catch {
-            throw Failure(
-                .unreachable, "daemon", "it sent something that is no message",
-                "check that opsctl and opsd are of one version")
+            throw Refusal.senseless("something that is no message")
         }
+        let shape = awaited.first ?? nil
+        if !reply.continues, !awaited.isEmpty { awaited.removeFirst() }
         if let error { throw Refusal.failure(error, reply.parameters) }
+        do throws(JSONError) {
+            try shape?.check(reply.parameters.raw)
+        } catch {
+            throw Refusal.senseless("an answer that makes no sense (\(error.path.isEmpty ? "" : "\(error.path): ")\(error.reason.text))")
+        }
         return reply
     }
 

@@ -105,6 +105,10 @@ enum Refusal {
         }
     }
 
+    static func senseless(_ answer: String) -> Failure {
+        Failure(.unreachable, "daemon", "it sent \(answer)", "check that opsctl and opsd are of one version")
+    }
+
     static func lost(_ error: SystemError?) -> Failure {
         var failure = Failure(
             .unreachable, "daemon", error.map { SystemError.text($0.errno) } ?? "it closed the connection",
