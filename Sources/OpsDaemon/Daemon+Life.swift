@@ -34,6 +34,7 @@ extension Daemon {
 
     /// Says why it did not start, or could not go on, and ends.
     public static func refuse(_ error: any Error) -> Never {
+        let error = (error as? StoreError)?.atStart ?? error
         Diary(level: .error).write(
             .error, "\(error)", [(name: "MESSAGE_ID", value: JournalWriter.Message.startRefused)])
         Program.exit(status: 1)

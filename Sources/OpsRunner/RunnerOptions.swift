@@ -78,7 +78,9 @@ public struct RunnerOptions: Sendable {
     /// A name for our control groups that no other state directory has, made once.
     func groupName() throws(SystemError) -> String {
         let path = state + "/runner.id"
-        if let bytes = try Files.readIfPresent(path, limit: 64), bytes.count == 16 {
+        if let bytes = try Files.readIfPresent(path, limit: 64), bytes.count == 16,
+            bytes.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        {
             return "opsd-" + String(decoding: bytes, as: UTF8.self)
         }
         let fresh = String(try Randomness.identifier().prefix(16))

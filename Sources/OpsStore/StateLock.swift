@@ -9,8 +9,16 @@ struct StateLock: ~Copyable {
         let opened = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard opened >= 0 else {
             let code = errno
-            let kind: StoreError.Kind = code == ENOSPC ? .full : code == EACCES || code == EROFS ? .readOnly : .ioError
-            throw StoreError(kind, "cannot open: \(unsafe String(cString: strerror(code)))", file: path)
+            let message = "cannot open: \(unsafe String(cString: strerror(code)))"
+            switch code {
+            case ENOSPC, EDQUOT: throw StoreError(.full, message, file: path)
+            case EACCES, EPERM, EROFS: throw StoreError(.readOnly, message, file: path)
+            case EISDIR, ENXIO, ELOOP, ENOENT:
+                throw StoreError(
+                    .other, message, file: path,
+                    advice: "opsd keeps a file there; move away whatever has its name, and start opsd again")
+            default: throw StoreError(.ioError, message, file: path)
+            }
         }
         guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
             close(opened)

@@ -19,21 +19,35 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     public var message: String
     public var file: String
     public var advice: String
+    /// A daemon that runs tries again until it succeeds.
+    private var passes: Bool
 
     public init(_ kind: Kind, _ message: String, file: String, advice: String? = nil) {
         self.kind = kind
         self.message = message
         self.file = file
         self.advice = advice ?? StoreError.advice(kind, file)
+        passes = advice == nil && [.full, .ioError, .readOnly].contains(kind)
     }
 
-    public var description: String { "\(file): \(message): \(advice)" }
+    public var description: String {
+        "\(file): \(message): \(advice)" + (passes ? "; work resumes by itself when writing succeeds again" : "")
+    }
+
+    /// The same error for a daemon that ends because of it: nothing resumes by itself.
+    public var atStart: StoreError {
+        guard passes else { return self }
+        var error = self
+        error.passes = false
+        error.advice += ", and start opsd again"
+        return error
+    }
 
     private static func advice(_ kind: Kind, _ file: String) -> String {
         switch kind {
-        case .full: "free some space on its file system; work resumes by itself"
-        case .ioError: "check the disk and the kernel log; work resumes by itself when writing succeeds again"
-        case .readOnly: "make the file and its directory writable for opsd; work resumes by itself"
+        case .full: "free some space on its file system"
+        case .ioError: "check the disk and the kernel log"
+        case .readOnly: "make the file and its directory writable for opsd"
         case .corrupt:
             "nothing was changed; move it away and put a backup in its place (opsctl backup makes them), "
                 + "or save what can be read with: sqlite3 \(file) .recover"

@@ -91,6 +91,27 @@ import Testing
             "backup")
     }
 
+    @Test func `a directory in place of the lock`() throws {
+        let machine = try used()
+        try FileManager.default.removeItem(atPath: machine.state + "/lock")
+        try FileManager.default.createDirectory(atPath: machine.state + "/lock", withIntermediateDirectories: false)
+        try expectRefusal(machine, [machine.state + "/lock", "Is a directory", "move away", "start opsd again"])
+        #expect(try !start(machine).err.contains("resumes by itself"))
+        try FileManager.default.removeItem(atPath: machine.state + "/lock")
+        try machine.start()
+    }
+
+    /// Root passes by the modes of files.
+    @Test(.enabled(if: geteuid() != 0, "SKIPPED: root may write everything"))
+    func `a lock that cannot be written`() throws {
+        let machine = try used()
+        chmod(machine.state + "/lock", 0o400)
+        try expectRefusal(machine, ["writable for opsd", "start opsd again"])
+        #expect(try !start(machine).err.contains("resumes by itself"))
+        chmod(machine.state + "/lock", 0o600)
+        try machine.start()
+    }
+
     @Test func aSecondDaemon() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")

@@ -100,7 +100,8 @@ final class Connection {
         do throws(JSONError) {
             try shape?.check(reply.parameters.raw)
         } catch {
-            throw Refusal.senseless("an answer that makes no sense (\(error.path.isEmpty ? "" : "\(error.path): ")\(error.reason.text))")
+            let place = error.path.isEmpty ? "" : "\(error.path): "
+            throw Refusal.senseless("an answer that makes no sense (\(place)\(error.reason.text))")
         }
         return reply
     }
