@@ -45,8 +45,7 @@ final class EffectPerformer {
         case .terminate(let attempt, let grace): daemon.runner.send(.terminate(Attempt(attempt), grace: grace))
         case .freeze(let attempt): daemon.runner.send(.freeze(Attempt(attempt)))
         case .thaw(let attempt): daemon.runner.send(.thaw(Attempt(attempt)))
-        case .reap(let attempt):
-            daemon.runner.send(.reap(Attempt(attempt), socket: daemon.configuration.socket))
+        case .reap(let attempt): reap(attempt)
         case .acknowledge(let attempt): daemon.runner.send(.acknowledge(Attempt(attempt)))
         case .evaluate(let operation, let token): daemon.conditions.evaluate(operation, token: token)
         case .stopEvaluating(let operation): daemon.conditions.stop(operation)
@@ -82,6 +81,18 @@ final class EffectPerformer {
         } catch {
             daemon.takeHandBack()
         }
+    }
+
+    private func reap(_ attempt: AttemptID) {
+        var uid: UInt32?
+        do {
+            uid = try daemon.store.texts(of: attempt.operation).map { try composer.uid($0) }
+        } catch let error as StoreError {
+            return daemon.fall(error)
+        } catch {
+            daemon.diary.warning("operation \(attempt.operation.rawValue): \(error)")
+        }
+        daemon.runner.send(.reap(Attempt(attempt), socket: daemon.configuration.socket, uid: uid))
     }
 
     private func composed(_ attempt: AttemptID, _ slot: Int32) throws -> LaunchRequest {

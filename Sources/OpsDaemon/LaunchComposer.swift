@@ -165,6 +165,11 @@ struct LaunchComposer {
         return LaunchRequest.User(name: user.name, uid: user.uid, gid: user.gid)
     }
 
+    /// Returns the uid that the processes of an operation are started with.
+    mutating func uid(_ texts: LaunchTexts) throws -> UInt32 {
+        try launchUser(texts, try details(texts))?.uid ?? authorization.daemonUser
+    }
+
     /// Returns the user that the operation runs as, as it was known at the submission.
     private func runUser(_ texts: LaunchTexts, _ details: Details) throws -> Details.RunUser {
         if let user = details.runUser { return user }

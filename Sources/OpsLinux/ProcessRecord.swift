@@ -40,6 +40,31 @@ public struct ProcessRecord: Hashable, Sendable {
         self.startTicks = startTicks
     }
 
+    /// Users whose rights a process has.
+    public struct Users: Hashable, Sendable {
+        public var real: UInt32
+        public var effective: UInt32
+        public init(real: UInt32, effective: UInt32) {
+            self.real = real
+            self.effective = effective
+        }
+
+        /// Whether the environment of the process can be believed to be what this user gave it. That of a setuid program
+        /// comes from its real user, and a process of root's may have it from anyone.
+        public func speak(for uid: UInt32) -> Bool { real == uid && (effective == uid || effective == 0) }
+    }
+
+    /// Returns `nil` where there is no such process, or none that this one may see.
+    public static func users(of pid: Int32) throws(SystemError) -> Users? {
+        do throws(SystemError) {
+            guard let bytes = try Files.readIfPresent("/proc/\(pid)/status", limit: 65_536) else { return nil }
+            return Users(status: bytes)
+        } catch {
+            if error.errno == EPERM || error.errno == EACCES { return nil }
+            throw error
+        }
+    }
+
     /// Every process of the machine that this one may see.
     public static func all() throws(SystemError) -> [ProcessRecord] {
         var records: [ProcessRecord] = []
@@ -55,6 +80,19 @@ public struct ProcessRecord: Hashable, Sendable {
         // A process that has gone, is a kernel thread or is not ours has none to show: no error of ours.
         guard let bytes = try? Files.readIfPresent("/proc/\(pid)/environ", limit: 4 << 20) else { return [] }
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension ProcessRecord.Users {
+    /// Reads the line `Uid: real effective saved file-system` of `/proc/PID/status`.
+    init?(status: [UInt8]) {
+        let name = Array("Uid:".utf8)
+        guard let line = status.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: name) }) else {
+            return nil
+        }
+        let ids = line.dropFirst(name.count).split(separator: UInt8(ascii: "\t")).map { UInt32(text($0)) }
+        guard ids.count == 4, let real = ids[0], let effective = ids[1] else { return nil }
+        self.init(real: real, effective: effective)
     }
 }
 

@@ -4,7 +4,8 @@ internal import OpsLinux
 /// ancestor among our own children, a main process or an adopted one.
 ///
 /// Limit: an orphan is recognised by its session or by OPS_ID and OPS_ATTEMPT in its environment. One that has given
-/// up both is counted to an operation only while no other is alive.
+/// up both is counted to an operation only while no other of its user is alive. The environment counts only for the
+/// user of the operation that it names: anyone can write it.
 struct Descent {
     /// Adopted children, and whose they are (`nil`: nobody can say).
     private(set) var orphans: [Int32: Attempt?] = [:]
@@ -12,13 +13,18 @@ struct Descent {
         var attempt: Attempt
         /// The OPS_SOCKET its processes were given; `nil`: no longer known.
         var socket: String?
+        var uid: UInt32
+
+        func isNamed(by badge: Badge) -> Bool {
+            attempt == badge.attempt && (socket ?? badge.socket) == badge.socket
+        }
     }
 
     /// Living trees, by the session of their main process.
     private var sessions: [Int32: Tree] = [:]
 
-    mutating func begin(_ attempt: Attempt, main: Int32, socket: String?) {
-        sessions[main] = Tree(attempt: attempt, socket: socket)
+    mutating func begin(_ attempt: Attempt, main: Int32, socket: String?, uid: UInt32) {
+        sessions[main] = Tree(attempt: attempt, socket: socket, uid: uid)
     }
 
     mutating func end(_ attempt: Attempt, main: Int32) {
@@ -42,23 +48,26 @@ struct Descent {
     /// Whose process this is, by what it still carries.
     private func owner(of pid: Int32) throws(SystemError) -> Attempt? {
         if let session = try ProcessRecord.read(pid)?.session, let tree = sessions[session] { return tree.attempt }
-        // One that wears a badge of ours is that attempt's alone, also when it was left behind by one that is over.
+        let trees = try self.trees(believing: pid)
+        if trees.isEmpty { return nil }
         if let badge = Badge(environment: ProcessRecord.environment(of: pid)), isOurs(badge) {
-            return wearer(of: badge)
+            let named = trees.first { $0.isNamed(by: badge) }?.attempt
+            // One that wears a badge of ours is that attempt's alone, also when it was left behind by one that is over.
+            // The badge of another user's attempt says nothing.
+            if named != nil || !sessions.values.contains(where: { $0.isNamed(by: badge) }) { return named }
         }
-        return sessions.count == 1 ? sessions.values.first?.attempt : nil
+        return trees.count == 1 ? trees.first?.attempt : nil
+    }
+
+    /// Returns the living trees of the user who gave a process its environment.
+    private func trees(believing pid: Int32) throws(SystemError) -> [Tree] {
+        guard let users = try ProcessRecord.users(of: pid) else { return [] }
+        return sessions.values.filter { users.speak(for: $0.uid) }
     }
 
     /// Whether the daemon that it names is one that we start processes for.
     private func isOurs(_ badge: Badge) -> Bool {
         sessions.values.contains { ($0.socket ?? badge.socket) == badge.socket }
-    }
-
-    /// The living tree that a badge names.
-    private func wearer(of badge: Badge) -> Attempt? {
-        sessions.values.first {
-            $0.attempt == badge.attempt && ($0.socket ?? badge.socket) == badge.socket
-        }?.attempt
     }
 
     /// Whose process sent something: by its ancestors.
@@ -72,7 +81,9 @@ struct Descent {
             if record.parent <= 1 || record.parent == Identity.pid { break }
             next = record.parent
         }
-        return Badge(environment: ProcessRecord.environment(of: pid)).flatMap { wearer(of: $0) }
+        let trees = try self.trees(believing: pid)
+        guard !trees.isEmpty, let badge = Badge(environment: ProcessRecord.environment(of: pid)) else { return nil }
+        return trees.first { $0.isNamed(by: badge) }?.attempt
     }
 
     /// The living processes of attempts (each with its main process), in one look at the machine for all of them.

@@ -107,6 +107,14 @@ extension Inheritance {
             $0.pack($1.deadline)
             $0.pack($1.isOutOfTime)
         }
+        packer.pack(records) {
+            $0.pack($1.attempt)
+            $0.pack($1.uid)
+        }
+        packer.pack(reaping.map { ($0.key, $0.value.uid) }) {
+            $0.pack($1.0)
+            $0.pack($1.1) { $0.pack($1) }
+        }
     }
 
     private init(from: inout Unpacker) throws(ProtocolError) {
@@ -122,7 +130,7 @@ extension Inheritance {
         leftGroups = try from.texts().map { ControlGroup(path: $0) }
         reaping = [:]
         let remains = try from.list { (from: inout Unpacker) throws(ProtocolError) in
-            (try from.attempt(), Remains(socket: try from.text(), lookAt: 0))
+            (try from.attempt(), Remains(socket: try from.text(), uid: nil, lookAt: 0))
         }
         for (attempt, rest) in remains { reaping[attempt] = rest }
         logs = try LogKeeper(from: &from)
@@ -139,6 +147,21 @@ extension Inheritance {
         // A program from before starts were followed ends here.
         if from.isAtEnd { return }
         startups = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.startup() }
+        // A program from before users counted ends here; those of most operations came with their lines.
+        if from.isAtEnd { return }
+        try readUsers(from: &from)
+    }
+
+    private mutating func readUsers(from: inout Unpacker) throws(ProtocolError) {
+        let users = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            (attempt: try from.attempt(), uid: try from.number(UInt32.self))
+        }
+        let uids = Dictionary(users.map { ($0.attempt, $0.uid) }) { $1 }
+        for record in records { record.uid = uids[record.attempt] ?? record.uid }
+        let remains = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            (attempt: try from.attempt(), uid: try from.optionalNumber() as UInt32?)
+        }
+        for (attempt, uid) in remains { reaping[attempt]?.uid = uid }
     }
 }
 

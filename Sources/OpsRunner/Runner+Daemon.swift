@@ -46,7 +46,7 @@ extension Runner {
             if let record = table[attempt], record.isAlive { terminate(record, grace: grace) }
         case .freeze(let attempt): setFrozen(attempt, true)
         case .thaw(let attempt): setFrozen(attempt, false)
-        case .reap(let attempt, let socket): reap(attempt, socket: socket)
+        case .reap(let attempt, let socket, let uid): reap(attempt, socket: socket, uid: uid)
         case .acknowledge(let attempt): forget(attempt)
         case .stop(let grace): endEverything(grace: grace)
         case .reexecute: wantsReexecution = true

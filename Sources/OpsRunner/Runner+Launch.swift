@@ -57,7 +57,7 @@ extension Runner {
             record.line = line
             record.keptGroup = kept
             mains[pid] = request.attempt
-            if group == nil { descent.begin(request.attempt, main: pid, socket: request.socket) }
+            if group == nil { descent.begin(request.attempt, main: pid, socket: request.socket, uid: record.uid) }
             logs.add(request.attempt, paths: request.output.logs, cap: request.logCap, now: before.monotonic)
             return record
         } catch {

@@ -58,12 +58,18 @@ extension Runner {
 
     /// Whether this is a process of the operation. One that has ended can no longer be asked: its user must do.
     private func isSpeaker(_ sender: Credentials, for record: AttemptRecord) throws(SystemError) -> Bool {
-        guard sender.pid > 0 else { return false }
+        guard sender.pid > 0, isUser(sender, of: record) else { return false }
         // As root `systemd-notify` speaks in the name of its parent, and the parent of an orphan is this process.
         if sender.pid == Identity.pid { return sender.uid == 0 }
         if let owner = try attempt(of: sender.pid) { return owner == record.attempt }
         if let process = try ProcessRecord.read(sender.pid), !process.hasEnded { return false }
-        return sender.uid == record.uid || sender.uid == 0
+        return true
+    }
+
+    /// Whether a message counts at all: a process that has become another user's, or claims to be of the operation and
+    /// is not its user's, says nothing in its name.
+    private func isUser(_ sender: Credentials, of record: AttemptRecord) -> Bool {
+        sender.uid == record.uid || sender.uid == 0
     }
 
     /// Hears those that speak where all do; only processes of a living operation are heard.
@@ -76,7 +82,8 @@ extension Runner {
                 }
                 guard let message = try notify.receive() else { return }
                 heard += 1
-                guard let attempt = try attempt(of: message.sender.pid), let record = table[attempt], record.isAlive
+                guard let attempt = try attempt(of: message.sender.pid), let record = table[attempt], record.isAlive,
+                    isUser(message.sender, of: record)
                 else { continue }
                 take(message.text, from: record)
             }

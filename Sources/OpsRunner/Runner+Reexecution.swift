@@ -66,10 +66,12 @@ extension Runner {
         table[record.attempt] = record
         guard record.isAlive else { return }
         if record.hasRunningMain { mains[record.process.pid] = record.attempt }
-        switch record.tree {
-        case .none, .group: break
-        case .descent: descent.begin(record.attempt, main: record.process.pid, socket: nil)
-        }
         if !record.untold.isEmpty { toldAttempts.insert(record.attempt) }
+    }
+
+    /// Follows the tree of a restored record, whose user is known once its line is there.
+    func resumeDescent(of record: AttemptRecord) {
+        guard record.isAlive, record.tree == .descent else { return }
+        descent.begin(record.attempt, main: record.process.pid, socket: nil, uid: record.uid)
     }
 }

@@ -4,8 +4,13 @@ internal import OpsLinux
 struct Remains {
     /// The OPS_SOCKET its processes were given.
     var socket: String
+    /// The user its processes were started as; `nil`: opsd is older and does not say.
+    var uid: UInt32?
     var lookAt: Int64
     var pause = Pause()
+
+    /// Whether a process that its environment counts to the attempt may be one of it.
+    func isUser(_ users: ProcessRecord.Users) -> Bool { uid.map { users.speak(for: $0) } ?? true }
 }
 
 /// How long to wait for what was killed and is not gone: a little, then longer each time, for it may not die at all
@@ -22,13 +27,13 @@ struct Pause {
 
 /// Killing what an earlier runner left: it is no child of ours, so nobody tells us when it is gone.
 extension Runner {
-    func reap(_ attempt: Attempt, socket: String) {
+    func reap(_ attempt: Attempt, socket: String, uid: UInt32?) {
         // One of our own is ended as one of our own.
         if let record = table[attempt] {
             if record.isAlive { terminate(record, grace: 0) } else { report(.gone(attempt)) }
             return
         }
-        reaping[attempt] = Remains(socket: socket, lookAt: Clock.read().monotonic)
+        reaping[attempt] = Remains(socket: socket, uid: uid, lookAt: Clock.read().monotonic)
     }
 
     /// Looks once for all that are due: by control group, and by environment and session in one look at /proc.
@@ -37,7 +42,7 @@ extension Runner {
         let due = reaping.filter { $0.value.lookAt <= now }
         if due.isEmpty { return }
         noting { () throws(SystemError) in
-            let survivors = try Survivors(of: due.mapValues(\.socket), ours: Identity.pid)
+            let survivors = try Survivors(of: due, ours: Identity.pid)
             let shared = try sharedGroups.ofOthers()
             for (attempt, remains) in due {
                 for process in survivors[attempt] { try Signals.send(Signals.kill, to: process) }
@@ -77,19 +82,30 @@ struct Survivors {
 
     subscript(attempt: Attempt) -> [ProcessRecord] { processes[attempt] ?? [] }
 
-    /// A process counts when its environment names attempt and socket, when it shares the session of one that does,
-    /// or descends from one that counts.
-    init(of attempts: [Attempt: String], ours: Int32) throws(SystemError) {
+    /// A process counts when its environment names attempt and socket and it is the attempt's user's, when it is that
+    /// user's and shares the session of one that does, or descends from one that counts.
+    init(of attempts: [Attempt: Remains], ours: Int32) throws(SystemError) {
         let all = try ProcessRecord.all().filter { !$0.hasEnded && $0.pid != ours }
         var owners: [Int32: Attempt] = [:]
         var sessions: [Int32: Attempt] = [:]
+        var users: [Int32: ProcessRecord.Users] = [:]
         for record in all {
-            let environment = ProcessRecord.environment(of: record.pid)
-            guard let badge = Badge(environment: environment), attempts[badge.attempt] == badge.socket else { continue }
+            guard let user = try ProcessRecord.users(of: record.pid) else { continue }
+            users[record.pid] = user
+            guard attempts.values.contains(where: { $0.isUser(user) }),
+                let badge = Badge(environment: ProcessRecord.environment(of: record.pid)),
+                let remains = attempts[badge.attempt], remains.socket == badge.socket, remains.isUser(user)
+            else { continue }
             owners[record.pid] = badge.attempt
             sessions[record.session] = badge.attempt
         }
-        for record in all where owners[record.pid] == nil { owners[record.pid] = sessions[record.session] }
+        for record in all where owners[record.pid] == nil {
+            guard let attempt = sessions[record.session], let user = users[record.pid],
+                // Root's operation may have made others of its processes.
+                attempts[attempt]?.uid == 0 || attempts[attempt]?.isUser(user) == true
+            else { continue }
+            owners[record.pid] = attempt
+        }
         // Parents may stand after their children in the list: until nothing changes.
         var hasChanged = true
         while hasChanged {

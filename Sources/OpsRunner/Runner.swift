@@ -134,7 +134,10 @@ public final class Runner {
         }
         for line in inherited.lines { noting { () throws(SystemError) in try restore(line) } }
         // After the lines: what ended meanwhile gives its own back.
-        for record in inherited.records { watchRest(of: record) }
+        for record in inherited.records {
+            resumeDescent(of: record)
+            watchRest(of: record)
+        }
     }
 
     private func watch() throws(SystemError) {

@@ -23,7 +23,7 @@ import Testing
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .paths(stdout: "o", stderr: "e"))),
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .journal(identifier: "build"))),
         .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
-        .reap(attempt, socket: "/run/opsd/control.sock"), .stop(grace: 5), .reexecute,
+        .reap(attempt, socket: "/run/opsd/control.sock", uid: 1000), .stop(grace: 5), .reexecute,
         .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: []), .recall, .ping,
         .hand(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [Attempt(operation: 2, number: 3)]),
     ]
@@ -74,6 +74,16 @@ import Testing
         reports.append(bytes(Self.reports))
         #expect(try readAll(&reports) == Self.reports)
         #expect(reports.buffered == 0)
+    }
+
+    @Test func `an older opsd says no user in an order to reap`() throws {
+        var order = bytes([RunnerOrder.reap(Self.attempt, socket: "/s", uid: nil)])
+        // Without the last field, and a byte shorter.
+        order.removeLast()
+        order[0] -= 1
+        var reader = FrameReader<RunnerOrder>()
+        reader.append(order)
+        #expect(try reader.next() == .reap(Self.attempt, socket: "/s", uid: nil))
     }
 
     @Test func everySplitGivesTheSame() throws {

@@ -103,13 +103,13 @@ import Testing
         try runner.start()
         #expect(runner.greeting?.instance != instance)
         #expect(runner.greeting?.entries == [])
-        try runner.send([.reap(hiding.attempt, socket: runner.path("s"))])
+        try runner.send([.reap(hiding.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(hiding.attempt)
         #expect(try runner.survivors() == [kept.pid])
         // Not with another daemon's socket; what nobody can find is gone.
-        try runner.send([.reap(Attempt(operation: 77, number: 1), socket: "/elsewhere")])
+        try runner.send([.reap(Attempt(operation: 77, number: 1), socket: "/elsewhere", uid: geteuid())])
         try runner.awaitGone(Attempt(operation: 77, number: 1))
-        try runner.send([.reap(other.attempt, socket: runner.path("s"))])
+        try runner.send([.reap(other.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(other.attempt)
         #expect(try runner.survivors() == [])
     }
@@ -134,10 +134,10 @@ import Testing
         defer { kill(pid, SIGKILL) }
         try runner.killRunner()
         try runner.start()
-        try runner.send([.reap(first.attempt, socket: runner.path("s"))])
+        try runner.send([.reap(first.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(first.attempt)
         #expect(try isAlive(pid))
-        try runner.send([.reap(hiding.attempt, socket: runner.path("s"))])
+        try runner.send([.reap(hiding.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(hiding.attempt)
         #expect(try !isAlive(pid))
     }

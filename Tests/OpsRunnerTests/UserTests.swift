@@ -31,6 +31,134 @@ import Testing
         #expect(status.st_uid == 65534 && status.st_mode & 0o777 == 0o600)
     }
 
+    /// A process of another user that knows the address, and says that it is of the operation.
+    @Test(
+        .enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds, [-1, 0])
+    func `another user does not speak for an operation`(usesControlGroups: Bool, slot: Int32) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        #expect(chmod(runner.state, 0o711) == 0)
+        #expect(mkfifo(runner.path("fifo"), 0o666) == 0 && chmod(runner.path("fifo"), 0o666) == 0)
+        var request = runner.request(1, "echo $NOTIFY_SOCKET; read line < $DIR/fifo; systemd-notify STATUS=own; exit 0")
+        request.slot = slot
+        request.user = Self.nobody
+        request.directory = "/"
+        try runner.send([.launch(request)])
+        let address = try runner.awaitFile("log.1.1").dropLast()
+        try speak(as: Self.daemon, at: address, of: runner, "STATUS=forged\nX_OPS_FINISHED=0\nX_OPS_RESULT=forged")
+        try go(runner)
+        #expect(try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "own"))
+    }
+
+    @Test(.enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
+    func `an upgrade in place knows the users of operations`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        #expect(chmod(runner.state, 0o711) == 0)
+        #expect(mkfifo(runner.path("fifo"), 0o666) == 0 && chmod(runner.path("fifo"), 0o666) == 0)
+        var request = runner.request(
+            1, "echo ready; read line < $DIR/fifo; setsid sh -c 'systemd-notify STATUS=own; true'; exit 0")
+        request.slot = -1
+        request.user = Self.nobody
+        request.directory = "/"
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("log.1.1")
+        try runner.send([.reexecute])
+        try runner.awaitHangUp()
+        try runner.connect()
+        try go(runner)
+        #expect(try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "own"))
+    }
+
+    /// As after a program that changes its user: it is of the tree, and of the group, and speaks as somebody else.
+    @Test(
+        .enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
+    func `a process that has become another user's does not speak for its operation`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let become = "setpriv --reuid=\(Self.daemon.uid) --regid=\(Self.daemon.gid) --clear-groups"
+        let request = runner.request(
+            1,
+            """
+            \(become) systemd-notify STATUS=other X_OPS_FINISHED=0
+            \(become) sh -c 'systemd-notify X_OPS_RESULT=other; true'
+            systemd-notify X_OPS_PROGRESS=1
+            """)
+        try runner.send([.launch(request)])
+        let told = try NotifyTests().awaitTold(runner, request.attempt) { $0.progressDone != nil }
+        #expect(told == Told(progressDone: 1))
+    }
+
+    /// It is the orphan of its own user's operation, whatever it wears.
+    @Test func `an orphan with the badge of another user's operation is not counted to that`() throws {
+        let runner = try RunnerProcess(usesControlGroups: false)
+        #expect(chmod(runner.state, 0o711) == 0)
+        var victim = runner.request(1, "exec sleep 1000")
+        victim.user = Self.nobody
+        victim.directory = "/"
+        var forger = runner.request(
+            2, "OPS_ID=1 setsid sh -c 'echo $$; exec sleep 1000' & while ! [ -s /proc/self/fd/1 ]; do sleep 0.01; done")
+        forger.user = Self.daemon
+        forger.directory = "/"
+        forger.leftovers = .wait
+        try runner.send([.launch(victim), .launch(forger)])
+        _ = try runner.awaitLaunched(victim.attempt)
+        #expect(try !runner.awaitExit(forger.attempt).treeIsGone)
+        let orphan = try #require(Int32(try runner.awaitFile("log.2.1").dropLast()))
+        defer { kill(orphan, SIGKILL) }
+        try runner.send([.terminate(victim.attempt, grace: 0)])
+        let (_, treeIsGone) = try runner.awaitExit(victim.attempt)
+        #expect(treeIsGone)
+        #expect(try isAlive(orphan))
+        try runner.send([.terminate(forger.attempt, grace: 0)])
+        try runner.awaitGone(forger.attempt)
+        #expect(try !isAlive(orphan))
+    }
+
+    /// What an earlier runner left is found by what it wears, in sessions and by descent: never another user's.
+    @Test(arguments: treeKinds)
+    func `nothing of another user is reaped for a badge that it wears`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        #expect(chmod(runner.state, 0o711) == 0)
+        var request = runner.request(1, "exec sleep 1000")
+        request.user = Self.nobody
+        request.directory = "/"
+        try runner.send([.launch(request)])
+        let process = try runner.awaitLaunched(request.attempt)
+        try runner.killRunner()
+        var stranger = Spawn(arguments: ["sleep", "1000"], environment: request.environment)
+        stranger.user = Spawn.User(uid: Self.daemon.uid, gid: Self.daemon.gid, groups: [])
+        let pid = try stranger.start()
+        defer {
+            kill(pid, SIGKILL)
+            waitpid(pid, nil, 0)
+        }
+        try runner.start()
+        try runner.send([.reap(request.attempt, socket: runner.path("s"), uid: Self.nobody.uid)])
+        try runner.awaitGone(request.attempt)
+        #expect(try !isAlive(process.pid))
+        #expect(try isAlive(pid))
+    }
+
+    private static let daemon = LaunchRequest.User(name: "daemon", uid: 1, gid: 1)
+
+    /// Sends a message with the badge of attempt 1, and waits until it is sent.
+    private func speak(
+        as user: LaunchRequest.User, at address: Substring, of runner: RunnerProcess, _ message: String
+    ) throws {
+        var sender = Spawn(
+            arguments: [NotifyTests.sender] + message.split(separator: "\n").map(String.init),
+            environment: Words(
+                plainEnvironment + [
+                    "NOTIFY_SOCKET=\(address)", "OPS_ID=1", "OPS_ATTEMPT=1", "OPS_SOCKET=\(runner.state)/s",
+                ]))
+        sender.user = Spawn.User(uid: user.uid, gid: user.gid, groups: [])
+        #expect(try Children.wait(for: try sender.start())?.status == .code(0))
+    }
+
+    private func go(_ runner: RunnerProcess) throws {
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+    }
+
     @Test func pathsAreOpenedWithTheRightsOfTheUser() throws {
         let runner = try RunnerProcess()
         #expect(chmod(runner.state, 0o711) == 0)

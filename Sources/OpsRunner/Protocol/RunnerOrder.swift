@@ -8,8 +8,9 @@ public enum RunnerOrder: Hashable, Sendable {
     case freeze(Attempt)
     case thaw(Attempt)
     /// Kill what an earlier runner left of this attempt; answered by `gone` once nothing of it is alive.
-    /// `socket`: the OPS_SOCKET its processes were given.
-    case reap(Attempt, socket: String)
+    /// `socket`: the OPS_SOCKET its processes were given. `uid`: the user they were started as; an older opsd does not
+    /// say.
+    case reap(Attempt, socket: String, uid: UInt32?)
     /// Its end is on disk: the runner may forget it.
     case acknowledge(Attempt)
     /// End everything, each tree with `grace` nanoseconds, then exit.
@@ -57,9 +58,10 @@ extension RunnerOrder: RunnerMessage {
                 packer.pack(attempt)
                 packer.pack(grace)
             case .freeze(let attempt), .thaw(let attempt), .acknowledge(let attempt): packer.pack(attempt)
-            case .reap(let attempt, let socket):
+            case .reap(let attempt, let socket, let uid):
                 packer.pack(attempt)
                 packer.pack(socket)
+                packer.pack(uid) { $0.pack($1) }
             case .stop(let grace): packer.pack(grace)
             case .reexecute, .recall, .ping: break
             }
@@ -76,7 +78,9 @@ extension RunnerOrder: RunnerMessage {
         case 3: self = .terminate(try from.attempt(), grace: try from.number())
         case 4: self = .freeze(try from.attempt())
         case 5: self = .thaw(try from.attempt())
-        case 6: self = .reap(try from.attempt(), socket: try from.text())
+        case 6:
+            self = .reap(
+                try from.attempt(), socket: try from.text(), uid: try from.isAtEnd ? nil : from.optionalNumber())
         case 7: self = .acknowledge(try from.attempt())
         case 8: self = .stop(grace: try from.number())
         case 9: self = .reexecute
