@@ -22,7 +22,7 @@ struct CommitStatements {
 /// What a submission adds.
 struct SubmissionStatements {
     let insertSubmission, insertOperation, insertEdge, deleteEdge, settleEdge, unsettleEdges, insertText, findText,
-        insertPolicy: Statement
+        insertLabels, insertPolicy: Statement
     let insertCategorySet, insertCategoryUse: Statement
 
     init(_ database: Database) throws(StoreError) {
@@ -49,6 +49,11 @@ struct SubmissionStatements {
         unsettleEdges = try make("UPDATE edge SET settled = 0 WHERE operation = ?1 AND settled")
         deleteEdge = try make("DELETE FROM edge WHERE operation = ?1 AND dependency = ?2")
         insertText = try make("INSERT INTO text (id, hash, body) VALUES (?1, ?2, ?3)")
+        insertLabels = try make(
+            """
+            INSERT OR IGNORE INTO label (name, value, details)
+            SELECT key, value, ?1 FROM json_each(?2, '$.labels') WHERE type = 'text'
+            """)
         findText = try make("SELECT id FROM text WHERE hash = ?1 AND body = ?2")
         insertPolicy = try make(PolicyRow.insert)
         insertCategorySet = try make("INSERT INTO categorySet (id) VALUES (?1)")

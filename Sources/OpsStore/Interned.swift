@@ -120,25 +120,44 @@ extension Store {
     /// A new text that nothing else is compared with.
     func insert(text: String) throws(StoreError) -> Int64 { try insert(text, hash: nil) }
 
-    /// A text that later submissions are likely to repeat: the row that already holds it, or a new one.
+    /// Returns the row of a text that later submissions are likely to repeat: the one that already holds it, or a new one.
     func row(ofShared text: String) throws(StoreError) -> Int64 {
+        try row(ofShared: text) { (_) throws(StoreError) in }
+    }
+
+    /// The same for the details of operations, whose labels are stored once with them.
+    func row(ofDetails text: String) throws(StoreError) -> Int64 {
+        try row(ofShared: text) { (row) throws(StoreError) in
+            guard text.mayHaveLabels else { return }
+            statements.submission.insertLabels.bind(1, row)
+            statements.submission.insertLabels.bind(2, text)
+            try statements.submission.insertLabels.run()
+        }
+    }
+
+    private func row(
+        ofShared text: String, new: (Int64) throws(StoreError) -> Void
+    ) throws(StoreError) -> Int64 {
         if let known = interned.row(ofLatest: text) { return known }
-        let row = try storedRow(ofShared: text)
+        let hash = interned.textHash.of(text)
+        let row: Int64
+        if let found = try find(text, hash) {
+            row = found
+            interned.sharedSince?.insert(found)
+        } else {
+            row = try insert(text, hash: hash)
+            try new(row)
+        }
         interned.remember(row, of: text)
         return row
     }
 
-    private func storedRow(ofShared text: String) throws(StoreError) -> Int64 {
-        let hash = interned.textHash.of(text)
-        statements.submission.findText.bind(1, hash)
-        statements.submission.findText.bind(2, text)
-        if try statements.submission.findText.step() {
-            let id = statements.submission.findText.int(0)
-            statements.submission.findText.reset()
-            interned.sharedSince?.insert(id)
-            return id
-        }
-        return try insert(text, hash: hash)
+    private func find(_ text: String, _ hash: Int64) throws(StoreError) -> Int64? {
+        let statement = statements.submission.findText
+        statement.bind(1, hash)
+        statement.bind(2, text)
+        defer { statement.reset() }
+        return try statement.step() ? statement.int(0) : nil
     }
 
     private func insert(_ text: String, hash: Int64?) throws(StoreError) -> Int64 {
@@ -149,5 +168,13 @@ extension Store {
         try statements.submission.insertText.run()
         interned.nextText += 1
         return id
+    }
+}
+
+extension String {
+    /// False where a JSON object certainly has no member "labels": to find that out costs next to nothing.
+    fileprivate var mayHaveLabels: Bool {
+        let sought = "\"labels\"".utf8
+        return utf8.indices.contains { utf8[$0] == UInt8(ascii: "\"") && utf8[$0...].starts(with: sought) }
     }
 }

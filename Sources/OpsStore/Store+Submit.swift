@@ -96,7 +96,7 @@ struct SharedRows {
         for name in texts.submission.queues { queues.append(try store.row(ofQueue: name)) }
         for uses in texts.submission.categorySets { categorySets.append(try store.row(of: uses)) }
         for policy in texts.submission.policies { policies.append(try store.row(of: policy)) }
-        for text in texts.details { details.append(try store.row(ofShared: text)) }
+        for text in texts.details { details.append(try store.row(ofDetails: text)) }
         for text in texts.environments { environments.append(try store.row(ofShared: text)) }
     }
 

@@ -72,10 +72,18 @@ final class Sweep {
             text = rows.int(0)
             if !usedTexts.contains(text) && !sharedSince.contains(text) { unused.append(text) }
         }
+        let deleteLabels = try store.kept(
+            """
+            DELETE FROM label WHERE (name, value, details) IN (
+                SELECT own.key, own.value, ?1
+                FROM text, json_each(iif(instr(body, '"labels"'), body, '{}'), '$.labels') AS own WHERE text.id = ?1)
+            """)
         let delete = try store.kept("DELETE FROM text WHERE id = ?1")
         for id in unused {
-            delete.bind(1, id)
-            try delete.run()
+            for statement in [deleteLabels, delete] {
+                statement.bind(1, id)
+                try statement.run()
+            }
         }
         return count == limit
     }

@@ -113,6 +113,16 @@ extension History {
         FROM event HAVING max(seq) - min(seq) + 1 <> count(*)
         """,
         "SELECT 'event ' || seq || ' is of an unknown kind' FROM event WHERE kind NOT BETWEEN 0 AND 12",
+        """
+        SELECT 'operation ' || o.id || ' is not found by its label ' || own.key FROM operation o
+        JOIN text t ON t.id = o.details, json_each(iif(json_valid(t.body), t.body, '{}'), '$.labels') AS own
+        WHERE o.id IN (SELECT min(id) FROM operation GROUP BY details) AND own.type = 'text' AND NOT EXISTS (
+            SELECT 1 FROM label WHERE name = own.key AND value = own.value AND details = o.details)
+        """,
+        """
+        SELECT 'label ' || name || ' is of a text that is not there' FROM label
+        WHERE NOT EXISTS (SELECT 1 FROM text WHERE id = details)
+        """,
         "SELECT 'the row of meta is missing' WHERE NOT EXISTS (SELECT 1 FROM meta)",
     ]
 }

@@ -13,6 +13,7 @@ public final class History {
     }
 
     private var kept: [String: Statement] = [:]
+    private static let mostKept = 256
 
     /// From now on everything is read as it is at this moment, whatever is committed meanwhile.
     public func hold() throws(StoreError) {
@@ -38,6 +39,8 @@ public final class History {
     func statement(_ sql: String) throws(StoreError) -> Statement {
         if let known = kept[sql] { return known }
         let made = try database.prepare(sql)
+        // Selections are of many forms; a client could ask for all of them.
+        if kept.count >= Self.mostKept { kept.removeAll() }
         kept[sql] = made
         return made
     }

@@ -28,8 +28,8 @@ enum Schema {
     /// What the migrations make, listed: to run them at every start would take as long as all else that a start does.
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
-            "attempt", "category", "categorySet", "categoryUse", "edge", "ending", "event", "meta",
-            "operation", "owedObserver", "policy", "queue", "runner", "submission", "suspendedGraph", "text",
+            "attempt", "category", "categorySet", "categoryUse", "edge", "ending", "event", "label",
+            "meta", "operation", "owedObserver", "policy", "queue", "runner", "submission", "suspendedGraph", "text",
         ],
         "index": [
             "edgeCrossing", "operationByName", "operationByParent", "operationByRoot", "operationUnfinished",

@@ -1,0 +1,134 @@
+import OpsCore
+import OpsStore
+import OpsTesting
+import Testing
+
+@Suite struct SelectionTests {
+    /// Many operations of two users in two graphs, every third with a label of its own and every second with a common one.
+    private func world(_ count: Int = 4500) throws -> World {
+        let world = try World()
+        for user in ["ann", "bob"] {
+            var submission = Submission()
+            submission.operations = Array(repeating: Draft(), count: count)
+            let details = (0..<count).map { place in
+                place % 2 == 0
+                    ? #"{"labels":{"os":"linux","n":"\#(place)"}}"# : place % 3 == 0 ? "{}" : #"{"umask":18}"#
+            }
+            world.submit(
+                SubmissionTexts(
+                    submission, user: user, details: details,
+                    particulars: (0..<count).map { .init(command: "[1]", details: Int32($0)) }))
+        }
+        try world.commit()
+        return world
+    }
+
+    /// The attributes of `world` again, told without the database.
+    private func expected(_ selection: Selection, _ count: Int64 = 4500) -> [Int64] {
+        (1...2 * count).filter { id in
+            let place = (id - 1) % count
+            let isFirst = id <= count
+            if let ids = selection.ids, !ids.contains(where: { $0.contains(id) }) { return false }
+            if let graph = selection.graph, graph != GraphID(isFirst ? 1 : 2) { return false }
+            if let user = selection.user, user != (isFirst ? "ann" : "bob") { return false }
+            if let state = selection.state, state != .ready { return false }
+            for (name, value) in selection.labels {
+                guard place % 2 == 0, name == "os" ? value == "linux" : value == "\(place)" else { return false }
+            }
+            return true
+        }
+    }
+
+    @Test func `a selection read step by step is the selection`() throws {
+        let world = try world()
+        let history = try world.history()
+        var random = SeededGenerator(seed: 7)
+        for _ in 0..<60 {
+            var selection = Selection()
+            if Bool.random(using: &random) {
+                selection.ids = (0..<Int.random(in: 1...1200, using: &random)).map { _ in
+                    let first = Int64.random(in: -5...9100, using: &random)
+                    return first...(first + Int64.random(in: 0...40, using: &random))
+                }
+                if Bool.random(using: &random) {
+                    selection.ids?.append(Int64.random(in: 1...9000, using: &random)...(.max))
+                }
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                selection.graph = GraphID(Int64.random(in: 1...3, using: &random))
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                selection.user = ["ann", "bob", "eve"].randomElement(using: &random)
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                selection.state = [.ready, .finished].randomElement(using: &random)
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 { selection.labels["os"] = "linux" }
+            if Int.random(in: 0..<6, using: &random) == 0 {
+                selection.labels["n"] = "\(Int.random(in: 0..<4500, using: &random))"
+            }
+            let wanted = expected(selection)
+            let after = Int64.random(in: 0...9000, using: &random)
+            let limit = Int.random(in: 1...5000, using: &random)
+            let found = try history.select(selection, after: OperationID(after), limit: limit).map(\.rawValue)
+            #expect(found == Array(wanted.filter { $0 > after }.prefix(limit)), "\(selection)")
+            let newest = try history.selectNewest(selection, limit: limit).map(\.rawValue)
+            #expect(newest == Array(wanted.reversed().prefix(limit)), "\(selection)")
+        }
+    }
+
+    @Test func `a step looks at a bounded number of operations`() throws {
+        let world = try world()
+        let history = try world.history()
+        var selection = Selection()
+        selection.labels = ["n": "4498"]
+        var cursor = SelectionCursor(selection)
+        var steps = 0
+        var found: [OperationID] = []
+        while !cursor.isAtEnd {
+            found += try cursor.next(history, limit: 10)
+            steps += 1
+        }
+        #expect(found == [OperationID(4499), OperationID(8999)] && steps > 3)
+        // Of a label that nothing has it looks at none.
+        selection.labels = ["n": "4499"]
+        cursor = SelectionCursor(selection)
+        #expect(try cursor.next(history, limit: 10).isEmpty && cursor.isAtEnd)
+    }
+
+    @Test func `a selection of nothing ends`() throws {
+        let history = try World().history()
+        #expect(try history.select(Selection(), limit: 9).isEmpty)
+        #expect(try history.selectNewest(Selection(), limit: 9).isEmpty)
+        let full = try world(3).history()
+        var none = Selection()
+        none.ids = []
+        #expect(try full.select(none, limit: 9).isEmpty)
+        none.ids = [Int64.min...0, 900...Int64.max]
+        #expect(try full.select(none, limit: 9).isEmpty)
+        #expect(try full.select(Selection(), after: OperationID(.max), limit: 9).isEmpty)
+    }
+
+    @Test func `labels go with the last operation that has them`() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = [Draft()]
+        for details in [#"{"labels":{"os":"linux"}}"#, #"{"labels":{"os":"linux"}}"#, #"{"labels":{"os":"bsd"}}"#] {
+            let id = world.submit(SubmissionTexts(submission, details: [details], particulars: [.init(command: "[1]")]))
+            if id != OperationID(2) {
+                world.start(id)
+                world.end(id)
+            }
+        }
+        try world.commit()
+        let labels = "SELECT name || '=' || value FROM label ORDER BY 1"
+        #expect(try Raw(world.store.path).texts(labels) == ["os=bsd", "os=linux"])
+        let pruning = world.store.prune(olderThan: .max)
+        for _ in 0..<100 where !pruning.isComplete { _ = try pruning.step() }
+        #expect(try Raw(world.store.path).texts(labels) == ["os=linux"])
+        var selection = Selection()
+        selection.labels = ["os": "linux"]
+        #expect(try world.history().select(selection, limit: 9) == [OperationID(2)])
+        #expect(try world.history().check() == [])
+    }
+}
