@@ -75,14 +75,18 @@ extension Scheduler {
     // MARK: Time acts
 
     mutating func letTimeAct() {
-        while let entry = monotonicTimers.first, entry.at <= now.monotonic {
+        while let entry = monotonicTimers.first, entry.at <= now.monotonic, mayAct(entry) {
             monotonicTimers.removeFirst()
             act(on: entry)
         }
-        while let entry = wallTimers.first, entry.at <= now.wall {
+        while let entry = wallTimers.first, entry.at <= now.wall, mayAct(entry) {
             wallTimers.removeFirst()
             act(on: entry)
         }
+    }
+
+    private mutating func mayAct(_ entry: TimerHeap.Entry) -> Bool {
+        !isLimited || mayAfford(weight(of: entry, upTo: workLeft))
     }
 
     private mutating func act(on entry: TimerHeap.Entry) {

@@ -93,7 +93,10 @@ extension Scheduler {
 
     /// How an attempt whose main process has ended comes out; nil while that is not the end of it.
     func end(_ index: ExecutionIndex, treeIsGone: Bool) -> Ended? {
-        guard let exit = executions[index].exit else { return nil }
+        executions[index].exit.flatMap { end(index, $0, treeIsGone: treeIsGone) }
+    }
+
+    func end(_ index: ExecutionIndex, _ exit: Exit, treeIsGone: Bool) -> Ended? {
         let policy = policy(of: executions[index].operation)
         let cause: Cause
         switch exit.status {
@@ -220,7 +223,7 @@ extension Scheduler {
         decide(place, end.outcome, end.outcome == .succeeded ? nil : end.cause)
     }
 
-    private func mayRetry(_ place: OperationIndex, _ index: ExecutionIndex, _ end: Ended) -> Bool {
+    func mayRetry(_ place: OperationIndex, _ index: ExecutionIndex, _ end: Ended) -> Bool {
         if executions[index].isRefused { return true }
         guard let retry = policy(of: place)?.retry, executions[index].attemptsInRun <= retry.limit else { return false }
         if let parent = table[place].parent, isClosing(parent) { return false }

@@ -64,7 +64,8 @@ extension Scheduler {
     mutating func beginPriorities() {
         guard !usesPriorities else { return }
         usesPriorities = true
-        for place in table.indicesByID where table[place].family != nil { doubt(place) }
+        let parents = table.indices.filter { table[$0].family != nil }
+        for place in parents.sorted(by: { table[$0].id < table[$1].id }) { doubt(place) }
         for category in Array(categories.pool.indices) { doubtClaim(on: category) }
     }
 
@@ -104,7 +105,7 @@ extension Scheduler {
 
     mutating func settleDoubts() {
         var proven: Set<WaitNode> = []
-        while true {
+        while !(doubtfulClaims.isEmpty && inDoubt.isEmpty && suspects.isEmpty), mayAfford(1) {
             if let category = doubtfulClaims.popLast() {
                 recountClaim(on: category)
             } else if let place = inDoubt.popLast() {
@@ -112,8 +113,6 @@ extension Scheduler {
                 if table[place].state != .finished { reassess(place) }
             } else if let node = suspects.popLast() {
                 trace(node, &proven)
-            } else {
-                return
             }
         }
     }

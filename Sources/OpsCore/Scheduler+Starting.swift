@@ -4,7 +4,8 @@ extension Scheduler {
         guard mayStart else { return }
         _ = reviewKeptBack()
         repeat {
-            while let entry = nextCandidate() {
+            while !hasPutOff, let entry = nextCandidate() {
+                guard mayAffordStart(of: entry.lane) else { return makeCandidate(entry.lane) }
                 let before = sequence
                 consider(entry)
                 settleEnds()
@@ -12,7 +13,12 @@ extension Scheduler {
                 // What has started or ended may be what others let go first.
                 if sequence != before { _ = reviewKeptBack(forOthersAlone: true) }
             }
-        } while reviewReservations() || reviewKeptBack()
+        } while !hasPutOff && (reviewReservations() || reviewKeptBack())
+    }
+
+    private mutating func mayAffordStart(of lane: LaneIndex) -> Bool {
+        guard isLimited, let first = lanes[lane].members.first else { return true }
+        return mayAfford(weight(ofStart: first.place, upTo: workLeft))
     }
 
     /// Whether there is a lane to consider.

@@ -134,7 +134,8 @@ extension Scheduler {
     }
 
     private func placesOfGraph(_ id: GraphID) -> [OperationIndex] {
-        table.indicesByID.filter { table[$0].graph == id.rawValue && table[$0].state != .finished }
+        table.indices.filter { table[$0].graph == id.rawValue && table[$0].state != .finished }
+            .sorted { table[$0].id < table[$1].id }
     }
 
     // MARK: Freezing

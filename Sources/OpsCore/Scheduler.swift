@@ -89,6 +89,12 @@ public struct Scheduler {
     var monotonicTimers = TimerHeap()
     var wallTimers = TimerHeap()
 
+    /// How many more operations this turn may touch; `Int.max`: as many as there are.
+    var workLeft = Int.max
+    var isLimited: Bool { workLeft != .max }
+    /// Work was put off to the next turn.
+    public internal(set) var hasPutOff = false
+
     public internal(set) var counts = Counts()
 
     /// How many unfinished operations stand where.
@@ -149,18 +155,30 @@ public struct Scheduler {
     }
 
     /// Lets time act, starts what can start, and returns all that this turn leaves to do, in order.
-    public mutating func endTurn(at now: Moment) -> Transition {
+    public mutating func endTurn(at now: Moment) -> Transition { endTurn(at: now, upTo: .max) }
+
+    /// The same for about `limit` operations: work on more is put off, each timer, start or priority as a whole. A turn
+    /// without a limit must follow where `hasPutOff` says so.
+    public mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
         precondition(!mustRecall(at: now), "the hand is taken back before anybody else may start")
         self.now = now
+        workLeft = limit
+        hasPutOff = false
         letTimeAct()
         settleEnds()
         repeat {
             settlePriorities()
-            startEligible()
+            if !hasPutOff { startEligible() }
             settlePriorities()
             // A changed priority may have set free what was kept back.
-        } while mayStart && (reservationsInDoubt || hasCandidate())
-        foresee()
+        } while !hasPutOff && mayStart && (reservationsInDoubt || hasCandidate())
+        if !hasPutOff { foresee() }
+        workLeft = .max
+        return closeTurn()
+    }
+
+    /// Returns what has been handled so far, and decides nothing more.
+    public mutating func closeTurn() -> Transition {
         forgetFinished()
         dropStaleTimers()
         submissions = 0
@@ -171,6 +189,14 @@ public struct Scheduler {
         transition.reports.reserveCapacity(min(result.reports.count, 256))
         transition.effects.reserveCapacity(min(result.effects.count, 256))
         return result
+    }
+
+    /// Whether the turn may do work of this weight; if not, it is put off.
+    mutating func mayAfford(_ weight: Int) -> Bool {
+        guard isLimited else { return true }
+        if !hasPutOff { workLeft -= weight }
+        hasPutOff = workLeft < 0
+        return !hasPutOff
     }
 
     /// Finished operations leave the core.

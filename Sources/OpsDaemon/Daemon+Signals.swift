@@ -40,7 +40,7 @@ extension Daemon {
     }
 
     private func leave() {
-        if outage == nil, (core?.handCount ?? 0) > 0 {
+        if outage == nil, longTurn == nil, (core?.handCount ?? 0) > 0 {
             takeHandBack()
             settle()
         }

@@ -13,7 +13,7 @@ extension Daemon {
     ) {
         guard outage == nil, core != nil else { return call.fail(unavailable) }
         precondition(longTurn == nil, "what changes something is put off during a long turn")
-        if event.size > DaemonLimits.operationsInTheLoop {
+        if weight(of: event) > DaemonLimits.operationsInTheLoop {
             return requestBeside(
                 call, names: names, prepare: { LargeRequest(event: event, texts: texts) }, then: answer)
         }
@@ -38,6 +38,12 @@ extension Daemon {
     func record(_ fact: Event) {
         guard outage == nil, core != nil else { return keep(fact) }
         if longTurn != nil { return keepForLater(fact) }
+        turn.weight += weight(of: fact)
+        guard turn.weight <= DaemonLimits.operationsInTheLoop else {
+            // It begins when all that is ready has been told.
+            longTurn = LongTurn(facts: [fact])
+            return wakeUp()
+        }
         if !fact.isWordOfRunner { takeHandBack() }
         if fact.isToldOnce { turn.facts.append(fact) }
         _ = core?.handle(fact, at: .now())
@@ -49,6 +55,11 @@ extension Daemon {
         }
         turn.hasEvents = true
         wakeUp()
+    }
+
+    /// Returns about how many operations an event decides or moves, exactly up to the number that the loop takes.
+    private func weight(of event: Event) -> Int {
+        ask { $0.weight(of: event, upTo: DaemonLimits.operationsInTheLoop) } ?? 0
     }
 
     /// Reads when store and scheduler say the same again: after this turn's commit.
@@ -65,6 +76,7 @@ extension Daemon {
 
     /// Once per wake-up of the loop, when all that was ready has been told.
     func endTurn() {
+        if longTurn?.isGathering == true { decideBeside() }
         if turnIsDue {
             settle { server?.flush() }
         } else if turn.isAheadOfStore {
@@ -73,6 +85,10 @@ extension Daemon {
         // What needs no commit: errands that are over or have had their time.
         runner.flush()
         server?.flush()
+        if longTurn == nil, outage == nil, ask({ $0.hasPutOff }) == true {
+            longTurn = LongTurn()
+            decideBeside()
+        }
         setAlarms()
         stopIfDrained()
         upkeep.turnEnded()
@@ -88,20 +104,25 @@ extension Daemon {
     /// Decides, commits, then answers, orders and publishes; in this order for ever. `send` lets the answers leave:
     /// whoever waits for one need not wait for processes to be made.
     func settle(_ send: () -> Void = {}) {
+        // A long turn that is about to begin stores this one first.
+        guard longTurn?.isGathering != true else { return wakeUp() }
         var now = Moment.now()
         if turn.isAheadOfStore, ask({ $0.mustRecall(at: now) }) == true {
             takeHandBack()
             now = .now()
         }
         var transition = Transition()
-        if turn.isAheadOfStore, outage == nil, let decided = core?.endTurn(at: now) {
+        if turn.isAheadOfStore, outage == nil,
+            let decided = core?.endTurn(at: now, upTo: DaemonLimits.operationsInTheLoop)
+        {
             transition = decided
-            do throws(StoreError) {
-                try store.commit(transition, submissions: turn.submissions)
-            } catch {
-                return fall(error)
-            }
         }
+        do throws(StoreError) { try store(transition, send) } catch { fall(error) }
+    }
+
+    /// Commits what the turn has come to, and lets it take effect.
+    func store(_ transition: Transition, _ send: () -> Void) throws(StoreError) {
+        if turn.isAheadOfStore, outage == nil { try store.commit(transition, submissions: turn.submissions) }
         let turn = self.turn
         self.turn = Turn()
         tell(transition) {
@@ -147,18 +168,6 @@ extension Daemon {
 }
 
 extension Event {
-    /// How many operations a request is about.
-    var size: Int {
-        switch self {
-        case .submit(let submission): submission.operations.count
-        case .cancel(let ids, _, _, _): ids.count
-        case .edit(let groups): groups.reduce(0) { $0 + $1.operations.count }
-        case .suspend(.operations(let ids), _), .resume(.operations(let ids)): ids.count
-        case .retry(_, let revived): revived.operations.count
-        default: 1
-        }
-    }
-
     /// Nobody waits for it to be stored: a start that was ordered has happened, an operation tells how far it is.
     var isPatient: Bool {
         switch self {

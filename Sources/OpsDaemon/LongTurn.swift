@@ -3,16 +3,23 @@ internal import OpsLinux
 internal import OpsStore
 internal import OpsWire
 
-/// What waits while one large request is decided and stored beside the loop.
+/// What waits while one turn that decides many operations is decided and stored beside the loop.
 ///
-/// A submission of a hundred thousand operations takes the better part of a second to decide and commit. A side thread
-/// does that with a copy of the scheduler, and with the store. Until it has ended, scheduler and database are to
-/// everybody as they were before: what only looks is answered from them, and what would change something waits here.
+/// A submission of a hundred thousand operations takes the better part of a second to decide and commit, and so does
+/// the end of one operation that a hundred thousand others wait for. A side thread does that with a copy of the
+/// scheduler, and with the store. Until it has ended, scheduler and database are to everybody as they were before: a
+/// request that only reads is answered from them, and one that changes something waits here.
+///
+/// `Scheduler.weight` tells requests and facts that are too large for the loop, and `endTurn` puts off timers, starts and
+/// priorities. A long turn decides all of what it is given, so what follows from one event is still one commit.
 struct LongTurn {
-    /// What happened in the world, to be told to the scheduler that comes back.
+    /// What happened in the world, to be told to the scheduler that comes back; while it gathers, to the scheduler that
+    /// leaves.
     var facts: [Event] = []
     /// Requests of clients, and work on the store, in the order in which they came.
     var work: [() -> Void] = []
+    /// The scheduler has not left yet.
+    var isGathering = true
 }
 
 /// What a large request comes to before it is put to the scheduler.
@@ -47,32 +54,19 @@ extension Daemon {
         exchange.holdNext()
         // What one turn answers may have led to the next.
         takeHandBack()
-        while turn.isAheadOfStore && outage == nil {
+        while turn.isAheadOfStore && outage == nil && longTurn == nil {
             settle()
             takeHandBack()
         }
-        guard outage == nil, let core else { return requests.fail(exchange, unavailable) }
-        do throws(StoreError) {
-            // What is committed beside the loop is not seen before the scheduler knows of it.
-            try history.hold()
-        } catch {
-            return requests.fail(exchange, error)
-        }
+        let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
+        if putOff(of: exchange, again) { return }
+        guard outage == nil, core != nil else { return requests.fail(exchange, unavailable) }
         longTurn = LongTurn()
-        let lent = Moved((core: core, store: store))
-        writing.run(
-            {
-                let (core, store) = lent.take()
-                return decide(core, store, prepare)
-            },
-            then: { [unowned self] verdict in
-                self.history.letGo()
-                self.upkeep.longTurnEnded()
-                let put = self.longTurn ?? LongTurn()
-                self.longTurn = nil
+        do throws(StoreError) {
+            try lend([], prepare) { [unowned self] verdict in
                 switch verdict {
                 case .refused(let error): self.requests.fail(exchange, error)
-                case .rejected(let rejection): self.fail(exchange, rejection, names)
+                case .rejected(let rejection): exchange.fail(self.translate(rejection, names: names))
                 case .tried(let acceptance): answer(acceptance)
                 case .failed(let error):
                     self.fall(error)
@@ -80,46 +74,117 @@ extension Daemon {
                 case .committed(let core, let acceptance, let transition):
                     self.core = core.take()
                     self.tell(transition) {
-                        answer(acceptance)
+                        if let acceptance { answer(acceptance) }
                         self.server?.flush()
                     }
                 }
-                for fact in put.facts { self.record(fact) }
-                for work in put.work { work() }
-                self.wakeUp()
+            }
+        } catch {
+            endLongTurn { requests.fail(exchange, error) }
+        }
+    }
+
+    /// Tells the scheduler beside the loop what has been kept for it, and lets it decide all that this turn may.
+    func decideBeside() {
+        do throws(StoreError) {
+            // Events of this turn that came before.
+            let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
+            try store(transition ?? Transition()) { server?.flush() }
+            // What was begun of the hand is told after the facts that let it begin.
+            if (core?.handCount ?? 0) > 0 {
+                runner.takeHandBack()
+                keepForLater(.recalled(taken: 0))
+                runner.hearWhatWasPutOff()
+            }
+            let facts = longTurn?.facts ?? []
+            longTurn?.facts = []
+            try lend(facts, nil) { [unowned self] verdict in
+                switch verdict {
+                case .committed(let core, _, let transition):
+                    self.core = core.take()
+                    self.tell(transition) { self.server?.flush() }
+                case .failed(let error): self.fail(facts, error)
+                // They answer requests.
+                case .refused, .rejected, .tried: break
+                }
+            }
+        } catch {
+            let facts = longTurn?.facts ?? []
+            longTurn?.facts = []
+            endLongTurn { fail(facts, error) }
+        }
+    }
+
+    /// The disk takes nothing; the runner tells most facts again.
+    private func fail(_ facts: [Event], _ error: StoreError) {
+        turn.facts += facts.filter(\.isToldOnce)
+        fall(error)
+    }
+
+    private func lend(
+        _ facts: [Event], _ prepare: (@Sendable () throws -> LargeRequest)?, then take: @escaping (Verdict) -> Void
+    ) throws(StoreError) {
+        guard let core else { return endLongTurn {} }
+        // What is committed beside the loop is not seen before the scheduler knows of it.
+        try history.hold()
+        longTurn?.isGathering = false
+        let lent = Moved((core: core, store: store))
+        writing.run(
+            {
+                let (core, store) = lent.take()
+                return decide(core, store, facts, prepare)
+            },
+            then: { [unowned self] verdict in
+                self.history.letGo()
+                self.upkeep.longTurnEnded()
+                self.endLongTurn { take(verdict) }
             })
     }
 
-    private func fail(_ exchange: Exchange, _ rejection: Rejection, _ names: (Int32) -> String?) {
-        exchange.fail(translate(rejection, names: names))
+    /// Lets the outcome of a long turn take effect, then whatever has waited for it.
+    private func endLongTurn(_ outcome: () -> Void) {
+        let kept = longTurn ?? LongTurn()
+        longTurn = nil
+        outcome()
+        for fact in kept.facts { record(fact) }
+        for work in kept.work { work() }
+        wakeUp()
     }
 }
 
-/// What a large request came to beside the loop.
+/// What came of a long turn.
 private enum Verdict: Sendable {
     case refused(any Error)
     case rejected(Rejection)
     case tried(Acceptance)
     case failed(StoreError)
-    case committed(Moved<Scheduler>, Acceptance, Transition)
+    case committed(Moved<Scheduler>, Acceptance?, Transition)
 }
 
 /// Beside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
 /// outside of `settle` is put off.
-private func decide(_ core: consuming Scheduler, _ store: Store, _ prepare: () throws -> LargeRequest) -> Verdict {
-    let request: LargeRequest
-    do { request = try prepare() } catch { return .refused(error) }
-    let now = Moment.now()
-    switch core.handle(request.event, at: now) {
-    case .failure(let rejection): return .rejected(rejection)
-    case .success(let acceptance):
-        if request.isTrial { return .tried(acceptance) }
-        let transition = core.endTurn(at: now)
-        do throws(StoreError) {
-            try store.commit(transition, submissions: request.texts.map { [$0] } ?? [])
-        } catch {
-            return .failed(error)
+private func decide(
+    _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: (() throws -> LargeRequest)?
+) -> Verdict {
+    for fact in facts { _ = core.handle(fact, at: .now()) }
+    var acceptance: Acceptance?
+    var texts: SubmissionTexts?
+    if let prepare {
+        let request: LargeRequest
+        do { request = try prepare() } catch { return .refused(error) }
+        switch core.handle(request.event, at: .now()) {
+        case .failure(let rejection): return .rejected(rejection)
+        case .success(let accepted):
+            if request.isTrial { return .tried(accepted) }
+            acceptance = accepted
         }
-        return .committed(Moved(core), acceptance, transition)
+        texts = request.texts
     }
+    let transition = core.endTurn(at: .now())
+    do throws(StoreError) {
+        try store.commit(transition, submissions: texts.map { [$0] } ?? [])
+    } catch {
+        return .failed(error)
+    }
+    return .committed(Moved(core), acceptance, transition)
 }

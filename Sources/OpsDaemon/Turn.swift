@@ -11,6 +11,8 @@ struct Turn {
     var hasEvents = false
     /// It was told only what nobody waits for: that may wait a moment for the commit of something else.
     var hasPatientEvents = false
+    /// About how many operations its facts decide or move.
+    var weight = 0
     /// Facts of this turn that nobody will tell again, should the commit fail.
     var facts: [Event] = []
 

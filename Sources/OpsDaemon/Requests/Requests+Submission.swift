@@ -68,6 +68,7 @@ extension Requests {
         // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
         if order.key != nil || order.unlessActive != nil || !input.externals.isEmpty || !input.keys.isEmpty {
             daemon.settleBeforeReading()
+            if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
             if daemon.outage != nil { throw daemon.unavailable }
         }
         if let earlier = try earlier(order, input, exchange) { return answer(earlier, order, exchange) }

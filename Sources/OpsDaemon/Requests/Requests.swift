@@ -118,6 +118,7 @@ final class Requests {
         if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
         if daemon.outage != nil { throw daemon.unavailable }
         daemon.settleBeforeReading()
+        if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
         if daemon.outage != nil { throw daemon.unavailable }
         try body()
     }

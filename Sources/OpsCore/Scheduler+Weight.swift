@@ -1,0 +1,315 @@
+/// How much an event asks for, told before it is handled: an event that decides many operations is handled beside the
+/// loop of the daemon.
+extension Scheduler {
+    /// Returns about how many operations an event decides or moves. The look ends at `limit`: a result above it says no
+    /// more than that there are more. Nothing is decided by it, so it may count an operation twice, or one that the
+    /// event spares.
+    public func weight(of event: Event, upTo limit: Int) -> Int {
+        let size = event.size
+        // No event touches more operations than there are.
+        guard size <= limit, table.count > limit else { return size }
+        var walk = ConsequenceWalk(left: limit - size)
+        follow(event, &walk)
+        finish(&walk)
+        return limit - walk.left
+    }
+
+    private func follow(_ event: Event, _ walk: inout ConsequenceWalk) {
+        switch event {
+        case .exited(let attempt, let exit, let treeIsGone):
+            guard let index = execution(of: attempt) else { return }
+            end(index, executions[index].ending ?? end(index, exit, treeIsGone: treeIsGone), &walk)
+        case .launchFailed(let attempt, let step, let errno):
+            guard let index = execution(of: attempt) else { return }
+            let failed = Ended(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
+            end(index, executions[index].ending ?? failed, &walk)
+        case .gone(let attempt):
+            guard let index = execution(of: attempt) else { return }
+            let lost = Ended(outcome: .interrupted, cause: .runnerLost)
+            end(index, executions[index].ending ?? end(index, treeIsGone: true) ?? lost, &walk)
+        case .told(let attempt, let notice):
+            guard let status = notice.finished, let index = execution(of: attempt) else { return }
+            end(index, Ended(outcome: status == 0 ? .succeeded : .failed, cause: .reported(status: status)), &walk)
+        case .finish(let id, let failed, let message, let by):
+            guard let index = unfinished(id).flatMap({ table[$0].execution }) else { return }
+            let cause = Cause.finishedBy(by, message: message)
+            end(index, Ended(outcome: failed ? .failed : .succeeded, cause: cause), &walk)
+        case .runnerConnected(let inventory): follow(inventory, &walk)
+        case .conditionsAnswered(let id, _, .isFalse):
+            if let place = unfinished(id) { endTree(place, .skipped, &walk) }
+        case .cancel(let ids, _, _, let force):
+            for place in ids.lazy.compactMap(unfinished) {
+                cancel(place, force: force, &walk)
+                if walk.isOver { return }
+            }
+        case .suspend(.operations(let ids), _), .resume(.operations(let ids)):
+            for place in ids.lazy.compactMap(unfinished) { countBelow(place, &walk) }
+        case .suspend(.graph(let graph), _), .resume(.graph(let graph)):
+            for place in table.indices where table[place].graph == graph.rawValue {
+                walk.left -= 1
+                if walk.isOver { return }
+            }
+        case .suspend(.queue(let name), _), .resume(.queue(let name)):
+            if let queue = queues.find(name) { walk.left -= queues[queue].parkedCount }
+        case .depend(let id, let on, let when, let fact): follow(id, on, when, fact, &walk)
+        case .submit(let submission): follow(submission, &walk)
+        case .edit(let groups): follow(groups, &walk)
+        case .retry(_, let revived):
+            walk.left -= revived.edges.count
+            for name in revived.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
+        case .setQueue(let name, let edit):
+            if edit.aging != nil, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
+        case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .launched, .taken, .recalled,
+            .emptyHanded, .runnerLost, .observed, .tick, .suspend(.daemon, _), .resume(.daemon),
+            .conditionsAnswered(_, _, .allTrue):
+            break
+        }
+    }
+
+    // MARK: Requests
+
+    private func follow(
+        _ id: OperationID, _ on: OperationID, _ when: When, _ fact: FinishedFact?, _ walk: inout ConsequenceWalk
+    ) {
+        guard let from = unfinished(id) else { return }
+        if let target = unfinished(on) {
+            // The search for a cycle.
+            countBefore([when == .started ? .start(target) : .end(target)], &walk)
+        } else if let fact, Self.impossibility(when, on, fact) != nil {
+            endTree(from, .skipped, &walk)
+        }
+    }
+
+    private func follow(_ submission: Submission, _ walk: inout ConsequenceWalk) {
+        guard usesPriorities || submission.asChildren || submission.operations.contains(where: { $0.priority != 0 })
+        else { return }
+        var nodes: [WaitNode] = []
+        for case .existing(let id) in submission.edges.lazy.map(\.on) {
+            if let place = unfinished(id) { nodes.append(.end(place)) }
+        }
+        if submission.operations.contains(where: { $0.flags.contains(.barrier) }) || submission.asChildren {
+            for name in submission.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
+        }
+        let highest = submission.operations.map(\.priority).max()
+        countBefore(nodes, &walk, raisedTo: submission.asChildren ? nil : highest)
+    }
+
+    private func follow(_ groups: [EditedTogether], _ walk: inout ConsequenceWalk) {
+        for together in groups {
+            let places = together.operations.lazy.compactMap(unfinished)
+            if let queue = together.edit.queue.flatMap(queues.find) {
+                recount(queue, &walk)
+                for old in Set(places.map { table[$0].queue }) { recount(old, &walk) }
+            }
+            if together.edit.categories?.isEmpty == false || together.edit.queue != nil, hasSpans {
+                // Its deadlocks are looked for.
+                countBefore(places.flatMap { [.start($0), .end($0)] }, &walk)
+            }
+            if let priority = together.edit.priority {
+                countBefore(places.map { .start($0) }, &walk, raisedTo: priority)
+            }
+        }
+    }
+
+    /// Everything in a queue is counted again where there are barriers.
+    private func recount(_ queue: QueueIndex, _ walk: inout ConsequenceWalk) {
+        if queues[queue].hasBarriers { walk.left -= queues[queue].unfinished }
+    }
+
+    private func cancel(_ place: OperationIndex, force: Bool, _ walk: inout ConsequenceWalk) {
+        guard table[place].state == .executing else { return endTree(place, .cancelled, &walk) }
+        if force, !table[place].isGroup { end(place, .cancelled, &walk) }
+        forEachChild(of: place, &walk) { child, walk in cancel(child, force: force, &walk) }
+    }
+
+    private func countBelow(_ place: OperationIndex, _ walk: inout ConsequenceWalk) {
+        forEachChild(of: place, &walk) { child, walk in countBelow(child, &walk) }
+    }
+
+    /// Counts what these wait for, however indirectly; of what is raised to a priority, as far as it has a lower one.
+    private func countBefore(_ nodes: [WaitNode], _ walk: inout ConsequenceWalk, raisedTo priority: Int8? = nil) {
+        var seen: Set<WaitNode> = []
+        var open = nodes
+        while !walk.isOver, let node = open.popLast() {
+            guard seen.insert(node).inserted else { continue }
+            walk.left -= 1
+            let row = table[node.place]
+            if let priority, row.effective >= priority, row.family == nil { continue }
+            if node.isEnd {
+                forEachChild(of: node.place, &walk) { child, _ in open.append(.end(child)) }
+                if row.state != .executing { open.append(.start(node.place)) }
+                continue
+            }
+            guard row.state != .executing else { continue }
+            if row.traits.contains(.gathering) { walk.left -= queues[row.queue].unfinished }
+            if let barrier = barrier(before: node.place) { open.append(.end(barrier)) }
+            if let parent = row.parent { open.append(.start(parent)) }
+            for edge in graph.dependencies(of: row) {
+                walk.left -= 1
+                if walk.isOver { return }
+                if let on = graph[edge].on { open.append(graph[edge].when == .started ? .start(on) : .end(on)) }
+            }
+        }
+    }
+
+    // MARK: Ends
+
+    private func follow(_ inventory: Inventory, _ walk: inout ConsequenceWalk) {
+        for index in executions.indices where !walk.isOver {
+            guard !table[executions[index].operation].isGroup, !executions[index].isOver else { continue }
+            let lost = Ended(outcome: .interrupted, cause: .runnerLost)
+            let boot = executions[index].boot
+            if !boot.isEmpty, boot != inventory.boot {
+                end(index, executions[index].ending ?? lost, &walk)
+                continue
+            }
+            switch inventory.entries[attemptID(index)] {
+            case .running: break
+            case .exited(let exit):
+                end(index, executions[index].ending ?? end(index, exit, treeIsGone: false), &walk)
+            case .gone(let exit):
+                end(index, executions[index].ending ?? end(index, exit, treeIsGone: true) ?? lost, &walk)
+            case .failed(let step, let errno):
+                end(index, Ended(outcome: .failed, cause: .cannotStart(step: step, errno: errno)), &walk)
+            case nil:
+                let hasBegun = executions[index].process != nil || executions[index].exit != nil
+                if hasBegun, executions[index].runner == inventory.runner {
+                    end(index, executions[index].ending ?? end(index, treeIsGone: true) ?? lost, &walk)
+                }
+            }
+        }
+    }
+
+    /// What follows when an attempt ends like this: nothing where another follows, or where children go on.
+    private func end(_ index: ExecutionIndex, _ end: Ended?, _ walk: inout ConsequenceWalk) {
+        let place = executions[index].operation
+        guard let end, !table[place].traits.contains(.ending), !mayRetry(place, index, end) else { return }
+        var outcome = end.outcome
+        if let family = table[place].family {
+            guard families[family].unfinished == 0 else { return }
+            if families[family].unsuccessful > 0, outcome == .succeeded { outcome = .failed }
+        }
+        self.end(place, outcome, &walk)
+    }
+
+    /// What follows from the timer of an operation.
+    func weight(of entry: TimerHeap.Entry, upTo limit: Int) -> Int {
+        guard let place = unfinished(OperationID(entry.id)), entry.kind == .deadline || entry.kind == .timeout else {
+            return 1
+        }
+        var walk = ConsequenceWalk(left: limit)
+        if table[place].state == .executing {
+            forEachChild(of: place, &walk) { child, walk in cancel(child, force: false, &walk) }
+        } else {
+            endTree(place, .timedOut, &walk)
+        }
+        finish(&walk)
+        return limit - walk.left + 1
+    }
+
+    /// How many operations the start of one lets go on.
+    func weight(ofStart place: OperationIndex, upTo limit: Int) -> Int {
+        let row = table[place]
+        var count = row.isGroup ? row.family.map { families[$0].children.count } ?? 0 : 0
+        guard row.traits.contains(.startIsAwaited) else { return count }
+        for _ in graph.dependents(of: row) {
+            count += 1
+            if count > limit { break }
+        }
+        return count
+    }
+
+    private func end(_ place: OperationIndex, _ outcome: Outcome, _ walk: inout ConsequenceWalk) {
+        walk.ends.append((place, outcome))
+    }
+
+    /// A waiting operation ends, and all below it.
+    private func endTree(_ place: OperationIndex, _ outcome: Outcome, _ walk: inout ConsequenceWalk) {
+        guard !walk.isOver, table[place].state != .executing, walk.ended.insert(place).inserted else { return }
+        walk.left -= 1
+        walk.ends.append((place, outcome))
+        forEachChild(of: place, &walk) { child, walk in endTree(child, .cancelled, &walk) }
+    }
+
+    private func forEachChild(
+        of place: OperationIndex, _ walk: inout ConsequenceWalk,
+        _ body: (OperationIndex, inout ConsequenceWalk) -> Void
+    ) {
+        guard let family = table[place].family else { return }
+        for id in families[family].children {
+            walk.left -= 1
+            if walk.isOver { return }
+            if let child = unfinished(OperationID(id)) { body(child, &walk) }
+        }
+    }
+
+    /// Follows the ends to those that come of them.
+    private func finish(_ walk: inout ConsequenceWalk) {
+        while !walk.isOver, let (place, outcome) = walk.ends.popLast() {
+            let row = table[place]
+            let hasStarted = row.traits.contains(.hasStarted)
+            for edge in graph.dependents(of: row) {
+                walk.left -= 1
+                if walk.isOver { return }
+                if graph[edge].when.verdict(outcome, hasStarted: hasStarted) == .impossible {
+                    endTree(graph[edge].from, .skipped, &walk)
+                }
+            }
+            walk.left -= weight(ofLeavingBarriers: place)
+            guard let parent = row.parent, let family = table[parent].family else { continue }
+            walk.endedBelow[family, default: 0] += 1
+            guard walk.endedBelow[family] == families[family].unfinished, table[parent].state == .executing else {
+                continue
+            }
+            let isSound = outcome == .succeeded && families[family].unsuccessful == 0
+            walk.ends.append((parent, isSound ? .succeeded : .failed))
+        }
+    }
+
+    /// How many operations a barrier lets go on, or are counted again, when an operation ends.
+    private func weight(ofLeavingBarriers place: OperationIndex) -> Int {
+        let row = table[place]
+        guard queues[row.queue].hasBarriers else { return 0 }
+        var scopes = [BarrierScope.queue(row.queue)]
+        if let partition = row.partition { scopes.append(.partition(partition)) }
+        for scope in scopes {
+            let index = self[scope].next(from: row.id)
+            guard index < self[scope].list.count else { continue }
+            let next = self[scope].list[index]
+            if next.place == place {
+                let isFirst = index == 0 || !hasPassed(self[scope].list[index - 1].place)
+                return row.parent == nil && next.before == 0 && isFirst
+                    ? next.behind.count : queues[row.queue].unfinished
+            }
+            if hasPassed(next.place) { return queues[row.queue].unfinished }
+        }
+        return 0
+    }
+}
+
+/// A bounded look at what follows from an event.
+struct ConsequenceWalk {
+    /// How many more operations it may come to.
+    var left: Int
+    /// Ends whose consequences are still to be looked at.
+    var ends: [(OperationIndex, Outcome)] = []
+    var ended: Set<OperationIndex> = []
+    var endedBelow: [FamilyIndex: Int32] = [:]
+
+    var isOver: Bool { left < 0 }
+}
+
+extension Event {
+    /// Number of operations that a request names.
+    fileprivate var size: Int {
+        switch self {
+        // An edge is less work than an operation.
+        case .submit(let submission): submission.operations.count + submission.edges.count / 4
+        case .cancel(let ids, _, _, _): ids.count
+        case .edit(let groups): groups.reduce(0) { $0 + $1.operations.count }
+        case .suspend(.operations(let ids), _), .resume(.operations(let ids)): ids.count
+        case .retry(_, let revived): revived.operations.count
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import OpsCore
+import OpsLinux
+import OpsStore
+import OpsWire
+import Testing
+import WireTesting
+
+@testable import OpsDaemon
+@testable import OpsStore
+
+/// One event decides many operations: the loop answers others meanwhile.
+@Suite struct CascadeTests {
+    /// More than the loop decides by itself.
+    private let many = DaemonLimits.operationsInTheLoop + 100
+
+    /// 1 executes, and `many` others are after it.
+    private func fixture(when: String) throws -> (Fixture, Client) {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        _ = try client.submit(#"[{"command":["true"]}]"#)
+        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+        let edge = #"{"command":["true"],"held":true,"after":[{"op":1,"when":"\#(when)"}]}"#
+        _ = try client.submit("[" + Array(repeating: edge, count: many).joined(separator: ",") + "]")
+        return (fixture, client)
+    }
+
+    private var exit: Event {
+        .exited(AttemptID(OperationID(1), 1), Exit(status: .code(0), at: .now()), treeIsGone: true)
+    }
+
+    private func finished(_ client: Client) throws -> Int { try client.call(StatusRequest()).counts.finished }
+
+    @Test(arguments: ["failed", "succeeded"])
+    func `others are answered while the end of one operation decides many`(when: String) throws {
+        let (fixture, client) = try fixture(when: when)
+        let daemon = fixture.daemon
+        daemon.record(exit)
+        #expect(daemon.longTurn != nil)
+        // Answered in one turn of the loop, from the state before.
+        try client.send(StatusRequest())
+        try fixture.turn { daemon.longTurn?.isGathering == false }
+        let during = try #require(try client.receive()).result(StatusReply.self).counts
+        #expect(during.finished == 0 || during.finished == (when == "failed" ? many + 1 : 1))
+        try fixture.turn { daemon.longTurn == nil }
+        #expect(try finished(client) == (when == "failed" ? many + 1 : 1))
+        let rows = try daemon.store.load().operations
+        #expect(rows.count == (when == "failed" ? 0 : many))
+        #expect(rows.allSatisfy { $0.state == .ready })
+    }
+
+    @Test func `facts and requests behind a large fact come in their order`() throws {
+        let (fixture, client) = try fixture(when: "failed")
+        let daemon = fixture.daemon
+        let other = try fixture.connect()
+        _ = try other.submit(#"[{"command":["true"]}]"#)
+        let second = OperationID(Int64(many) + 2)
+        try fixture.turn { daemon.core?.state(of: second) == .executing }
+        daemon.record(exit)
+        daemon.record(.exited(AttemptID(second, 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
+        _ = try other.submit(#"[{"command":["true"],"held":true}]"#)
+        #expect(daemon.longTurn == nil)
+        #expect(try finished(client) == many + 2)
+    }
+
+    @Test func `what was handled before a large fact is stored before it`() throws {
+        let (fixture, client) = try fixture(when: "failed")
+        let daemon = fixture.daemon
+        daemon.record(.setWorkers(7))
+        daemon.record(exit)
+        #expect(daemon.turn.isAheadOfStore && daemon.longTurn != nil)
+        try fixture.turn { daemon.longTurn == nil }
+        #expect(daemon.core?.workers == 7)
+        #expect(try finished(client) == many + 1)
+    }
+
+    @Test func `a disk that takes nothing leaves a large fact to be told again`() throws {
+        let (fixture, client) = try fixture(when: "failed")
+        let daemon = fixture.daemon
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        daemon.record(exit)
+        try fixture.turn { daemon.outage != nil }
+        #expect(daemon.longTurn == nil)
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.outage == nil }
+        #expect(try finished(client) == 0)
+        var inventory = Inventory(runner: "r", boot: "boot")
+        inventory.entries[AttemptID(OperationID(1), 1)] = .gone(Exit(status: .code(0), at: .now()))
+        daemon.record(.runnerConnected(inventory))
+        #expect(daemon.longTurn != nil)
+        try fixture.turn { daemon.longTurn == nil }
+        #expect(try finished(client) == many + 1)
+    }
+
+    @Test func `a cancel of one operation that many wait for is decided beside the loop`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
+        let after = #"{"command":["true"],"after":["1"]}"#
+        _ = try client.submit("[" + Array(repeating: after, count: many).joined(separator: ",") + "]")
+        try client.send(.with { $0.selection = .with { $0.refs = ["1"] } } as CancelRequest)
+        try fixture.turn { fixture.daemon.longTurn != nil }
+        #expect(try client.receive()?.result(TouchedOnes.self).touched == 1)
+        #expect(try finished(client) == many + 1)
+    }
+
+    @Test func `timers that are due together are decided beside the loop`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        let late = #"{"command":["true"],"held":true,"deadline":0.001}"#
+        _ = try client.submit("[" + Array(repeating: late, count: many).joined(separator: ",") + "]")
+        try fixture.turn { daemon.core?.counts.ready == 0 && daemon.longTurn == nil }
+        #expect(try finished(client) == many)
+    }
+
+    @Test func `a group with many children starts beside the loop`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        let children = Array(repeating: #"{"command":["true"],"held":true}"#, count: many).joined(separator: ",")
+        _ = try client.submit(#"[{"held":true,"operations":[\#(children)]}]"#)
+        try client.send(.with { $0.selection = .with { $0.refs = ["1"] } } as ResumeRequest)
+        #expect(try client.receive()?.failure == nil)
+        try fixture.turn { daemon.longTurn == nil && daemon.core?.state(of: OperationID(1)) == .executing }
+        #expect(daemon.core?.counts.pending == 0)
+    }
+}
