@@ -55,7 +55,7 @@ extension Daemon {
 
     private func start() throws {
         let server = try Server(
-            loop: loop, limits: connectionLimits, diary: diary,
+            loop: loop, limits: connectionLimits, authorization: authorization, diary: diary,
             handler: { [unowned self] frame, connection in self.requests.take(frame, from: connection) })
         self.server = server
         for socket in try listeningSockets() { try server.listen(on: socket) }
@@ -83,7 +83,9 @@ extension Daemon {
     }
 
     var connectionLimits: ConnectionLimits {
-        ConnectionLimits(total: configuration.connections, perUser: configuration.connectionsPerUser)
+        ConnectionLimits(
+            total: configuration.connections, perUser: configuration.connectionsPerUser,
+            bytesPerUser: configuration.bufferedPerUser)
     }
 
     /// Those that systemd handed over, else our own.

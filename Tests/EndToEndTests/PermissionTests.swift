@@ -13,8 +13,9 @@ struct PermissionTests {
         let machine: Machine
         let place: String
 
-        init() throws {
-            machine = try Machine()
+        init(_ options: [String] = []) throws {
+            machine = try Machine(start: false)
+            try machine.start(options)
             place = machine.state + "-public"
             try FileManager.default.createDirectory(
                 atPath: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
@@ -220,6 +221,62 @@ struct PermissionTests {
         #expect(try machine.stateOf(wall) == "pending", "it waits for the operations of others")
         #expect(try house.run(Self.ann, ["resume", "\(barrier)"]).status == 0)
         #expect(try ends(barrier, later, wall, behind[0], behind[1], behind[2]))
+    }
+
+    private static let hasPython = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
+
+    /// One who sends what is never whole, and reads no answers, gets no more than their own part of the memory.
+    @Test(.enabled(if: hasPython, "NOT RUN: there is no /usr/bin/python3"))
+    func `a user who fills the buffers is refused and others are served`() throws {
+        let house = try House(["--buffered-per-user", "4M"])
+        defer { house.close() }
+        let script = """
+            import select, signal, socket, sys
+            half = b'{"method":"org.opsd.Control.Submit","parameters":{"operations":[{"command":["' + b'x' * (1 << 20)
+            left, refused = {}, 0
+            for number in range(12):
+                client = socket.socket(socket.AF_UNIX)
+                client.connect(sys.argv[1])
+                client.setblocking(False)
+                left[client] = memoryview(half)
+            clients = list(left)
+            while left:
+                readable, writable, _ = select.select(left, left, [])
+                for client in readable:
+                    if b'buffered-per-user' in client.recv(4096): refused += 1
+                    del left[client]
+                for client in writable:
+                    if client not in left: continue
+                    try: left[client] = left[client][client.send(left[client]):]
+                    except OSError: continue
+                    if not left[client]: del left[client]
+            print(refused, flush=True)
+            signal.pause()
+            """
+        let hostile = try Command(
+            "/usr/bin/setpriv",
+            [
+                "--reuid", Self.ann, "--regid", "nogroup", "--clear-groups", "/usr/bin/python3", "-c", script,
+                house.machine.socket,
+            ],
+            environment: ["PATH": "/usr/bin:/bin"], in: "/")
+        try hostile.until { $0.hasSuffix("\n") }
+        let refused = try #require(Int(hostile.outSoFar.trimmingCharacters(in: .whitespacesAndNewlines)))
+        // Of each that was sent whole the kernel may hold a fifth.
+        #expect(refused >= 7, "of 12 MiB at most 4")
+        let submitted = try house.run(Self.bob, ["submit", "--", "true"])
+        #expect(submitted.status == 0, "\(submitted.err)")
+        #expect(try house.run(Self.bob, ["wait", "--all"]).status == 0)
+        let file = house.place + "/large.json"
+        try Data(#"[{"command":["\#(String(repeating: "x", count: 1_500_000))"],"held":true}]"#.utf8).write(
+            to: URL(fileURLWithPath: file))
+        let large = try house.run(Self.ann, ["submit", "-f", file])
+        #expect(large.status == 5 && large.err.contains("buffered-per-user"), "\(large.err)")
+        hostile.signal(SIGTERM)
+        _ = try hostile.wait()
+        try waitUntil("what is gone is not given back") {
+            try house.run(Self.ann, ["submit", "-f", file]).status == 0
+        }
     }
 
     @Test func theFilesOfTheStateAreRoots() throws {

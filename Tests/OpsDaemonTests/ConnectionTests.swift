@@ -25,9 +25,13 @@ import WireTesting
 
     @Test func limitsCountEachUser() {
         let limits = ConnectionLimits(total: 10, perUser: 2)
-        #expect(limits.refusal(total: 9, ofUser: 1) == nil)
-        #expect(limits.refusal(total: 10, ofUser: 0) != nil)
-        #expect(limits.refusal(total: 5, ofUser: 2) != nil)
+        #expect(limits.refusal(total: 8, ofUser: 1, isPrivileged: false) == nil)
+        #expect(limits.refusal(total: 9, ofUser: 0, isPrivileged: false) != nil, "the last are not for everybody")
+        #expect(limits.refusal(total: 9, ofUser: 1, isPrivileged: true) == nil)
+        #expect(limits.refusal(total: 10, ofUser: 0, isPrivileged: true) != nil)
+        #expect(limits.refusal(total: 5, ofUser: 2, isPrivileged: false) != nil)
+        #expect(limits.refusal(total: 8, ofUser: 7, isPrivileged: true) == nil)
+        #expect(limits.refusal(total: 8, ofUser: 8, isPrivileged: true) != nil)
     }
 
     @Test func whatIsNoCallEndsTheConnection() throws {

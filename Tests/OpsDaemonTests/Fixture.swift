@@ -16,7 +16,8 @@ final class Fixture {
     /// Where the daemon looks for its runner: somebody listens there, so it starts none.
     let runnerSocket: Descriptor
 
-    init(connections: Int = 64, perUser: Int = 64) throws {
+    /// `buffered`: bytes for the clients of an ordinary user; those of this process's own have four times as much.
+    init(connections: Int = 64, perUser: Int = 64, buffered: Int64 = 256 << 20) throws {
         var template = Array("/tmp/opsd-daemon-test.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemError("mkdtemp", errno: errno) }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -31,9 +32,9 @@ final class Fixture {
         daemon = try Daemon(
             configuration: configuration, options: try CommandLineOptions([]), loop: loop, diary: Diary(level: .error),
             store: store, history: history)
-        let limits = ConnectionLimits(total: connections, perUser: perUser)
+        let limits = ConnectionLimits(total: connections, perUser: perUser, bytesPerUser: buffered)
         daemon.server = try Server(
-            loop: loop, limits: limits, diary: daemon.diary,
+            loop: loop, limits: limits, authorization: daemon.authorization, diary: daemon.diary,
             handler: { [unowned daemon] frame, connection in daemon.requests.take(frame, from: connection) })
     }
 

@@ -20,21 +20,37 @@ extension Requests {
         }
         let order = SubmissionOrder(request)
         try order.checkBounds()
-        exchange.connection.parts = SubmissionParts(order)
+        exchange.connection.parts = SubmissionParts(order, of: exchange.connection.user)
         daemon.afterCommit { exchange.reply(Nothing()) }
     }
 
     func add(_ request: AddOperationsRequest, _ exchange: Exchange) throws {
         guard let parts = exchange.connection.parts else { throw Self.noParts }
-        parts.add(request.operations.bytes)
+        // The message is counted with the parts from here on.
+        exchange.share.set(0)
+        guard parts.add(request.operations.bytes) else { throw giveUpParts(exchange) }
         let reply: () -> Void = { exchange.reply(.with { $0.count = parts.count } as AddOperationsReply) }
-        if !parts.step() { return daemon.afterCommit(reply) }
+        switch parts.step() {
+        case .isDone: return daemon.afterCommit(reply)
+        case .hasNoRoom: throw giveUpParts(exchange)
+        case .hasMore: break
+        }
         exchange.goOn(
-            with: SteppedWork(exchange, daemon) {
-                if parts.step() { return false }
-                reply()
-                return true
+            with: SteppedWork(exchange, daemon) { [unowned self] in
+                switch parts.step() {
+                case .hasMore: return false
+                case .hasNoRoom: throw self.giveUpParts(exchange)
+                case .isDone:
+                    reply()
+                    return true
+                }
             })
+    }
+
+    /// Drops a submission for which there is no room: what follows on the connection is not taken for the rest of it.
+    private func giveUpParts(_ exchange: Exchange) -> ControlError {
+        exchange.connection.parts = nil
+        return exchange.connection.user.budget.refusal
     }
 
     func commit(_ exchange: Exchange) throws {

@@ -34,8 +34,9 @@ final class Requests {
 
     /// Answers one message.
     func take(_ frame: [UInt8], from connection: Connection) {
+        let share = BufferShare(of: connection.user.budget, frame.count)
         guard frame.count > DaemonLimits.bytesReadInTheLoop else {
-            return answer(Result { try Incoming(frame) }, to: connection)
+            return answer(Result { try Incoming(frame) }, share, to: connection)
         }
         connection.hold(for: connection)
         parsing.run(
@@ -43,17 +44,17 @@ final class Requests {
             then: { [unowned self] incoming in
                 guard !connection.isClosed else { return }
                 connection.letGo(of: connection)
-                self.answer(incoming, to: connection)
+                self.answer(incoming, share, to: connection)
             })
     }
 
-    private func answer(_ incoming: Result<Incoming, any Error>, to connection: Connection) {
+    private func answer(_ incoming: Result<Incoming, any Error>, _ share: BufferShare, to connection: Connection) {
         switch incoming {
         case .failure(let error):
             daemon.diary.info("connection of \(connection.caller.name) closed: not a call: \(error)")
             connection.refuse(Reply.frame(ServiceError.invalidParameter("")))
         case .success(let incoming):
-            let exchange = Exchange(incoming.call, connection)
+            let exchange = Exchange(incoming.call, share, connection)
             do {
                 guard let request = try incoming.request.get() else { return try service(exchange) }
                 try handle(request, exchange)

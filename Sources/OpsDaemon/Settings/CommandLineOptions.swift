@@ -56,7 +56,8 @@ public struct CommandLineOptions: Sendable {
           --log-limit SIZE     bytes of one attempt's log before its oldest part is dropped (256M), or none
           --exit-when-idle TIME  ends when nobody has needed it that long; systemd starts it again (never)
           --connections N      connections at once (4096)
-          --connections-per-user N
+          --connections-per-user N  of an ordinary user (512)
+          --buffered-per-user SIZE  bytes held for the clients of an ordinary user (256M)
           --help, --version
 
         """

@@ -39,7 +39,9 @@ struct Configuration: Equatable, Sendable {
     /// Without clients and unfinished operations it ends after this time, where systemd listens; nil: never.
     var exitWhenIdle: Int64?
     var connections = 4096
-    var connectionsPerUser = 2048
+    var connectionsPerUser = 512
+    /// Bytes that are buffered for the clients of one user.
+    var bufferedPerUser: Int64 = 256 << 20
 
     init(state: String, socket: String) {
         self.state = state
@@ -59,6 +61,7 @@ extension Configuration {
     static let keys = [
         "state", "socket", "workers", "on-stop", "log-level", "group", "runner", "keep-for", "keep-at-most",
         "log-limit", "exit-when-idle", "connections", "connections-per-user",
+        "buffered-per-user",
     ]
 
     /// Lays one setting over what is there.
@@ -91,6 +94,7 @@ extension Configuration {
         case "exit-when-idle": exitWhenIdle = value == "never" ? nil : try duration(value, refuse)
         case "connections": connections = Int(try count(value, atLeast: 4, refuse))
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
+        case "buffered-per-user": bufferedPerUser = try size(value, atLeast: 1 << 20, refuse)
         default:
             throw ConfigurationError(
                 place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")
@@ -115,9 +119,11 @@ extension Configuration {
         return nanoseconds
     }
 
-    private func size(_ value: String, _ refuse: (String) -> ConfigurationError) throws(ConfigurationError) -> Int64 {
-        guard let bytes = SizeText.parse(value), bytes >= 4096 else {
-            throw refuse("must be a size of at least 4K such as 256M, not \"\(value)\"")
+    private func size(
+        _ value: String, atLeast least: Int64 = 4096, _ refuse: (String) -> ConfigurationError
+    ) throws(ConfigurationError) -> Int64 {
+        guard let bytes = SizeText.parse(value), bytes >= least, bytes <= 1 << 60 else {
+            throw refuse("must be a size of at least \(SizeText.format(least)) such as 256M, not \"\(value)\"")
         }
         return bytes
     }

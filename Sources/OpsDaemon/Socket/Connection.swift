@@ -6,11 +6,14 @@ internal import OpsWire
 /// Calls are taken in order, and answered in it: one whose answer goes on after its turn keeps the next from being taken.
 final class Connection {
     let caller: Caller
+    let user: ConnectedUsers.User
     private let descriptor: Descriptor
     private unowned let server: Server
     private var source: ReadinessGroup.Member?
     private var decoder = FrameDecoder()
     private var output = OutputBuffer()
+    /// What these two take of the user's budget.
+    private let share: BufferShare
     private var isWaitingForFlush = false
     /// The call whose replies go on; it produces while the output has room.
     private(set) var stream: (any ReplyStream)?
@@ -31,9 +34,11 @@ final class Connection {
     /// When the half of a message that is here arrived; nil: there is none.
     private(set) var halfSince: Int64?
 
-    init(_ descriptor: consuming Descriptor, caller: Caller, server: Server) {
+    init(_ descriptor: consuming Descriptor, caller: Caller, user: ConnectedUsers.User, server: Server) {
         self.descriptor = descriptor
         self.caller = caller
+        self.user = user
+        share = BufferShare(of: user.budget)
         self.server = server
     }
 
@@ -46,6 +51,7 @@ final class Connection {
     /// Whether another reply may be made without piling up.
     var hasRoom: Bool { output.count < DaemonLimits.outputBytes }
     var hasDrained: Bool { output.isEmpty }
+    private var held: Int { decoder.buffered + output.count }
 
     // MARK: Input
 
@@ -70,6 +76,10 @@ final class Connection {
             case .moved:
                 decoder.append(bytes)
                 mayHoldMore = true
+                guard share.resize(to: held) else {
+                    server.diary.info("connection of \(caller.name) closed: buffered-per-user is used up")
+                    return refuse(Reply.frame(user.budget.refusal))
+                }
             }
         } catch {
             server.diary.debug("connection of \(caller.name): \(error)")
@@ -102,6 +112,7 @@ final class Connection {
             }
             mayHoldMore = true
             taken += 1
+            share.set(held)
             server.take(frame, from: self)
         }
         updateInterest()
@@ -113,8 +124,10 @@ final class Connection {
         inputHasEnded = true
         mayHoldMore = false
         decoder = FrameDecoder()
+        share.set(held)
         lastWords = reply
         sayLastWords()
+        updateInterest()
     }
 
     private func sayLastWords() {
@@ -153,10 +166,18 @@ final class Connection {
 
     // MARK: Output
 
+    /// Sends an answer, unless too much waits for the clients of this user already.
+    func sendIfThereIsRoom(_ bytes: [UInt8]) -> Bool {
+        guard share.resize(to: held + bytes.count) else { return false }
+        send(bytes)
+        return true
+    }
+
     /// Bytes of a reply; they leave at the end of the turn.
     func send(_ bytes: [UInt8]) {
         guard !isClosed else { return }
         output.append(bytes)
+        share.set(held)
         if !isWaitingForFlush {
             isWaitingForFlush = true
             server.flushAtEndOfTurn(self)
@@ -166,6 +187,7 @@ final class Connection {
     /// Writes what the kernel takes, then lets a stream go on.
     func flush() {
         isWaitingForFlush = false
+        defer { share.set(held) }
         do {
             while !output.isEmpty {
                 switch try descriptor.write(output.rest) {
@@ -230,6 +252,10 @@ final class Connection {
         isClosed = true
         source?.cancel()
         source = nil
+        decoder = FrameDecoder()
+        output = OutputBuffer()
+        parts = nil
+        share.set(0)
         let ended = stream
         stream = nil
         ended?.readerLeft()

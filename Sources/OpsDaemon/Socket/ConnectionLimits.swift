@@ -1,19 +1,33 @@
 internal import OpsWire
 
-/// How many clients there may be at once.
+/// How much of the daemon its clients may take: all together, and those of one user.
 struct ConnectionLimits: Equatable {
     var total: Int
+    /// Of an ordinary user; root and the daemon's own user have more of both.
     var perUser: Int
+    var bytesPerUser: Int64 = 256 << 20
+
+    /// Times as much as an ordinary user has.
+    private static let factorOfPrivileged = 4
+    /// The part of all connections that only root and the daemon's own user get.
+    private static let partOfPrivileged = 16
 
     /// What a client is told that is one too many; nil: it may come in.
-    func refusal(total count: Int, ofUser own: Int) -> ControlError? {
+    func refusal(total count: Int, ofUser own: Int, isPrivileged: Bool) -> ControlError? {
+        let total = isPrivileged ? total : total - max(1, total / Self.partOfPrivileged)
         if count >= total {
             return .busy("\(total) clients are connected already; try again, or raise connections in opsd.conf")
         }
+        let perUser = connections(isPrivileged: isPrivileged)
         if own >= perUser {
             return .busy(
                 "you have \(perUser) connections already; close some, or raise connections-per-user in opsd.conf")
         }
         return nil
     }
+
+    private func connections(isPrivileged: Bool) -> Int { perUser * (isPrivileged ? Self.factorOfPrivileged : 1) }
+
+    /// Bytes that are buffered for one user.
+    func bytes(isPrivileged: Bool) -> Int { Int(bytesPerUser) * (isPrivileged ? Self.factorOfPrivileged : 1) }
 }

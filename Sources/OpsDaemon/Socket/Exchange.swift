@@ -4,17 +4,22 @@ internal import OpsWire
 final class Exchange {
     let call: Call
     let connection: Connection
+    /// What its message, what is made of it, and an answer that is being made take of the user's budget.
+    let share: BufferShare
     private var isOver = false
+    /// It was answered because too much waits for the clients of its user: what else is said is dropped.
+    private var isRefused = false
 
-    init(_ call: Call, _ connection: Connection) {
+    init(_ call: Call, _ share: BufferShare, _ connection: Connection) {
         self.call = call
+        self.share = share
         self.connection = connection
         connection.expectAnswer()
     }
 
     var caller: Caller { connection.caller }
     /// Nobody reads what is answered.
-    var isAbandoned: Bool { connection.isClosed }
+    var isAbandoned: Bool { connection.isClosed || isRefused }
     var hasRoom: Bool { connection.hasRoom }
     /// All that was answered so far has left.
     var hasDrained: Bool { connection.hasDrained }
@@ -28,21 +33,48 @@ final class Exchange {
 
     /// The same, as bytes already.
     func reply(frame: [UInt8]) {
-        if !call.oneway { connection.send(frame) }
+        if isRefused { return }
+        // What it was made of goes with this call.
+        share.set(0)
+        if call.oneway { return end() }
+        guard frame.count <= WireLimits.frameBytes else {
+            return fail(ControlError.tooLarge(what: "the answer", limit: WireLimits.frameBytes))
+        }
+        guard connection.sendIfThereIsRoom(frame) else { return fail(connection.user.budget.refusal) }
+        end()
+    }
+
+    /// The last reply, or where that is too large a shorter one: something has been changed, and the client must know.
+    func reply(_ result: some WireRecord, orShorter shorter: some WireRecord) {
+        if isRefused { return }
+        let frame = Reply.frame(result)
+        share.set(0)
+        let isSent = frame.count <= WireLimits.frameBytes && connection.sendIfThereIsRoom(frame)
+        if !isSent && !call.oneway { connection.send(Reply.frame(shorter)) }
         end()
     }
 
     /// A reply that others follow.
-    func replyAndGoOn(_ result: some WireRecord) {
-        connection.send(Reply.frame(result, continues: true))
-    }
+    func replyAndGoOn(_ result: some WireRecord) { forward(Reply.frame(result, continues: true)) }
 
     /// A whole message that several clients get alike.
-    func forward(_ frame: [UInt8]) { connection.send(frame) }
+    func forward(_ frame: [UInt8]) {
+        if isAbandoned || connection.sendIfThereIsRoom(frame) { return }
+        let stream = connection.stream
+        fail(connection.user.budget.refusal)
+        isRefused = true
+        stream?.readerLeft()
+    }
 
     func fail(_ error: some WireErrorCases) {
+        if isRefused { return }
         if !call.oneway { connection.send(Reply.frame(error)) }
         end()
+    }
+
+    /// Takes so many bytes more of the user's budget until the call is answered.
+    func reserve(_ bytes: Int) throws(ControlError) {
+        guard share.resize(to: share.bytes + bytes) else { throw connection.user.budget.refusal }
     }
 
     /// The answer comes in pieces, or late: no other call of the connection is taken until then.
@@ -53,6 +85,7 @@ final class Exchange {
     private func end() {
         precondition(!isOver, "a call is answered once")
         isOver = true
+        share.set(0)
         connection.answered()
         connection.letGo(of: self)
     }

@@ -12,7 +12,8 @@ final class Server {
     private let clients: ReadinessGroup
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: Connection] = [:]
-    private var perUser: [UInt32: Int] = [:]
+    private(set) var users = ConnectedUsers()
+    private let authorization: Authorization
     private var accounts = KnownAccounts()
 
     private var toFlush: [Connection] = []
@@ -32,11 +33,12 @@ final class Server {
     }
 
     init(
-        loop: EventLoop, limits: ConnectionLimits, diary: Diary,
+        loop: EventLoop, limits: ConnectionLimits, authorization: Authorization, diary: Diary,
         handler: @escaping ([UInt8], Connection) -> Void
     ) throws(SystemError) {
         self.loop = loop
         self.limits = limits
+        self.authorization = authorization
         self.diary = diary
         self.handler = handler
         clients = try ReadinessGroup(loop)
@@ -45,7 +47,10 @@ final class Server {
 
     var connectionCount: Int { connections.count }
 
-    func setLimits(_ limits: ConnectionLimits) { self.limits = limits }
+    func setLimits(_ limits: ConnectionLimits) {
+        self.limits = limits
+        users.setLimits(limits)
+    }
 
     func listen(on socket: ListeningSocket) throws(SystemError) {
         let source = try loop.watch(socket.descriptor.rawValue, for: .readable) { [unowned self] _ in
@@ -74,25 +79,27 @@ final class Server {
     /// Takes a client in, or tells it why not.
     func welcome(_ descriptor: consuming Descriptor) throws(SystemError) {
         let peer = try UnixSocket.peer(of: descriptor)
-        if let refusal = limits.refusal(total: connections.count, ofUser: perUser[peer.uid] ?? 0) {
+        let account = try accounts.account(of: peer.uid, now: Clock.read().monotonic, Account.withUID)
+        let caller = Caller(user: peer.uid, group: peer.gid, account: account)
+        let user = users.user(of: caller, limits, isPrivileged: authorization.isPrivileged(caller))
+        if let refusal = limits.refusal(
+            total: connections.count, ofUser: user.connections, isPrivileged: user.isPrivileged)
+        {
             // One attempt to say so: a client that does not read gets nothing.
             _ = try descriptor.write(Reply.frame(refusal)[...])
             return
         }
-        let account = try accounts.account(of: peer.uid, now: Clock.read().monotonic, Account.withUID)
-        let caller = Caller(user: peer.uid, group: peer.gid, account: account)
-        let connection = Connection(descriptor, caller: caller, server: self)
+        let connection = Connection(descriptor, caller: caller, user: user, server: self)
         try connection.start(in: clients)
         connections[ObjectIdentifier(connection)] = connection
-        perUser[peer.uid, default: 0] += 1
+        users.connect(user)
         // Most have asked by now: the loop need not be asked whether.
         connection.read()
     }
 
     func forget(_ connection: Connection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        let left = (perUser[connection.caller.user] ?? 1) - 1
-        perUser[connection.caller.user] = left > 0 ? left : nil
+        users.disconnect(connection.user)
     }
 
     func closeAll() {

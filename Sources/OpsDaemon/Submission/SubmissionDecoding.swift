@@ -27,7 +27,11 @@ final class SubmissionDecoding: ReplyStream {
     /// Reads a slice; most submissions are done with the first.
     func proceed() {
         if exchange.isAbandoned { return }
-        if decoder.step(maxOperations: Self.slice) {
+        let hasMore = decoder.step(maxOperations: Self.slice)
+        guard exchange.share.resize(to: decoder.heldBytes) else {
+            return requests.fail(exchange, exchange.connection.user.budget.refusal)
+        }
+        if hasMore {
             if !isStreaming {
                 isStreaming = true
                 return exchange.goOn(with: self)
@@ -81,16 +85,30 @@ final class SubmissionDecoding: ReplyStream {
 final class SubmissionParts {
     let order: SubmissionOrder
     private(set) var decoder: GraphDecoder
+    private let share: BufferShare
 
-    init(_ order: SubmissionOrder) {
+    init(_ order: SubmissionOrder, of user: ConnectedUsers.User) {
         self.order = order
+        share = BufferShare(of: user.budget)
         decoder = GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild)
     }
 
     var count: Int { decoder.count }
 
-    func add(_ operations: [UInt8]) { decoder.add(operations) }
+    /// Adds operations; false: there is no room for them.
+    func add(_ operations: [UInt8]) -> Bool {
+        guard share.resize(to: decoder.heldBytes + operations.count) else { return false }
+        decoder.add(operations)
+        return true
+    }
 
-    /// Reads a slice; true while there is more.
-    func step() -> Bool { decoder.step(maxOperations: SubmissionDecoding.slice) }
+    /// What reading a slice came to.
+    enum Step { case hasMore, isDone, hasNoRoom }
+
+    /// Reads a slice.
+    func step() -> Step {
+        let hasMore = decoder.step(maxOperations: SubmissionDecoding.slice)
+        guard share.resize(to: decoder.heldBytes) else { return .hasNoRoom }
+        return hasMore ? .hasMore : .isDone
+    }
 }

@@ -177,6 +177,7 @@ extension GraphDecoder {
         let index = Int32(input.categorySets.count)
         input.categorySets.append(uses)
         cache.categories[uses] = index
+        cache.categoryUses += uses.count
         return index
     }
 

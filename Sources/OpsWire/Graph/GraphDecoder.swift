@@ -14,6 +14,8 @@ public struct GraphDecoder: Sendable {
 
     /// Parts that are not read to their ends.
     private var waiting: [[UInt8]] = []
+    /// Bytes of these.
+    private(set) var waitingBytes = 0
     private var nextPart = 0
     private var state: JSONScanner.State?
     /// Groups whose operations are being read, the innermost last.
@@ -42,6 +44,7 @@ public struct GraphDecoder: Sendable {
             nextPart = 0
         }
         waiting.append(operations)
+        waitingBytes += operations.count
     }
 
     /// Reads up to so many more operations of what was added; whether there is more to read.
@@ -56,6 +59,7 @@ public struct GraphDecoder: Sendable {
                 return read(&scanner, &budget)
             }
             guard isDone || isBroken else { continue }
+            waitingBytes -= waiting[nextPart].count
             waiting[nextPart] = []
             nextPart += 1
             state = nil

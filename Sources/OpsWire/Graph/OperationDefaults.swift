@@ -39,6 +39,8 @@ struct DecoderCache: Sendable {
     var policies: [PolicyInput: Int32] = [:]
     var lastPolicy: (value: PolicyInput, index: Int32)?
     var categories: [[CategoryInput]: Int32] = [:]
+    /// The members of all of these.
+    var categoryUses = 0
     /// The labels that each label set was made of, as long as groups hand theirs down.
     var scratch = JSONWriter()
 }

@@ -1,9 +1,9 @@
 /// Distinct texts, numbered in the order in which they came; equal texts share a number.
 public struct TextTable: Sendable {
-    private var bytes: [UInt8] = []
-    private var ends: [UInt32] = []
+    private(set) var bytes: [UInt8] = []
+    private(set) var ends: [UInt32] = []
     /// Open addressing: the number of a text plus one, 0 where free. Its size is a power of two.
-    private var slots: [UInt32] = []
+    private(set) var slots: [UInt32] = []
     /// Texts are chosen by clients: without a secret they could be chosen to collide.
     /// The standard library draws one for its own tables, for each process anew.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize()) | 1

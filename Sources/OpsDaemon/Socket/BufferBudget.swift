@@ -1,0 +1,48 @@
+internal import OpsWire
+
+/// Bytes that opsd holds for all clients of one user: messages on their way in, submissions in parts, answers that are
+/// being made and answers that nobody has read yet.
+final class BufferBudget {
+    var limit: Int
+    fileprivate(set) var used = 0
+    private let user: String
+
+    init(of user: String, limit: Int) {
+        self.user = user
+        self.limit = limit
+    }
+
+    /// What a client is told for which no room is left.
+    var refusal: ControlError {
+        .busy(
+            "the \(SizeText.format(Int64(limit))) that opsd buffers for user \(user) are used up by messages, submissions in "
+                + "parts and answers that are not read; read the answers, close connections, or raise buffered-per-user "
+                + "in opsd.conf")
+    }
+}
+
+/// The part of a budget that one thing takes; it is given back with this object.
+final class BufferShare {
+    private let budget: BufferBudget
+    private(set) var bytes = 0
+
+    init(of budget: BufferBudget, _ bytes: Int = 0) {
+        self.budget = budget
+        set(bytes)
+    }
+
+    deinit { budget.used -= bytes }
+
+    /// Takes so many bytes in place of those before. Returns false, and changes nothing, where that is more than is left.
+    func resize(to bytes: Int) -> Bool {
+        guard bytes <= self.bytes || budget.used - self.bytes + bytes <= budget.limit else { return false }
+        set(bytes)
+        return true
+    }
+
+    /// The same without a question: for what was counted elsewhere before, or is small and must be said.
+    func set(_ bytes: Int) {
+        budget.used += bytes - self.bytes
+        self.bytes = bytes
+    }
+}
