@@ -93,6 +93,7 @@ extension Daemon {
         stopIfDrained()
         upkeep.turnEnded()
         idleExit.turnEnded()
+        requests.queries.turnEnded()
         if turnIsDue { wakeUp() }
     }
 

@@ -9,10 +9,12 @@ struct Selected {
     var isSingle: Bool
 }
 
-/// Finds what clients name: operations by id, range or name, graphs, and whole selections.
+/// Finds what clients name in the store: operations by id, range or name, graphs, and whole selections. Queues are the
+/// scheduler's: `Daemon.requireQueue` has looked at them before.
 struct Selections {
-    let history: History
-    let daemon: Daemon
+    private let history: History
+
+    init(_ history: History) { self.history = history }
 
     // MARK: One thing
 
@@ -50,28 +52,31 @@ struct Selections {
 
     /// `g7`, `7` or a name.
     func graph(_ ref: String) throws -> GraphID {
-        if let id = GraphID(reference: ref), try history.graph(id) != nil { return id }
+        if let id = GraphID(reference: ref), try history.firstOperation(of: id) != nil { return id }
         guard let id = try history.newestGraph(named: ref) else {
-            let known = try history.graphNames(prefix: String(ref.prefix(1)), limit: Self.candidates)
-            throw ControlError.notFound(kind: "graph", name: ref, nearest: Nearest.name(to: ref, among: known))
+            throw ControlError.notFound(kind: "graph", name: ref, nearest: try nearestGraph(to: ref))
         }
         return id
     }
 
-    func queue(_ name: String) throws -> String {
-        guard daemon.hasQueue(name) else {
-            throw ControlError.notFound(kind: "queue", name: name, nearest: daemon.nearestQueue(to: name))
-        }
-        return name
-    }
-
     private func nearestOperation(to name: String) throws -> String? {
-        let known = try history.operationNames(prefix: String(name.prefix(1)), limit: Self.candidates)
+        let known = try Self.beginnings(of: name).flatMap {
+            try history.operationNames(prefix: $0, limit: Self.candidates, looked: Self.candidates)
+        }
         return Nearest.name(to: name, among: known)
     }
 
-    /// Names that a mistyped one is compared with.
-    private static let candidates = 1000
+    private func nearestGraph(to name: String) throws -> String? {
+        let known = try Self.beginnings(of: name).flatMap {
+            try history.graphNames(prefix: $0, limit: Self.candidates, looked: Self.candidates)
+        }
+        return Nearest.name(to: name, among: known)
+    }
+
+    /// What names begin with that a mistyped one is compared with.
+    private static func beginnings(of name: String) -> [String] { [String(name.prefix(2)), String(name.prefix(1))] }
+    /// So many of each.
+    private static let candidates = 500
 
     // MARK: Many
 
@@ -91,7 +96,7 @@ struct Selections {
         }
         if let queue = selection.queue {
             isEmpty = false
-            query.queue = try self.queue(queue)
+            query.queue = queue
         }
         if let state = selection.state {
             isEmpty = false
@@ -183,14 +188,22 @@ struct Selections {
         guard rest == OpsWire.Selection() else { return nil }
         switch (selection.graph, selection.queue) {
         case (let graph?, nil): return .graph(try self.graph(graph))
-        case (nil, let queue?): return .queue(try self.queue(queue))
+        case (nil, let queue?): return .queue(queue)
         default: return nil
         }
+    }
+}
+
+extension Daemon {
+    /// Refuses a queue that is not there.
+    func requireQueue(_ name: String?) throws(ControlError) {
+        guard let name, !hasQueue(name) else { return }
+        throw .notFound(kind: "queue", name: name, nearest: nearestQueue(to: name))
     }
 
     /// Whether an operation is in a queue, or was when it ended.
     func isOperation(_ id: OperationID, inQueue name: String) throws(StoreError) -> Bool {
-        if let queue = daemon.core?.queue(of: id) { return queue == name }
+        if let queue = core?.queue(of: id) { return queue == name }
         // It has ended in the commit that brought it.
         var query = OpsStore.Selection()
         query.ids = [id.rawValue...id.rawValue]

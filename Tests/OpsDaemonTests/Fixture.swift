@@ -117,6 +117,13 @@ final class Client {
         return reply
     }
 
+    /// Whether a message has come, without turning the daemon.
+    func hasReply() throws -> Bool {
+        var bytes: [UInt8] = []
+        if case .moved = try descriptor.read(atMost: 1 << 16, onto: &bytes) { decoder.append(bytes) }
+        return decoder.buffered > 0
+    }
+
     /// Calls and takes the result.
     func call<Request: WireRequest>(_ request: Request) throws -> Request.Reply {
         try send(request)

@@ -1,7 +1,8 @@
 import OpsCore
-import OpsStore
 import OpsTesting
 import Testing
+
+@testable import OpsStore
 
 @Suite struct SelectionTests {
     /// Many operations of two users in two graphs, every third with a label of its own and every second with a common one.
@@ -107,6 +108,23 @@ import Testing
         none.ids = [Int64.min...0, 900...Int64.max]
         #expect(try full.select(none, limit: 9).isEmpty)
         #expect(try full.select(Selection(), after: OperationID(.max), limit: 9).isEmpty)
+    }
+
+    @Test(arguments: [
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+    ]) func `what has no end is ended`(sql: String) throws {
+        let history = try world(3).history()
+        var looks = 0
+        func isOver() -> Bool {
+            looks += 1
+            return looks > 5
+        }
+        let error = #expect(throws: StoreError.self) {
+            try history.reading(until: isOver) { try history.statement(sql).run() }
+        }
+        #expect(error?.kind == .interrupted)
+        #expect(try history.select(Selection(), limit: 9).count == 6, "it is as good as new")
     }
 
     @Test func `labels go with the last operation that has them`() throws {

@@ -6,6 +6,11 @@ internal import OpsWire
 extension Requests {
     private var selections: Selections { daemon.selections }
 
+    private func select(_ selection: OpsWire.Selection, unfinished: Bool) throws -> Selected {
+        try daemon.requireQueue(selection.queue)
+        return try selections.operations(selection, unfinished: unfinished)
+    }
+
     /// Leaves what the caller may change; one that was named and is another's is refused.
     private func changeable(_ selected: Selected, by caller: Caller) throws -> [OperationID] {
         if daemon.authorization.isPrivileged(caller) { return selected.ids }
@@ -18,7 +23,7 @@ extension Requests {
 
     func cancel(_ request: CancelRequest, _ exchange: Exchange) throws {
         try requireRoom(for: request.reason, of: "a reason", atMost: WireLimits.textBytes)
-        let selected = try selections.operations(request.selection, unfinished: true)
+        let selected = try select(request.selection, unfinished: true)
         let ids = try changeable(selected, by: exchange.caller)
         if request.force ?? false {
             try daemon.authorization.requirePrivilege(exchange.caller, to: "give up on processes with --force")
@@ -53,15 +58,16 @@ extension Requests {
 
     /// The daemon, a queue, a graph, or chosen operations; each to those who may.
     private func level(_ selection: OpsWire.Selection?, _ caller: Caller) throws -> Level {
+        try daemon.requireQueue(selection?.queue)
         guard let level = try selections.level(selection) else {
-            let selected = try selections.operations(selection ?? OpsWire.Selection(), unfinished: true)
+            let selected = try select(selection ?? OpsWire.Selection(), unfinished: true)
             return .operations(try changeable(selected, by: caller))
         }
         switch level {
         case .daemon: try daemon.authorization.requirePrivilege(caller, to: "suspend and resume the daemon")
         case .queue: try daemon.authorization.requirePrivilege(caller, to: "suspend and resume queues")
         case .graph(let graph):
-            let first = try daemon.history.nodes(of: graph, limit: 1).first?.id
+            let first = try daemon.history.firstOperation(of: graph)
             if let first, let owner = try daemon.history.owners(of: [first])[first] {
                 try daemon.authorization.requireChange(caller, of: first, ownedBy: owner)
             }
@@ -71,7 +77,7 @@ extension Requests {
     }
 
     func retry(_ request: RetryRequest, _ exchange: Exchange) throws {
-        let selected = try selections.operations(request.selection, unfinished: false)
+        let selected = try select(request.selection, unfinished: false)
         var ids = try changeable(selected, by: exchange.caller)
         // Named ones whatever their outcome; of a selection those that did not succeed.
         if !selections.isOnlyRefs(request.selection) || request.selection.refs == nil {
@@ -100,11 +106,11 @@ extension Requests {
     func set(_ request: SetRequest, _ exchange: Exchange) throws {
         let edit: OperationEdit
         do throws(GraphRefusal) { edit = try OperationEdit(request.changes) } catch { throw error.error }
-        if let queue = edit.queue { _ = try selections.queue(queue) }
+        try daemon.requireQueue(edit.queue)
         if let priority = edit.priority {
             try daemon.authorization.requireStanding(exchange.caller, priority: Int(priority), nice: nil)
         }
-        let selected = try selections.operations(request.selection, unfinished: true)
+        let selected = try select(request.selection, unfinished: true)
         let ids = try changeable(selected, by: exchange.caller)
         guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(Touched()) } }
         try requireMeaning(edit, ids)

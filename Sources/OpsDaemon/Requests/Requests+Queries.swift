@@ -6,30 +6,73 @@ internal import OpsWire
 /// Verbs that look and change nothing.
 extension Requests {
     func list(_ request: ListRequest, _ exchange: Exchange) throws {
-        let query = try daemon.selections.query(request.selection) ?? OpsStore.Selection()
+        try resolve(request.selection, exchange) { [unowned self] query in
+            self.list(request, query ?? OpsStore.Selection(), exchange)
+        }
+    }
+
+    private func list(_ request: ListRequest, _ selection: OpsStore.Selection, _ exchange: Exchange) {
         let newest = request.newest ?? false
         if exchange.call.more {
-            let stream = ListStream(exchange, query, limit: request.limit, newest: newest, daemon: daemon)
+            let stream = ListStream(exchange, selection, limit: request.limit, newest: newest, daemon: daemon)
             return exchange.goOn(with: stream)
         }
-        let limit = min(max(request.limit ?? WireLimits.rows, 0), WireLimits.rows)
-        let ids =
-            newest
-            ? Array(try daemon.history.selectNewest(query, limit: limit).reversed())
-            : try daemon.history.select(query, limit: limit)
-        let rows = try daemon.rows(for: exchange.caller).rows(ids)
-        exchange.reply(.with { $0.operations = rows } as ListReply)
+        let cursor = SelectionCursor(selection, order: newest ? .newestFirst : .oldestFirst)
+        let count = min(max(request.limit ?? WireLimits.rows, 0), WireLimits.rows)
+        let rows = daemon.rows(for: exchange.caller)
+        ask(exchange, ListQuery(cursor, count: count, isReversed: newest, rows: rows)) { [unowned self] answer in
+            self.send(answer.rows, exchange, isLast: true)
+        }
+    }
+
+    /// Sends rows. What is long is put in bytes beside the loop; `then` is called when it has been sent.
+    func send(
+        _ rows: [OperationRow], _ exchange: Exchange, isLast: Bool, then done: @escaping () -> Void = {}
+    ) {
+        var rows = rows
+        for index in rows.indices { daemon.update(&rows[index]) }
+        let reply: ListReply = .with { $0.operations = rows }
+        let length = rows.reduce(rows.count) { $0 + $1.dependencies.count / 16 }
+        guard length > DaemonLimits.rowsInABatch else {
+            if isLast { exchange.reply(reply) } else { exchange.replyAndGoOn(reply) }
+            return done()
+        }
+        exchange.holdNext()
+        encoding.run(
+            { Reply.frame(reply, continues: !isLast) },
+            then: { frame in
+                guard !exchange.isAbandoned else { return }
+                if isLast { exchange.reply(frame: frame) } else { exchange.forward(frame) }
+                done()
+            })
     }
 
     func show(_ request: ShowRequest, _ exchange: Exchange) throws {
-        let record = try daemon.selections.record(request.ref)
-        var reply = ShowReply()
-        reply.operation = try daemon.rows(for: exchange.caller).row(record)
-        if daemon.authorization.mayRead(exchange.caller, ownedBy: record.uid) {
-            reply.operation.environment = try daemon.history.environment(of: record.id).map { try stringMap($0) }
+        let rows = daemon.rows(for: exchange.caller)
+        let query = SingleStep { history in
+            let record = try Selections(history).record(request.ref)
+            var reply = ShowReply()
+            reply.operation = try rows.row(record)
+            if rows.authorization.mayRead(rows.reader, ownedBy: record.uid) {
+                reply.operation.environment = try history.environment(of: record.id).map { try stringMap($0) }
+            }
+            reply.attempts = try rows.attempts(of: record.id, history)
+            return reply
         }
-        reply.attempts = try daemon.rows(for: exchange.caller).attempts(of: record.id)
-        exchange.reply(reply)
+        ask(exchange, query) { [unowned self] reply in
+            var reply = reply
+            self.daemon.update(&reply.operation)
+            self.send(reply, length: reply.operation.dependencies.count + reply.attempts.count, exchange)
+        }
+    }
+
+    /// Sends a reply, put in bytes beside the loop where it is long.
+    private func send(_ reply: ShowReply, length: Int, _ exchange: Exchange) {
+        guard length > DaemonLimits.operationsInTheLoop else { return exchange.reply(reply) }
+        exchange.holdNext()
+        encoding.run(
+            { Reply.frame(reply) },
+            then: { frame in if !exchange.isAbandoned { exchange.reply(frame: frame) } })
     }
 
     func why(_ request: WhyRequest, _ exchange: Exchange) throws {
@@ -76,67 +119,23 @@ extension Requests {
     }
 
     func graph(_ request: GraphRequest, _ exchange: Exchange) throws {
-        let id = try daemon.selections.graph(request.graph)
-        guard let record = try daemon.history.graph(id) else {
-            throw ControlError.notFound(kind: "graph", name: request.graph, nearest: nil)
-        }
-        guard record.count <= Self.drawable else {
-            throw ControlError.tooLarge(what: "operations in a picture", limit: Self.drawable)
-        }
-        guard record.count > DaemonLimits.operationsInTheLoop else {
-            return exchange.reply(try Self.picture(record, daemon.history))
-        }
-        // Put in bytes there too: that takes as long as reading it.
-        readBeside(exchange, { Reply.frame(try Self.picture(record, $0)) }, then: { exchange.reply(frame: $0) })
-    }
-
-    /// Nodes of a graph that anybody can look at.
-    private static let drawable = 100_000
-
-    private static func picture(_ graph: GraphRecord, _ history: History) throws(StoreError) -> GraphReply {
-        var reply = GraphReply()
-        reply.graph = graph.id.reference
-        reply.name = graph.name
-        reply.suspended = graph.isSuspended
-        reply.nodes = try history.nodes(of: graph.id, limit: drawable).map(node)
-        reply.edges = try history.edges(of: graph.id).map { edge in
-            .with {
-                $0.from = edge.from.rawValue
-                $0.on = edge.on.rawValue
-                $0.when = EdgeCondition(edge.when).rawValue
-            }
-        }
-        return reply
-    }
-
-    private static func node(_ node: GraphNode) -> NodeRow {
-        .with {
-            $0.id = node.id.rawValue
-            $0.name = node.name
-            $0.state = StateName(node.state).rawValue
-            $0.outcome = node.outcome.map { OutcomeName($0).rawValue }
-            $0.group = node.group?.rawValue
-            $0.isGroup = node.isGroup
-            $0.startedAt = node.startedAt.map(InstantText.format)
-            $0.finishedAt = node.finishedAt.map(InstantText.format)
-            $0.slot = node.slot.map(Int.init)
-            $0.cause = node.cause
-        }
+        ask(exchange, GraphQuery(request.graph)) { frame in exchange.reply(frame: frame) }
     }
 
     func complete(_ request: CompleteRequest, _ exchange: Exchange) throws {
-        var reply = CompleteReply()
-        let prefix = request.prefix
+        let (prefix, limit) = (request.prefix, Self.completions)
+        func beginning(_ names: [String]) {
+            let words = names.filter { $0.hasPrefix(prefix) }.sorted().prefix(limit)
+            exchange.reply(.with { $0.words = Array(words) } as CompleteReply)
+        }
+        func answer(_ words: [String]) { exchange.reply(.with { $0.words = words } as CompleteReply) }
         switch request.kind {
-        case .operation: reply.words = try daemon.history.operationNames(prefix: prefix, limit: Self.completions)
-        case .graph: reply.words = try daemon.history.graphNames(prefix: prefix, limit: Self.completions)
-        case .queue: reply.words = beginning(daemon.queueNames)
-        case .category: reply.words = beginning(daemon.core?.categoryNames ?? [])
+        case .operation:
+            ask(exchange, SingleStep { try $0.operationNames(prefix: prefix, limit: limit) }, then: answer)
+        case .graph: ask(exchange, SingleStep { try $0.graphNames(prefix: prefix, limit: limit) }, then: answer)
+        case .queue: beginning(daemon.queueNames)
+        case .category: beginning(daemon.core?.categoryNames ?? [])
         }
-        func beginning(_ names: [String]) -> [String] {
-            Array(names.filter { $0.hasPrefix(prefix) }.sorted().prefix(Self.completions))
-        }
-        exchange.reply(reply)
     }
 
     private static let completions = 200

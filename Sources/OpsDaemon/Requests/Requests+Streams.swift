@@ -13,6 +13,7 @@ extension Requests {
             }
             timeout = parsed
         }
+        try daemon.requireQueue(request.selection.queue)
         let level = try selections.level(request.selection)
         // How a graph or a queue has ended does not depend on when one asks. Of a queue what went well is not read: it
         // may be all that the machine ever did.
@@ -41,6 +42,7 @@ extension Requests {
     }
 
     func watch(_ request: WatchRequest, _ exchange: Exchange) throws {
+        try daemon.requireQueue(request.selection?.queue)
         let query = try daemon.selections.query(request.selection)
         let last = daemon.core?.lastSequence ?? 0
         let since = request.since ?? last

@@ -29,6 +29,9 @@ final class Requests {
     private(set) lazy var parsing = SideWork(loop: daemon.loop, diary: daemon.diary)
     /// Where much of the database is read.
     private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
+    /// Where long answers are put in bytes.
+    private(set) lazy var encoding = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private(set) lazy var queries = QueryQueue(daemon: daemon)
 
     init(daemon: Daemon) { self.daemon = daemon }
 
@@ -74,6 +77,7 @@ final class Requests {
         switch error {
         case let error as ControlError: exchange.fail(error)
         case let error as ServiceError: exchange.fail(error)
+        case let error as QueryTooLong: exchange.fail(ControlError.busy(error.message))
         case let error as StoreError: exchange.fail(ControlError.storageUnavailable("\(error)"))
         case let error as Authorization.Refusal: exchange.fail(ControlError.permissionDenied(error.message))
         case let error as Rejection: exchange.fail(daemon.translate(error))
@@ -97,7 +101,23 @@ final class Requests {
         read(exchange, body)
     }
 
-    /// Reads much of the database beside the loop, with a connection of its own.
+    /// Asks the store, in the loop or beside it, then answers in the loop.
+    func ask<Q: Query>(_ exchange: Exchange, _ query: Q, then answer: @escaping (Q.Answer) throws -> Void) {
+        queries.ask(query, of: exchange) { [unowned self] result in
+            do { try answer(result.get()) } catch { self.fail(exchange, error) }
+        }
+    }
+
+    /// Puts a selection in the words of the store; nil: nothing was selected at all.
+    func resolve(
+        _ selection: OpsWire.Selection?, _ exchange: Exchange, then body: @escaping (OpsStore.Selection?) throws -> Void
+    ) throws {
+        try daemon.requireQueue(selection?.queue)
+        try selection?.checkBounds()
+        ask(exchange, SingleStep { try Selections($0).query(selection) }, then: body)
+    }
+
+    /// Reads all of the database beside the loop, with a connection and a thread of its own.
     func readBeside<Value: Sendable>(
         _ exchange: Exchange, _ body: @escaping @Sendable (History) throws -> Value,
         then answer: @escaping (Value) -> Void
@@ -138,7 +158,7 @@ final class Requests {
         case .addOperations(let request): try add(request, exchange)
         case .commitSubmission: try commit(exchange)
         case .list(let request): readOn(exchange) { try self.list(request, exchange) }
-        case .show(let request): read(exchange) { try self.show(request, exchange) }
+        case .show(let request): readOn(exchange) { try self.show(request, exchange) }
         case .why(let request): readOn(exchange) { try self.why(request, exchange) }
         case .status: readOn(exchange) { try self.status(exchange) }
         case .log(let request): readOn(exchange) { try self.log(request, exchange) }
@@ -149,7 +169,7 @@ final class Requests {
         case .graph(let request): readOn(exchange) { try self.graph(request, exchange) }
         case .stats(let request): readOn(exchange) { try self.stats(request, exchange) }
         case .check: readOn(exchange) { try self.check(exchange) }
-        case .complete(let request): read(exchange) { try self.complete(request, exchange) }
+        case .complete(let request): readOn(exchange) { try self.complete(request, exchange) }
         case .backup(let request): readOn(exchange) { try self.backup(request, exchange) }
         case .prune(let request): try change(exchange) { try self.prune(request, exchange) }
         case .cancel(let request): try change(exchange) { try self.cancel(request, exchange) }

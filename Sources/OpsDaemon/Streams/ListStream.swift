@@ -6,67 +6,69 @@ internal import OpsWire
 final class ListStream: ReplyStream {
     private unowned let daemon: Daemon
     private let exchange: Exchange
-    private let query: OpsStore.Selection
     private var left: Int
-    private var last = OperationID(0)
     private(set) var wantsRoom = false
-    /// The last so many, found first so that they come in the order of ids.
+    private var cursor: SelectionCursor
+    /// The last so many, found first so that they come in the order of ids: the first at the end. Nil: not found yet.
     private var newest: [OperationID]?
-
-    init(_ exchange: Exchange, _ query: OpsStore.Selection, limit: Int?, newest: Bool, daemon: Daemon) {
-        self.exchange = exchange
-        self.query = query
-        self.daemon = daemon
-        left = max(0, limit ?? Int.max)
-        self.newest = newest ? [] : nil
-        isFirst = true
-    }
-
-    private var isFirst: Bool
+    private let wantsNewest: Bool
+    /// A batch is being read.
+    private var isReading = false
     private var isOver = false
 
+    init(_ exchange: Exchange, _ selection: OpsStore.Selection, limit: Int?, newest: Bool, daemon: Daemon) {
+        self.exchange = exchange
+        self.daemon = daemon
+        left = max(0, limit ?? Int.max)
+        wantsNewest = newest
+        cursor = SelectionCursor(selection, order: newest ? .newestFirst : .oldestFirst)
+    }
+
     func resume() {
-        guard !exchange.isAbandoned, !isOver else { return }
+        guard !exchange.isAbandoned, !isOver, !isReading else { return }
         guard exchange.hasRoom else {
             wantsRoom = true
             return
         }
         wantsRoom = false
-        do {
-            try sendBatch()
-        } catch {
-            isOver = true
-            exchange.fail(ControlError.storageUnavailable("\(error)"))
+        isReading = true
+        if wantsNewest, newest == nil {
+            return ask(SelectionQuery(cursor, limit: left)) { [unowned self] ids in
+                self.newest = ids
+                self.daemon.server?.resumeLater(self)
+            }
         }
-    }
-
-    private func sendBatch() throws {
-        let ids = try nextIDs()
-        let rows = try daemon.rows(for: exchange.caller).rows(ids)
-        let reply: ListReply = .with { $0.operations = rows }
-        let isLast = ids.count < DaemonLimits.rowsInABatch || left == 0
-        if isLast {
-            isOver = true
-            return exchange.reply(reply)
-        }
-        exchange.replyAndGoOn(reply)
-        daemon.server?.resumeLater(self)
-    }
-
-    private func nextIDs() throws -> [OperationID] {
+        let rows = daemon.rows(for: exchange.caller)
         let count = min(left, DaemonLimits.rowsInABatch)
-        defer { isFirst = false }
-        if newest != nil {
-            if isFirst { newest = try daemon.history.selectNewest(query, limit: left) }
-            let ids = Array((newest ?? []).suffix(count).reversed())
+        if let ids = newest?.suffix(count) {
             newest?.removeLast(ids.count)
-            left -= ids.count
-            return ids
+            ask(ListQuery(ids.reversed(), rows: rows)) { [unowned self] in self.send($0, count) }
+        } else {
+            ask(ListQuery(cursor, count: count, rows: rows)) { [unowned self] in self.send($0, count) }
         }
-        let ids = try daemon.history.select(query, after: last, limit: count)
-        last = ids.last ?? last
-        left -= ids.count
-        return ids
+    }
+
+    private func ask<Q: Query>(_ query: Q, then answer: @escaping (Q.Answer) -> Void) {
+        daemon.requests.queries.ask(query, of: exchange) { [self] result in
+            isReading = false
+            switch result {
+            case .success(let value): answer(value)
+            case .failure(let error):
+                isOver = true
+                daemon.requests.fail(exchange, error)
+            }
+        }
+    }
+
+    private func send(_ answer: ListQuery.Answer, _ count: Int) {
+        if let next = answer.cursor { cursor = next }
+        left -= count
+        isOver = newest?.isEmpty ?? answer.isLast || left == 0
+        isReading = true
+        daemon.requests.send(answer.rows, exchange, isLast: isOver) { [self] in
+            isReading = false
+            if !isOver { daemon.server?.resumeLater(self) }
+        }
     }
 
     func readerLeft() {}

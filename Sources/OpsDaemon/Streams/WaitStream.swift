@@ -46,7 +46,7 @@ final class WaitStream: ReplyStream, Follower {
     func take(_ reports: [Report]) {
         guard !isOver else { return }
         do throws(StoreError) {
-            for report in reports where try scope.take(report, isIn: daemon.selections.isOperation) { countEnd(report) }
+            for report in reports where try scope.take(report, isIn: daemon.isOperation) { countEnd(report) }
         } catch {
             return giveUp(error)
         }

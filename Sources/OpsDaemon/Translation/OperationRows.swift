@@ -3,10 +3,9 @@ internal import OpsLinux
 internal import OpsStore
 internal import OpsWire
 
-/// Rows of the store, with what only the scheduler knows at this moment, in the words of the interface.
-struct OperationRows {
-    let history: History
-    let daemon: Daemon
+/// Rows of the store in the words of the interface. What only the scheduler knows is put in by `Daemon.update`.
+struct OperationRows: Sendable {
+    let authorization: Authorization
     /// The client that reads the rows: results of others are left out.
     let reader: Caller
 
@@ -52,16 +51,16 @@ struct OperationRows {
         row.outcome = record.outcome.map { OutcomeName($0) }
         row.cause = record.cause
         row.priority = Int(record.priority)
-        row.effectivePriority = daemon.core?.effectivePriority(of: record.id) ?? Int(record.priority)
+        row.effectivePriority = Int(record.priority)
         row.attempt = Int(record.attempt)
         row.run = Int(record.run)
         row.exitCode = record.exitCode.map(Int.init)
         row.signal = record.signal.map(Int.init)
-        row.cancelling = record.state == .executing && (daemon.core?.isCancelling(record.id) ?? record.isCancelling)
+        row.cancelling = record.state == .executing && record.isCancelling
         row.frozen = record.isFrozen
         row.held = record.isHeld && record.state != .finished
         row.statusText = record.statusText
-        row.result = daemon.authorization.mayRead(reader, ownedBy: record.uid) ? record.result : nil
+        row.result = authorization.mayRead(reader, ownedBy: record.uid) ? record.result : nil
         row.progress = record.progressDone.map { done in
             .with {
                 $0.done = done
@@ -97,7 +96,7 @@ struct OperationRows {
         }
     }
 
-    func rows(_ ids: [OperationID]) throws -> [OperationRow] {
+    func rows(_ ids: [OperationID], _ history: History) throws -> [OperationRow] {
         // Neighbours mostly have the same details.
         var latest = (text: "{}", details: try Details("{}"))
         return try history.records(of: ids).map { record in
@@ -106,7 +105,7 @@ struct OperationRows {
         }
     }
 
-    func attempts(of id: OperationID) throws -> [AttemptRow] {
+    func attempts(of id: OperationID, _ history: History) throws -> [AttemptRow] {
         try history.attempts(of: id).map { attempt in
             .with { row in
                 row.attempt = Int(attempt.number)
@@ -124,8 +123,16 @@ struct OperationRows {
 }
 
 extension Daemon {
-    func rows(for reader: Caller) -> OperationRows { OperationRows(history: history, daemon: self, reader: reader) }
-    var selections: Selections { Selections(history: history, daemon: self) }
+    func rows(for reader: Caller) -> OperationRows { OperationRows(authorization: authorization, reader: reader) }
+    var selections: Selections { Selections(history) }
+
+    /// Puts in what only the scheduler knows at this moment.
+    func update(_ row: inout OperationRow) {
+        guard row.state != .finished else { return }
+        let id = OperationID(row.id)
+        if let priority = core?.effectivePriority(of: id) { row.effectivePriority = priority }
+        if row.state == .executing, let isCancelling = core?.isCancelling(id) { row.cancelling = isCancelling }
+    }
 
     /// How those of the operations that are finished ended.
     func endedRows(_ ids: [OperationID]) throws -> [EndedRow] {

@@ -17,21 +17,7 @@ public struct GraphNode: Sendable {
 }
 
 extension History {
-    /// The operations of a graph after `id`, in the order of ids, at most `limit`. Fewer: there are no more.
-    public func nodes(of graph: GraphID, limit: Int) throws(StoreError) -> [GraphNode] {
-        let rows = try statement(
-            """
-            SELECT \(Self.nodeColumns)
-            FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
-            LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt
-            WHERE s.graph = ?1 ORDER BY s.first, o.id LIMIT ?2
-            """)
-        rows.bind(1, graph.rawValue)
-        rows.bind(2, limit)
-        return try nodes(rows)
-    }
-
-    /// The same of chosen operations: rows for statistics.
+    /// Chosen operations as nodes, in the order given.
     public func nodes(of ids: [OperationID]) throws(StoreError) -> [GraphNode] {
         let rows = try statement(
             """
@@ -82,34 +68,35 @@ extension History {
         return edges
     }
 
-    /// All edges of a graph's operations.
-    public func edges(of graph: GraphID) throws(StoreError) -> [Snapshot.Edge] {
-        let rows = try statement("SELECT first, first + count - 1 FROM submission WHERE graph = ?1 ORDER BY first")
-        rows.bind(1, graph.rawValue)
-        var ranges: [(Int64, Int64)] = []
-        while try rows.step() { ranges.append((rows.int(0), rows.int(1))) }
-        var edges: [Snapshot.Edge] = []
-        for (first, last) in ranges { edges += try self.edges(from: OperationID(first), to: OperationID(last)) }
-        return edges
+    /// Names that begin with `prefix`, newest first, for completion and for "did you mean". `looked`: so many different
+    /// names are looked at, however many operations have them.
+    public func operationNames(prefix: String, limit: Int, looked: Int = 5000) throws(StoreError) -> [String] {
+        try names("operation", newest: "max(id)", prefix, limit, looked)
     }
 
-    /// Words that begin with `prefix`, newest first: for completion and for "did you mean".
-    public func operationNames(prefix: String, limit: Int) throws(StoreError) -> [String] {
-        try names(
-            "SELECT name, max(id) AS newest FROM operation WHERE name >= ?1 AND name < ?2 GROUP BY name", prefix, limit)
+    public func graphNames(prefix: String, limit: Int, looked: Int = 5000) throws(StoreError) -> [String] {
+        try names("submission", newest: "max(first)", prefix, limit, looked)
     }
 
-    public func graphNames(prefix: String, limit: Int) throws(StoreError) -> [String] {
-        try names(
-            "SELECT name, max(graph) AS newest FROM submission WHERE name >= ?1 AND name < ?2 GROUP BY name", prefix,
-            limit)
-    }
-
-    private func names(_ sql: String, _ prefix: String, _ limit: Int) throws(StoreError) -> [String] {
-        let rows = try statement(sql + " ORDER BY newest DESC LIMIT ?3")
+    /// From one name to the next in the index: operations of one name are passed over together.
+    private func names(
+        _ table: String, newest: String, _ prefix: String, _ limit: Int, _ looked: Int
+    ) throws(StoreError) -> [String] {
+        let rows = try statement(
+            """
+            WITH RECURSIVE found(name, number) AS (
+                SELECT (SELECT name FROM \(table) WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT 1), 1
+                UNION ALL
+                SELECT (SELECT t.name FROM \(table) AS t
+                    WHERE t.name > found.name AND t.name < ?2 ORDER BY t.name LIMIT 1), number + 1
+                FROM found WHERE found.name IS NOT NULL AND number < ?4)
+            SELECT name FROM found WHERE name IS NOT NULL
+            ORDER BY (SELECT \(newest) FROM \(table) AS t WHERE t.name = found.name) DESC LIMIT ?3
+            """)
         rows.bind(1, prefix)
         rows.bind(2, prefix + "\u{10FFFF}")
         rows.bind(3, limit)
+        rows.bind(4, looked)
         var names: [String] = []
         while try rows.step() { names.append(rows.text(0)) }
         return names

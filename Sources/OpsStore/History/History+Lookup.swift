@@ -38,10 +38,18 @@ extension History {
 
     /// The newest graph of this name.
     public func newestGraph(named name: String) throws(StoreError) -> GraphID? {
-        let row = try statement("SELECT max(graph) FROM submission WHERE name = ?1")
+        let row = try statement("SELECT graph FROM submission WHERE name = ?1 ORDER BY first DESC LIMIT 1")
         row.bind(1, name)
         defer { row.reset() }
         return try row.step() ? row.optionalInt(0).map { GraphID($0) } : nil
+    }
+
+    /// The operation with which a graph began; nil: there is no such graph.
+    public func firstOperation(of graph: GraphID) throws(StoreError) -> OperationID? {
+        let row = try statement("SELECT min(first) FROM submission WHERE graph = ?1")
+        row.bind(1, graph.rawValue)
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt(0).map { OperationID($0) } : nil
     }
 
     public func graph(_ id: GraphID) throws(StoreError) -> GraphRecord? {

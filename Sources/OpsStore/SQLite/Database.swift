@@ -15,6 +15,9 @@ final class Database {
     let path: String
     /// What the log's index counts as moved into the database is known to be on the disk (`checkpoint`).
     var movedIsOnDisk = false
+    /// Whether what is being read has taken too long (`interrupting`), and rows that were read since.
+    var isOver: (() -> Bool)?
+    var rows = 0
     /// Done once, before SQLite is used for anything; too late (another user of SQLite in this process) is no harm.
     static let isConfigured = opsd_sqlite3_omit_memory_statistics() == SQLITE_OK
 

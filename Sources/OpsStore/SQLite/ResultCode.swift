@@ -10,6 +10,7 @@ enum ResultCode {
         case SQLITE_CORRUPT: .corrupt
         case SQLITE_NOTADB: .notADatabase
         case SQLITE_BUSY, SQLITE_LOCKED: .busy
+        case SQLITE_INTERRUPT: .interrupted
         default: .other
         }
     }

@@ -65,6 +65,12 @@ final class Statement {
             reset()
             throw database.error(code, doing: sql)
         }
+        do throws(StoreError) {
+            try database.countRow()
+        } catch {
+            reset()
+            throw error
+        }
         switch unsafe sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE:

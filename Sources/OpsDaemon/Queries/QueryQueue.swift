@@ -1,0 +1,164 @@
+internal import OpsCore
+internal import OpsLinux
+internal import OpsStore
+
+/// Answers queries. What takes a moment is read in the loop; everything else beside it, where users take turns, slice by
+/// slice, and so do the queries of one user: who asks little waits for one slice of each who asks much.
+final class QueryQueue {
+    private unowned let daemon: Daemon
+    private let limits: QueryLimits
+    private lazy var thread = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private let reader: QueryReader
+    private var waiting = FairBacklog<Entry>(slots: 1)
+    private var users: [UInt32: Int] = [:]
+    private var isStarting = false
+    /// Nanoseconds of this turn in which queries were answered in the loop.
+    private var spent: Int64 = 0
+
+    private struct Entry {
+        let exchange: Exchange
+        /// Reads a slice beside the loop.
+        let start: () -> Void
+    }
+
+    init(daemon: Daemon, limits: QueryLimits = QueryLimits()) {
+        self.daemon = daemon
+        self.limits = limits
+        reader = QueryReader(limits)
+    }
+
+    /// The next turn has time for queries again.
+    func turnEnded() { spent = 0 }
+
+    /// Answers a query now, or later: the client's next call waits for it.
+    func ask<Q: Query>(
+        _ query: Q, of exchange: Exchange, then answer: @escaping (Result<Q.Answer, any Error>) -> Void
+    ) {
+        var query = query
+        let start = Clock.read().monotonic
+        let before = spent
+        // An answer may ask on: its time is part of this.
+        defer { spent = before + Clock.read().monotonic - start }
+        if let result = answerInLoop(&query, exchange.caller.user, from: start) { return answer(result) }
+        exchange.holdNext()
+        users[exchange.caller.user, default: 0] += 1
+        add(Moved(query), used: 0, exchange, answer)
+    }
+
+    /// Nil: it takes longer than this turn has time for. `query` has got as far as it did.
+    private func answerInLoop<Q: Query>(
+        _ query: inout Q, _ user: UInt32, from start: Int64
+    ) -> Result<Q.Answer, any Error>? {
+        // What a user asks is answered in about its order.
+        guard spent < limits.inLoop, users[user] == nil else { return nil }
+        let end = start + limits.inLoop - spent
+        repeat {
+            let before = query
+            do {
+                let answer = try daemon.history.reading(until: { Clock.read().monotonic >= end }) {
+                    try query.proceed(daemon.history)
+                }
+                if let answer { return .success(answer) }
+            } catch let error as StoreError where error.kind == .interrupted {
+                query = before
+                return nil
+            } catch {
+                return .failure(error)
+            }
+        } while Clock.read().monotonic < end
+        return nil
+    }
+
+    // MARK: Beside the loop
+
+    private func add<Q: Query>(
+        _ query: Moved<Q>, used: Int64, _ exchange: Exchange, _ answer: @escaping (Result<Q.Answer, any Error>) -> Void
+    ) {
+        let entry = Entry(
+            exchange: exchange,
+            start: { [unowned self] in
+                let path = self.daemon.store.path
+                self.thread.run(
+                    { [reader] in reader.readSlice(of: query, used: used, path) },
+                    then: { [unowned self] slice in
+                        self.waiting.end(of: exchange.caller.user)
+                        switch slice {
+                        case .more(let query, let used): self.add(query, used: used, exchange, answer)
+                        case .over(let result):
+                            self.leave(exchange)
+                            if !exchange.isAbandoned { answer(result) }
+                        }
+                        self.startNext()
+                    })
+            })
+        waiting.append(entry, of: exchange.caller.user)
+        startNext()
+    }
+
+    private func leave(_ exchange: Exchange) {
+        let user = exchange.caller.user
+        let left = (users[user] ?? 1) - 1
+        users[user] = left > 0 ? left : nil
+    }
+
+    private func startNext() {
+        // Where no thread can be had the end of one slice starts the next.
+        guard !isStarting else { return }
+        isStarting = true
+        defer { isStarting = false }
+        while let (entry, user) = waiting.start() {
+            guard entry.exchange.isAbandoned else {
+                entry.start()
+                continue
+            }
+            waiting.end(of: user)
+            leave(entry.exchange)
+        }
+        // A reader that stays would keep the log from being cut, and the last to close the database from being the store.
+        if waiting.running == 0 { thread.run({ [reader] in reader.close() }, then: {}) }
+    }
+}
+
+/// The reading end of the queue: a connection of its own, for as long as there is something to read.
+///
+/// Unchecked: it is used by the jobs of one thread alone, which come one after the other.
+private final class QueryReader: @unchecked Sendable {
+    private let limits: QueryLimits
+    private var history: History?
+
+    init(_ limits: QueryLimits) { self.limits = limits }
+
+    enum Slice<Q: Query>: Sendable {
+        case more(Moved<Q>, used: Int64)
+        case over(Result<Q.Answer, any Error>)
+    }
+
+    func readSlice<Q: Query>(of moved: Moved<Q>, used: Int64, _ path: String) -> Slice<Q> {
+        var query = moved.take()
+        let start = Clock.read().monotonic
+        func elapsed() -> Int64 { Clock.read().monotonic - start }
+        do {
+            let history = try history ?? History.open(path: path)
+            self.history = history
+            let left = limits.total - used
+            let answer = try history.reading(until: { elapsed() >= left }) {
+                repeat {
+                    if let answer = try query.proceed(history) { return Optional.some(answer) }
+                } while elapsed() < limits.slice
+                return nil
+            }
+            if let answer { return .over(.success(answer)) }
+            let used = used + elapsed()
+            return used < limits.total
+                ? .more(Moved(query), used: used) : .over(.failure(QueryTooLong(limit: limits.total)))
+        } catch let error as StoreError where error.kind == .interrupted {
+            return .over(.failure(QueryTooLong(limit: limits.total)))
+        } catch {
+            // What the connection met once it may keep.
+            if error is StoreError { close() }
+            return .over(.failure(error))
+        }
+    }
+
+    func close() { history = nil }
+}

@@ -1,0 +1,24 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// Counts, times and use of the pool, over what was selected.
+struct StatisticsQuery: Query {
+    private var cursor: SelectionCursor
+    private var statistics = Statistics()
+    private let workers: Int
+
+    init(_ selection: OpsStore.Selection, workers: Int) {
+        cursor = SelectionCursor(selection)
+        self.workers = workers
+    }
+
+    mutating func proceed(_ history: History) throws -> JSONObject? {
+        let ids = try cursor.next(history, limit: 1000)
+        for node in try history.nodes(of: ids) { statistics.add(node) }
+        if let first = ids.first, let last = ids.last {
+            for edge in try history.edges(from: first, to: last) { statistics.add(edge) }
+        }
+        return cursor.isAtEnd ? statistics.result(workers: workers) : nil
+    }
+}

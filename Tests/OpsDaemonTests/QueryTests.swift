@@ -1,0 +1,147 @@
+import Glibc
+import OpsCore
+import OpsLinux
+import OpsStore
+import OpsWire
+import Synchronization
+import Testing
+import WireTesting
+
+@testable import OpsDaemon
+
+@Suite struct QueryTests {
+    /// The users whose queries were read, slice by slice.
+    private final class Slices: Sendable {
+        private let users = Mutex<[UInt32]>([])
+        func add(_ user: UInt32) { users.withLock { $0.append(user) } }
+        var all: [UInt32] { users.withLock { $0 } }
+    }
+
+    /// A query of so many steps, each of which is noted.
+    private struct Steps: Query {
+        var left: Int
+        let user: UInt32
+        let slices: Slices
+
+        mutating func proceed(_ history: History) throws -> UInt32? {
+            slices.add(user)
+            left -= 1
+            return left == 0 ? user : nil
+        }
+    }
+
+    /// A call of a user on a connection of its own.
+    private func exchange(of user: UInt32, _ fixture: Fixture) throws -> Exchange {
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        close(ends[1])
+        let caller = Caller(user: user, group: user, account: nil)
+        let server = try #require(fixture.daemon.server)
+        let connection = Connection(Descriptor(owning: ends[0]), caller: caller, server: server)
+        return Exchange(try Call(frame: Call.frame(StatusRequest()).dropLast()), connection)
+    }
+
+    @Test func `users take turns however much one of them asks`() throws {
+        let fixture = try Fixture()
+        let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, inLoop: 0))
+        let slices = Slices()
+        var answered: [UInt32] = []
+        func ask(_ user: UInt32, steps: Int) throws {
+            queue.ask(Steps(left: steps, user: user, slices: slices), of: try exchange(of: user, fixture)) { result in
+                if let user = try? result.get() { answered.append(user) }
+            }
+        }
+        for _ in 0..<50 { try ask(1, steps: 20) }
+        try ask(2, steps: 5)
+        try ask(3, steps: 3)
+        try fixture.turn { answered.contains(2) && answered.contains(3) }
+        #expect(answered.first == 3 && !answered.contains(1))
+        // One slice of each in turn; the first user has had a few before the others came.
+        let until = try #require(slices.all.lastIndex(of: 2))
+        #expect(slices.all[...until].filter { $0 == 1 }.count <= 5 + 3, "\(slices.all[...until])")
+        try fixture.turn { answered.count == 52 }
+    }
+
+    @Test func `queries of one user take turns as well`() throws {
+        let fixture = try Fixture()
+        let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, inLoop: 0))
+        var answered: [Int] = []
+        for steps in [40, 2] {
+            let query = Steps(left: steps, user: 1, slices: Slices())
+            queue.ask(query, of: try exchange(of: 1, fixture)) { _ in answered.append(steps) }
+        }
+        try fixture.turn { answered.count == 2 }
+        #expect(answered == [2, 40])
+    }
+
+    @Test func `a query that takes too long is given up`() throws {
+        let fixture = try Fixture()
+        let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, total: 1, inLoop: 0))
+        var error: (any Error)?
+        queue.ask(Steps(left: 1000, user: 1, slices: Slices()), of: try exchange(of: 1, fixture)) { result in
+            do { _ = try result.get() } catch let failure { error = failure }
+        }
+        try fixture.turn { error != nil }
+        #expect(error is QueryTooLong)
+    }
+
+    @Test func `a query of a client that has gone is dropped`() throws {
+        let fixture = try Fixture()
+        let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, inLoop: 0))
+        let slices = Slices()
+        let gone = try exchange(of: 1, fixture)
+        queue.ask(Steps(left: 1_000_000, user: 1, slices: slices), of: gone) { _ in Issue.record("nobody reads it") }
+        gone.connection.close()
+        var isOver = false
+        queue.ask(Steps(left: 3, user: 1, slices: slices), of: try exchange(of: 1, fixture)) { _ in isOver = true }
+        try fixture.turn { isOver }
+        #expect(slices.all.count < 100)
+    }
+
+    /// Many operations with many labels, one of which only the last has.
+    private func submit(_ count: Int, to client: Client) throws {
+        let labels = (0..<20).map { #""l\#($0)":"v""# }.joined(separator: ",")
+        let operations = (0..<count).map { place in
+            let more = place == count - 1 ? #","last":"v""# : ""
+            return #"{"command":["true"],"held":true,"labels":{"n":"\#(place)",\#(labels)\#(more)}}"#
+        }
+        _ = try client.submit("[" + operations.joined(separator: ",") + "]")
+    }
+
+    @Test func `others are answered while a long question is read`() throws {
+        let fixture = try Fixture()
+        let (asker, other) = (try fixture.connect(), try fixture.connect())
+        try submit(10_000, to: asker)
+        let labels = (0..<20).map { ("l\($0)", "v") } + [("last", "v")]
+        let list = ListRequest.with { $0.selection = .with { $0.labels = StringMap(labels) } }
+        let stats = StatsRequest.with { $0.selection = .with { $0.labels = StringMap(labels) } }
+        for _ in 0..<10 {
+            try asker.send(list)
+            try asker.send(stats)
+        }
+        // The first is being read when the other client asks.
+        try fixture.loop.turn(timeout: 0)
+        _ = try other.call(StatusRequest())
+        #expect(try !asker.hasReply(), "the other was answered first")
+        for _ in 0..<10 {
+            #expect(try #require(try asker.receive()).result(ListReply.self).operations.map(\.id) == [10_000])
+            let reply: StatsReply = try #require(try asker.receive()).result()
+            #expect(reply.stats.members.contains { $0.key == "count" && $0.value == .integer(1) })
+        }
+    }
+
+    /// A selection of many ranges is one statement for all of them.
+    @Test func `a selection of many ranges and a label is read once`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try submit(2000, to: client)
+        let refs = (1...400).map { "\($0 * 5)-\($0 * 5 + 1)" }
+        let list = ListRequest.with {
+            $0.selection = .with {
+                $0.refs = refs
+                $0.labels = ["last": "v"]
+            }
+        }
+        #expect(try client.call(list).operations.map(\.id) == [2000])
+    }
+}
