@@ -21,6 +21,12 @@ struct FairBacklog<Element> {
         lines[user, default: Line()].waiting.append(element)
     }
 
+    /// Lets all other users come first.
+    mutating func serveLast(_ user: UInt32) {
+        guard let index = users.firstIndex(of: user) else { return }
+        users.append(users.remove(at: index))
+    }
+
     /// Takes the next order and a slot for it; `nil` if none waits or no slot is free.
     mutating func start() -> (element: Element, user: UInt32)? {
         guard running < slots,

@@ -16,8 +16,10 @@ struct LongTurn {
     /// What happened in the world, to be told to the scheduler that comes back; while it gathers, to the scheduler that
     /// leaves.
     var facts: [Event] = []
-    /// Requests of clients, and work on the store, in the order in which they came.
-    var work: [() -> Void] = []
+    /// Requests of clients, and opsd's own work on the store. Users take turns: each of these may begin another long turn.
+    var work = FairBacklog<() -> Void>(slots: 1)
+    /// The user whose request is decided; `nil`: a fact.
+    var user: UInt32?
     /// The scheduler has not left yet.
     var isGathering = true
 }
@@ -35,7 +37,7 @@ extension Daemon {
     func putOff(of exchange: Exchange? = nil, _ work: @escaping () -> Void) -> Bool {
         guard longTurn != nil else { return false }
         exchange?.holdNext()
-        longTurn?.work.append(work)
+        longTurn?.work.append(work, of: exchange?.caller.user ?? authorization.daemonUser)
         return true
     }
 
@@ -61,7 +63,7 @@ extension Daemon {
         let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
         if putOff(of: exchange, again) { return }
         guard outage == nil, core != nil else { return requests.fail(exchange, unavailable) }
-        longTurn = LongTurn()
+        longTurn = LongTurn(user: exchange.caller.user)
         do throws(StoreError) {
             try lend([], prepare) { [unowned self] verdict in
                 switch verdict {
@@ -147,7 +149,12 @@ extension Daemon {
         longTurn = nil
         outcome()
         for fact in kept.facts { record(fact) }
-        for work in kept.work { work() }
+        var waiting = kept.work
+        if let user = kept.user { waiting.serveLast(user) }
+        while let (work, user) = waiting.start() {
+            work()
+            waiting.end(of: user)
+        }
         wakeUp()
     }
 }

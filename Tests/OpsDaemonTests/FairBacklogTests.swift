@@ -19,6 +19,15 @@ import Testing
         #expect(backlog.running == 3)
     }
 
+    @Test func `a user who has just been served comes last`() {
+        var backlog = FairBacklog<String>(slots: 1)
+        backlog.append("a", of: 1)
+        backlog.append("b", of: 2)
+        backlog.serveLast(1)
+        backlog.serveLast(3)
+        #expect(backlog.start()?.element == "b")
+    }
+
     @Test func `equal users take turns`() {
         var backlog = FairBacklog<String>(slots: 1)
         for name in ["1", "2"] { for user in [1, 2, 3] as [UInt32] { backlog.append("\(user).\(name)", of: user) } }

@@ -58,6 +58,22 @@ import WireTesting
         #expect(try Database(copy, .readOnly).integer("SELECT count(*) FROM operation") == Int64(count))
     }
 
+    @Test func `requests that wait for a long turn are taken from each user in turn`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        try client.send(Client.submission(chain(large)))
+        try fixture.turn { daemon.longTurn != nil }
+        let busy = try #require(daemon.longTurn?.user)
+        var order: [String] = []
+        for (name, user) in [("own", busy), ("a1", busy + 1), ("a2", busy + 1), ("b1", busy + 2)] {
+            daemon.longTurn?.work.append({ order.append(name) }, of: user)
+        }
+        _ = try client.receive()
+        try fixture.turn { order.count == 4 }
+        #expect(order == ["a1", "b1", "own", "a2"])
+    }
+
     @Test func whatChangesSomethingWaitsAndComesInItsOrder() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
