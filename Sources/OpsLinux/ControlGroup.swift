@@ -35,9 +35,12 @@ public struct ControlGroup: Hashable, Sendable {
         try value("populated", in: "cgroup.events") == 1
     }
 
+    /// The file that changes whenever `isPopulated` may have become another.
+    public var eventsPath: String { path + "/cgroup.events" }
+
     /// A descriptor that is `changed` whenever `isPopulated` may have become another, until `acknowledge`.
     public func openEvents() throws(SystemError) -> Descriptor {
-        let file = path + "/cgroup.events"
+        let file = eventsPath
         let number = try retrying("open \(file)") { unsafe Glibc.open(file, O_RDONLY | O_CLOEXEC) }
         return Descriptor(owning: number)
     }

@@ -108,7 +108,7 @@ extension Runner {
         guard record.isAlive else { return }
         retireLine(of: record)
         keepGroupToItself(record)
-        if case .group(let group) = record.tree { leftGroups.append(group) }
+        if case .group(let group) = record.tree { leave(group) }
         noting { () throws(SystemError) in try logs.remove(attempt) }
     }
 }

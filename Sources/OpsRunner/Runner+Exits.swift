@@ -17,7 +17,6 @@ extension Runner {
         for (record, child) in ended { mainEnded(record, child) }
         if !descent.isEmpty { endEmptyDescents() }
         passSlotsOn()
-        removeLeftGroups()
     }
 
     /// Who cannot be asked who is whose child (no descriptor is left) asks again soon, and calls nothing gone until then.
@@ -33,19 +32,15 @@ extension Runner {
 
     private static let adoptionPause: Int64 = 100_000_000
 
-    private func removeLeftGroups() {
-        if leftGroups.isEmpty { return }
-        let groups = leftGroups
-        leftGroups = []
-        for group in groups {
-            // One that refuses is not tried again: what is left with consent is no concern of ours.
-            noting { () throws(SystemError) in if try !group.remove() { leftGroups.append(group) } }
-        }
+    /// Removes the group once nothing lives in it any more.
+    func leave(_ group: ControlGroup) {
+        noting { () throws(SystemError) in try leftGroups.add(group, now: Clock.read().monotonic) }
     }
 
     /// What could not be found out before.
     func lookAgain(now: Int64) {
         if let adoptAt, adoptAt <= now { collectChildren() }
+        noting { () throws(SystemError) in try leftGroups.lookAgain(now: now) }
         if let watchAt, watchAt <= now {
             self.watchAt = nil
             for record in table.values where record.groupWatch == nil && !record.hasRunningMain {
@@ -64,7 +59,7 @@ extension Runner {
         if exit.status == .signal(Signals.kill) { keepGroupToItself(record) }
         if isTreeGone(record) { return end(record, exit, isNews: true) }
         if record.leftovers == .leave {
-            if case .group(let group) = record.tree { leftGroups.append(group) }
+            if case .group(let group) = record.tree { leave(group) }
             retireLine(of: record)
             return end(record, exit, isNews: true)
         }

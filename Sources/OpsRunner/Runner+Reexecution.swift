@@ -10,7 +10,7 @@ extension Runner {
             // It finds none that nobody is in.
             sharedGroups.removeVacant()
             var inheritance = Inheritance(
-                instance: instance, defaults: defaults, records: Array(table.values), leftGroups: leftGroups,
+                instance: instance, defaults: defaults, records: Array(table.values), leftGroups: leftGroups.all,
                 reaping: reaping, logs: logs, lock: lock.descriptor.rawValue, listener: listener.rawValue,
                 notify: notify.descriptor.rawValue, notifyAddress: notify.address)
             inheritance.lines = inheritedLines

@@ -99,7 +99,7 @@ extension Runner {
         noting { () throws(SystemError) in try logs.remove(record.attempt) }
         if record.tree == .descent { descent.end(record.attempt, main: record.process.pid) }
         // The process ended before its program ran: it has left nothing.
-        if !isTreeGone(record), case .group(let group) = record.tree { leftGroups.append(group) }
+        if !isTreeGone(record), case .group(let group) = record.tree { leave(group) }
         if request.slot >= 0 { hand.close(for: request.attempt) }
         let failed = AttemptRecord(failed: request, error)
         table[request.attempt] = failed

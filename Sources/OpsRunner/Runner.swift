@@ -37,8 +37,7 @@ public final class Runner {
     /// When to watch again what could not be watched.
     var watchAt: Int64?
     var sharedGroups: SharedGroups
-    /// Groups of operations that left processes behind with consent.
-    var leftGroups: [ControlGroup] = []
+    let leftGroups: LeftGroups
     let defaults: LaunchDefaults
     var groupLists = GroupLists()
 
@@ -92,6 +91,7 @@ public final class Runner {
         defaults = try LaunchDefaults.take()
         groups = try options.controlGroups()
         sharedGroups = SharedGroups(in: groups, instance: instance)
+        leftGroups = LeftGroups(in: loop)
         if options.isDetached { try groups?.adopt(Identity.pid) }
         try groups?.removeEmpty()
         listener = try UnixSocket.listen(at: options.socketPath)
@@ -116,12 +116,12 @@ public final class Runner {
         }
         self.groups = groups
         sharedGroups = SharedGroups(in: groups, instance: instance)
+        leftGroups = LeftGroups(in: loop)
         lock = FileLock(descriptor: Descriptor(owning: inherited.lock))
         listener = Descriptor(owning: inherited.listener)
         notify = NotifySocket(
             address: inherited.notifyAddress, descriptor: Descriptor(owning: inherited.notify))
         lines = NotifyLines(prefix: options.linePrefix(notify: inherited.notifyAddress))
-        leftGroups = inherited.leftGroups
         reaping = inherited.reaping
         logs = inherited.logs
         try lock.descriptor.setInherited(false)
@@ -138,6 +138,7 @@ public final class Runner {
             resumeDescent(of: record)
             watchRest(of: record)
         }
+        for group in inherited.leftGroups { leave(group) }
     }
 
     private func watch() throws(SystemError) {
@@ -218,7 +219,9 @@ public final class Runner {
         idleSince = isIdle ? idleSince ?? now : nil
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [Int64] = table.values.compactMap(\.killAt) + reaping.values.map(\.lookAt)
-        for due in [logs.dueAt, tellAt, adoptAt, watchAt, acceptAt] { if let due { wake.append(due) } }
+        for due in [logs.dueAt, tellAt, adoptAt, watchAt, acceptAt, leftGroups.dueAt] {
+            if let due { wake.append(due) }
+        }
         for startup in startups.values where !startup.isOutOfTime { wake.append(startup.deadline) }
         if let idleSince { wake.append(idleSince + options.idleLimit) }
         if let ending { wake.append(ending.deadline) }

@@ -158,6 +158,39 @@ import Testing
         #expect(try isAlive(left))
     }
 
+    @Test(
+        .enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"), arguments: [false, true])
+    func `a group that was left goes with its last process`(throughAnUpgrade: Bool) throws {
+        let runner = try RunnerProcess()
+        guard runner.greeting?.abilities.hasControlGroups == true else { return }
+        let mount = "$(grep -m1 cgroup2 /proc/mounts | cut -d' ' -f2)"
+        var request = runner.request(
+            1, "echo \(mount)$(grep ^0:: /proc/self/cgroup | cut -c4-) > $DIR/group; sleep 1000 & sleep 1000 & exit 0")
+        request.leftovers = .leave
+        try runner.send([.launch(request)])
+        _ = try runner.awaitExit(request.attempt)
+        try runner.send([.acknowledge(request.attempt)])
+        try runner.settle()
+        let group = String(try runner.text("group").dropLast())
+        if throughAnUpgrade {
+            try runner.send([.reexecute])
+            try runner.awaitHangUp()
+            try runner.connect()
+        }
+        let left = try runner.survivors()
+        #expect(left.count == 2)
+        for pid in left {
+            #expect(Files.exists(group))
+            kill(pid, SIGKILL)
+            try runner.awaitReaped(pid)
+            // Other ends meanwhile change nothing.
+            let other = runner.request(Int64(pid) + 10, "true")
+            try runner.send([.launch(other)])
+            _ = try runner.awaitExit(other.attempt)
+        }
+        try runner.until("\(group) is still there") { !Files.exists(group) }
+    }
+
     /// In a group that was killed once, Linux 6.18 kills whoever is born into it from outside.
     @Test(
         .enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"), arguments: [false, true])

@@ -1,0 +1,64 @@
+internal import OpsLinux
+
+/// Control groups in which an operation has left processes behind with consent, or by force, until nothing lives in them.
+final class LeftGroups {
+    private var watch: FileWatch?
+    private var watched: [ControlGroup: FileWatch.Token] = [:]
+    /// Those that could not be watched.
+    private var unwatched: Set<ControlGroup> = []
+    /// When to look at those; `nil`: there are none.
+    private(set) var dueAt: Int64?
+
+    private let loop: EventLoop
+    private static let pause: Int64 = 1_000_000_000
+
+    init(in loop: EventLoop) { self.loop = loop }
+
+    var all: [ControlGroup] { Array(watched.keys) + Array(unwatched) }
+
+    /// One that refuses to be removed is given up.
+    func add(_ group: ControlGroup, now: Int64) throws(SystemError) {
+        do throws(SystemError) {
+            try startWatching(group)
+        } catch {
+            unwatched.insert(group)
+            dueAt = dueAt ?? now + LeftGroups.pause
+        }
+        // What ended before the watch began makes no event.
+        try removeIfEmpty(group)
+    }
+
+    private func startWatching(_ group: ControlGroup) throws(SystemError) {
+        let watch: FileWatch
+        if let first = self.watch { watch = first } else { watch = try FileWatch(loop) }
+        self.watch = watch
+        watched[group] = try watch.watch(group.eventsPath) { [unowned self] in
+            do throws(SystemError) {
+                try removeIfEmpty(group)
+            } catch {
+                Program.complain("opsd-runner: \(error)")
+            }
+        }
+    }
+
+    /// Tries once a second what cannot be watched.
+    func lookAgain(now: Int64) throws(SystemError) {
+        guard let due = dueAt, due <= now else { return }
+        let groups = unwatched
+        unwatched = []
+        dueAt = nil
+        for group in groups { try add(group, now: now) }
+    }
+
+    private func removeIfEmpty(_ group: ControlGroup) throws(SystemError) {
+        var isOver = true
+        defer { if isOver { forget(group) } }
+        isOver = try group.remove()
+    }
+
+    private func forget(_ group: ControlGroup) {
+        unwatched.remove(group)
+        if unwatched.isEmpty { dueAt = nil }
+        if let token = watched.removeValue(forKey: group) { watch?.cancel(token) }
+    }
+}
