@@ -86,14 +86,15 @@ let package = Package(
         .target(name: "WireTesting", dependencies: ["OpsWire"], path: "Tests/WireTesting", swiftSettings: strict),
         tests("OpsWireTests", ["OpsWire", "WireTesting"]),
         tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
-        tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner"]),
+        tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner", "log-holder"]),
         tests(
             "OpsDaemonTests",
             ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "WireTesting", "OpsLinux", "OpsRunner"]),
         .testTarget(
             name: "OpsctlTests", dependencies: ["opsctl", "PseudoTerminal"], exclude: ["Golden"],
             swiftSettings: strict),
-        tests("EndToEndTests", ["opsd", "opsd-runner", "opsctl", "PseudoTerminal", "OpsTesting", "CSQLite"]),
+        tests(
+            "EndToEndTests", ["opsd", "opsd-runner", "opsctl", "log-holder", "PseudoTerminal", "OpsTesting", "CSQLite"]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),
         tests("TidyTests", []),
         .target(
@@ -102,5 +103,8 @@ let package = Package(
         .executableTarget(
             name: "torture", dependencies: ["TortureSystem"], path: "Tests/Torture", swiftSettings: strict),
         .executableTarget(name: "torture-mark", path: "Tests/TortureMark"),
+        .executableTarget(
+            name: "log-holder", path: "Tests/LogHolder",
+            cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     ]
 )

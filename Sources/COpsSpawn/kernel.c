@@ -301,10 +301,6 @@ int ops_set_open_files(uint64_t soft, uint64_t hard) {
     return setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int ops_punch(int fd, int64_t length) {
-    return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, length);
-}
-
 int ops_kept_group_state(int directory, int events) {
     char text[128];
     ssize_t length = pread(events, text, sizeof text - 1, 0);

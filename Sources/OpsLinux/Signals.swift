@@ -9,6 +9,8 @@ public enum Signals {
     public static let pipe = SIGPIPE
     public static let terminate = SIGTERM
     public static let child = SIGCHLD
+    /// Somebody wants to open a file on which this process has a lease.
+    public static let leaseWanted = SIGIO
     public static let resume = SIGCONT
     public static let stop = SIGSTOP
     /// A file would become larger than this process's limit allows.

@@ -36,9 +36,9 @@ struct Descent {
 
     mutating func collected(_ pid: Int32) { orphans[pid] = nil }
 
-    /// Takes note of the children that are no main process.
-    mutating func adopt(mains: [Int32: Attempt]) throws(SystemError) {
-        for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil {
+    /// Takes note of the children that are neither a main process nor a helper of the runner's own.
+    mutating func adopt(mains: [Int32: Attempt], except isHelper: (Int32) -> Bool) throws(SystemError) {
+        for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil && !isHelper(pid) {
             orphans[pid] = .some(try owner(of: pid))
         }
     }

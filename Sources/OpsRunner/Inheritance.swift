@@ -115,6 +115,7 @@ extension Inheritance {
             $0.pack($1.0)
             $0.pack($1.1) { $0.pack($1) }
         }
+        logs.packOpen(into: &packer)
     }
 
     private init(from: inout Unpacker) throws(ProtocolError) {
@@ -147,12 +148,12 @@ extension Inheritance {
         // A program from before starts were followed ends here.
         if from.isAtEnd { return }
         startups = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.startup() }
-        // A program from before users counted ends here; those of most operations came with their lines.
+        // A program from before users counted and logs stayed open ends here; the users of most operations came with their lines.
         if from.isAtEnd { return }
-        try readUsers(from: &from)
+        try readUsersAndLogs(from: &from)
     }
 
-    private mutating func readUsers(from: inout Unpacker) throws(ProtocolError) {
+    private mutating func readUsersAndLogs(from: inout Unpacker) throws(ProtocolError) {
         let users = try from.list { (from: inout Unpacker) throws(ProtocolError) in
             (attempt: try from.attempt(), uid: try from.number(UInt32.self))
         }
@@ -162,6 +163,7 @@ extension Inheritance {
             (attempt: try from.attempt(), uid: try from.optionalNumber() as UInt32?)
         }
         for (attempt, uid) in remains { reaping[attempt]?.uid = uid }
+        logs = try LogKeeper(openFrom: &from)
     }
 }
 

@@ -2,42 +2,28 @@ internal import OpsLinux
 
 /// Where the output goes.
 extension LaunchRequest.Output {
-    /// The files that are kept within a cap.
-    var logs: [String] {
-        switch self {
-        case .log(let path): [path]
-        case .split(let stdout, let stderr): [stdout, stderr]
-        case .paths, .journal, .null: []
-        }
-    }
-
     /// The files that the user named.
     var named: (stdout: String, stderr: String)? {
         if case .paths(let stdout, let stderr) = self { (stdout, stderr) } else { nil }
     }
 
-    /// Opens what the runner opens itself, for the time of `body`.
+    /// Opens what the runner opens itself, for the time of `body`; new logs stay open in `logs`.
     func withStreams(
-        owner: Spawn.User?, _ body: (Spawn.Stream, Spawn.Stream) throws(SpawnError) -> Int32
+        owner: Spawn.User?, keeping logs: inout [LogFile],
+        _ body: (Spawn.Stream, Spawn.Stream) throws(SpawnError) -> Int32
     ) throws(SpawnError) -> Int32 {
         switch self {
         case .null: return try body(.writing("/dev/null"), .likeStandardOutput)
         case .paths(let stdout, let stderr):
             return try body(.writing(stdout), stdout == stderr ? .likeStandardOutput : .writing(stderr))
         case .log(let path):
-            let log = try Self.opened("standard output") { () throws(SystemError) in
-                try LogFile.create(path, owner: owner.map { ($0.uid, $0.gid) })
-            }
+            let log = try Self.make(path, for: owner, "standard output", &logs)
             let pid = try body(.descriptor(log.rawValue), .likeStandardOutput)
             _ = consume log
             return pid
         case .split(let stdout, let stderr):
-            let out = try Self.opened("standard output") { () throws(SystemError) in
-                try LogFile.create(stdout, owner: owner.map { ($0.uid, $0.gid) })
-            }
-            let err = try Self.opened("standard error") { () throws(SystemError) in
-                try LogFile.create(stderr, owner: owner.map { ($0.uid, $0.gid) })
-            }
+            let out = try Self.make(stdout, for: owner, "standard output", &logs)
+            let err = try Self.make(stderr, for: owner, "standard error", &logs)
             let pid = try body(.descriptor(out.rawValue), .descriptor(err.rawValue))
             _ = consume out
             _ = consume err
@@ -49,6 +35,18 @@ extension LaunchRequest.Output {
             let pid = try body(.descriptor(stream.rawValue), .likeStandardOutput)
             _ = consume stream
             return pid
+        }
+    }
+
+    private static func make(
+        _ path: String, for owner: Spawn.User?, _ step: String, _ logs: inout [LogFile]
+    ) throws(SpawnError) -> Descriptor {
+        do throws(SystemError) {
+            let log = try LogFile.create(path, owner: owner.map { ($0.uid, $0.gid) })
+            logs.append(log)
+            return try log.openForAppending()
+        } catch {
+            throw SpawnError(step: step, errno: error.errno)
         }
     }
 

@@ -109,6 +109,6 @@ extension Runner {
         retireLine(of: record)
         keepGroupToItself(record)
         if case .group(let group) = record.tree { leave(group) }
-        noting { () throws(SystemError) in try logs.remove(attempt) }
+        noting { () throws(SystemError) in try logs.end(attempt, isLeft: true, now: Clock.read().monotonic) }
     }
 }

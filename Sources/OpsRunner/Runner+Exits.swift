@@ -7,6 +7,7 @@ extension Runner {
         var ended: [(AttemptRecord, EndedChild)] = []
         noting { () throws(SystemError) in
             while let child = try Children.takeEnded() {
+                if endedTrim(child) { continue }
                 descent.collected(child.pid)
                 guard let attempt = mains.removeValue(forKey: child.pid), let record = table[attempt] else { continue }
                 ended.append((record, child))
@@ -19,13 +20,22 @@ extension Runner {
         passSlotsOn()
     }
 
+    private func endedTrim(_ child: EndedChild) -> Bool {
+        do throws(SystemError) {
+            return try logs.trimEnded(child)
+        } catch {
+            Program.complain("opsd-runner: \(error)")
+            return true
+        }
+    }
+
     /// Who cannot be asked who is whose child (no descriptor is left) asks again soon, and calls nothing gone until then.
     private func adoptOrphans() {
         adoptAt = nil
         if descent.isEmpty { return }
         noting { () throws(SystemError) in
             adoptAt = Clock.read().monotonic + Runner.adoptionPause
-            try descent.adopt(mains: mains)
+            try descent.adopt(mains: mains) { logs.isTrimming($0) }
             adoptAt = nil
         }
     }
@@ -61,7 +71,7 @@ extension Runner {
         if record.leftovers == .leave {
             if case .group(let group) = record.tree { leave(group) }
             retireLine(of: record)
-            return end(record, exit, isNews: true)
+            return end(record, exit, isNews: true, isLeft: true)
         }
         reportTold()
         if !record.attempt.isErrand { hand.close(for: record.attempt) }
@@ -124,10 +134,12 @@ extension Runner {
         }
     }
 
-    /// `isNews`: the exit itself has not been reported yet.
-    func end(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool) {
+    /// `isNews`: the exit itself has not been reported yet. `isLeft`: processes of it live on.
+    func end(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool, isLeft: Bool = false) {
         hear(record)
-        noting { () throws(SystemError) in try logs.remove(record.attempt) }
+        noting { () throws(SystemError) in
+            try logs.end(record.attempt, isLeft: isLeft, now: Clock.read().monotonic)
+        }
         giveBack(record.line, slot: record.slot)
         record.line = nil
         noteFreeSlot(of: record, exit, isNews: isNews)

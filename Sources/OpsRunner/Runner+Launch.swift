@@ -42,9 +42,11 @@ extension Runner {
     ) throws(SpawnError) -> AttemptRecord {
         do throws(SpawnError) {
             let line = try line(for: request)
+            var files: [LogFile] = []
             let pid: Int32
             do throws(SpawnError) {
-                pid = try spawn(request, in: group, kept, speakingAt: line?.socket.address ?? notify.address)
+                let address = line?.socket.address ?? notify.address
+                pid = try spawn(request, in: group, kept, speakingAt: address, keeping: &files)
             } catch {
                 giveBack(line, slot: request.slot)
                 throw error
@@ -58,7 +60,7 @@ extension Runner {
             record.keptGroup = kept
             mains[pid] = request.attempt
             if group == nil { descent.begin(request.attempt, main: pid, socket: request.socket, uid: record.uid) }
-            logs.add(request.attempt, paths: request.output.logs, cap: request.logCap, now: before.monotonic)
+            logs.add(request.attempt, files, cap: request.logCap, uid: record.uid, now: before.monotonic)
             return record
         } catch {
             if let kept { sharedGroups.letGo(kept) }
@@ -96,7 +98,8 @@ extension Runner {
     }
 
     private func spawn(
-        _ request: LaunchRequest, in group: ControlGroup?, _ kept: KeptGroup?, speakingAt address: String
+        _ request: LaunchRequest, in group: ControlGroup?, _ kept: KeptGroup?, speakingAt address: String,
+        keeping files: inout [LogFile]
     ) throws(SpawnError) -> Int32 {
         var spawn = Spawn(arguments: request.arguments, environment: request.environment)
         spawn.environment.append("NOTIFY_SOCKET=" + address)
@@ -109,7 +112,7 @@ extension Runner {
         spawn.standardInput = .reading(request.stdin)
         try setUser(request.user, of: &spawn)
         setPriority(request, of: &spawn)
-        return try request.output.withStreams(owner: spawn.user) { (out, err) throws(SpawnError) in
+        return try request.output.withStreams(owner: spawn.user, keeping: &files) { (out, err) throws(SpawnError) in
             spawn.standardOutput = out
             spawn.standardError = err
             if let kept {

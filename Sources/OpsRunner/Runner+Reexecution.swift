@@ -30,6 +30,7 @@ extension Runner {
         try notify.descriptor.setInherited(inherited)
         for line in allLines { try line.socket.descriptor.setInherited(inherited) }
         for startup in startups.values { try startup.process.report.setInherited(inherited) }
+        try logs.setInherited(inherited)
     }
 
     /// Those that wait for the next operation of their slot, and those of operations.

@@ -96,7 +96,7 @@ extension Runner {
     private func fail(_ record: AttemptRecord, _ request: LaunchRequest, _ error: SpawnError) {
         giveBack(record.line, slot: record.slot)
         record.line = nil
-        noting { () throws(SystemError) in try logs.remove(record.attempt) }
+        noting { () throws(SystemError) in try logs.end(record.attempt, isLeft: false, now: Clock.read().monotonic) }
         if record.tree == .descent { descent.end(record.attempt, main: record.process.pid) }
         // The process ended before its program ran: it has left nothing.
         if !isTreeGone(record), case .group(let group) = record.tree { leave(group) }

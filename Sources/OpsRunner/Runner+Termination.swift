@@ -72,7 +72,7 @@ extension Runner {
             var known: Set<Int32> = []
             // A storm of forks runs ahead of one look; each pass finds the children of those not reached before.
             for _ in 0..<32 {
-                try descent.adopt(mains: mains)
+                try descent.adopt(mains: mains) { logs.isTrimming($0) }
                 let fresh = try descent.members(of: descents).filter { known.insert($0.pid).inserted }
                 if fresh.isEmpty { return }
                 for process in fresh {

@@ -69,6 +69,8 @@ public final class Runner {
         try Signals.restoreDefault(Signals.child)
         try Signals.ignore(Signals.pipe)
         try Signals.ignore(Signals.hangUp)
+        // Somebody waits to open a log that is being looked at: that takes microseconds.
+        try Signals.ignore(Signals.leaseWanted)
         try Children.adoptOrphans()
         let runner: Runner
         if let inherited {
@@ -127,6 +129,7 @@ public final class Runner {
         try lock.descriptor.setInherited(false)
         try listener.setInherited(false)
         try notify.descriptor.setInherited(false)
+        try logs.setInherited(false)
         for record in inherited.records { restore(record) }
         for startup in inherited.startups {
             try startup.process.report.setInherited(false)
@@ -142,6 +145,7 @@ public final class Runner {
     }
 
     private func watch() throws(SystemError) {
+        logs.mostEnded = max(64, Int(clamping: try OpenFiles.limit().hard / 4))
         loop.endTurn = { [unowned self] in endTurn() }
         timer = try loop.timer(.monotonic) {}
         listenerSource = try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() }
@@ -215,7 +219,7 @@ public final class Runner {
     /// Decides whether there is an end, else when to wake next.
     private func settle(now: Int64) {
         if let ending, isDone(ending, now: now) { return loop.stop() }
-        let isIdle = options.isDetached && connection == nil && table.isEmpty && reaping.isEmpty
+        let isIdle = options.isDetached && connection == nil && table.isEmpty && reaping.isEmpty && !logs.hasEnded
         idleSince = isIdle ? idleSince ?? now : nil
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [Int64] = table.values.compactMap(\.killAt) + reaping.values.map(\.lookAt)

@@ -125,7 +125,7 @@ let treeKinds: [Bool] = [true, false]
         try runner.send([.launch(request)])
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
         let path = runner.path("log.1.1")
-        let size = try #require(try LogFile.size(path))
+        let size = try sizes(of: path)
         #expect(size.length == 64 << 20 + 4)
         #expect(size.stored <= 2 << 20)
         let log = open(path, O_RDONLY | O_CLOEXEC)
@@ -143,7 +143,7 @@ let treeKinds: [Bool] = [true, false]
             request.logCap = cap
             try runner.send([.launch(request)])
             #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
-            #expect(try #require(try LogFile.size(runner.path("log.\(operation).1"))).stored >= 1 << 20)
+            #expect(try sizes(of: runner.path("log.\(operation).1")).stored >= 1 << 20)
         }
     }
 
@@ -158,7 +158,7 @@ let treeKinds: [Bool] = [true, false]
         #expect(try !runner.awaitExit(request.attempt).treeIsGone)
         #expect(creat(runner.path("go"), 0o600) >= 0)
         try runner.awaitGone(request.attempt)
-        let size = try #require(try LogFile.size(runner.path("log.1.1")))
+        let size = try sizes(of: runner.path("log.1.1"))
         #expect(size.length == 64 << 20)
         #expect(size.stored <= 2 << 20)
     }

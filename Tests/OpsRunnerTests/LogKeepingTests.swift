@@ -3,6 +3,28 @@ import OpsLinux
 import OpsRunner
 import Testing
 
+/// Files that any user can write, outside of the runner's directory.
+private final class OpenPlace {
+    private let path: String
+    var said: String { path + "/said" }
+    var fifo: String { path + "/fifo" }
+    var text: String { String(decoding: (try? Files.readIfPresent(said, limit: 4096)) ?? [], as: UTF8.self) }
+
+    init() throws {
+        path = "/tmp/ops-open-\(try Randomness.identifier().prefix(10))"
+        #expect(mkdir(path, 0o777) == 0 && chmod(path, 0o777) == 0)
+        #expect(mkfifo(fifo, 0o666) == 0 && chmod(fifo, 0o666) == 0)
+    }
+
+    func go() throws {
+        let end = open(fifo, O_WRONLY | O_CLOEXEC)
+        #expect(write(end, "go\n", 3) == 3)
+        close(end)
+    }
+
+    deinit { removeTree(path) }
+}
+
 /// Logs within their caps, whatever the processes that own them do.
 @Suite struct LogKeepingTests {
     /// Where files can be as large as a number can say; ext4 stops at 16 TiB.
@@ -66,6 +88,169 @@ import Testing
         var bytes = [UInt8](repeating: 0, count: 100)
         #expect(pread(old, &bytes, bytes.count, 0) == 7)
         #expect(try runner.text("secret") == "secret\n")
+    }
+
+    private static let cap: Int64 = 1 << 20
+    /// Below it a log of 64 MiB has been trimmed, some of it not yet.
+    private static let most: Int64 = 8 << 20
+
+    /// A process that is left writes 64 MiB once `go` is there, and says when it has.
+    private static let writer = """
+        setsid sh -c 'echo up > $DIR/up; while ! [ -e $DIR/go ]; do sleep 0.01; done
+        yes 0123456789abcde | head -c 64M; echo done > $DIR/done; exec sleep 1000' & while ! [ -s $DIR/up ]; do sleep 0.01; done
+        """
+
+    private func writeOn(_ runner: RunnerProcess) throws {
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try runner.awaitFile("done") == "done\n")
+    }
+
+    /// Descriptors of the runner that are open on a file, which may have no name any more.
+    private func descriptors(of runner: RunnerProcess, on path: String) throws -> [String] {
+        try Files.list("/proc/\(runner.pid)/fd").filter { number in
+            var bytes = [CChar](repeating: 0, count: 4096)
+            let count = readlink("/proc/\(runner.pid)/fd/\(number)", &bytes, bytes.count)
+            let name = String(decoding: bytes.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return name == path || name == path + " (deleted)"
+        }
+    }
+
+    /// What may write to the log of an attempt that is over.
+    enum Rest: CaseIterable { case left, prunedAway, givenUp, inheritedByAnUpgrade }
+
+    @Test(arguments: treeKinds, Rest.allCases)
+    func `a log is bounded as long as anything can write to it`(usesControlGroups: Bool, rest: Rest) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(1, Self.writer + (rest == .givenUp ? "; sleep 1000" : ""))
+        request.logCap = Self.cap
+        request.leftovers = .leave
+        let path = runner.path("log.1.1")
+        try runner.send([.launch(request)])
+        if rest == .givenUp { _ = try runner.awaitFile("up") } else { _ = try runner.awaitExit(request.attempt) }
+        try runner.send([.acknowledge(request.attempt)])
+        try runner.settle()
+        let writer = try #require(try runner.survivors().first)
+        if rest == .prunedAway { unlink(path) }
+        if rest == .inheritedByAnUpgrade {
+            try runner.send([.reexecute])
+            try runner.awaitHangUp()
+            try runner.connect()
+        }
+        try writeOn(runner)
+        try runner.until("\(try sizes(of: "/proc/\(writer)/fd/1").stored) bytes are on the disk") {
+            try sizes(of: "/proc/\(writer)/fd/1").stored <= Self.most
+        }
+        #expect(try !descriptors(of: runner, on: path).isEmpty)
+        // And no longer.
+        for pid in try runner.survivors() { kill(pid, SIGKILL) }
+        try runner.until("it keeps the log open") { try descriptors(of: runner, on: path).isEmpty }
+    }
+
+    /// Nothing of the tree is left, and its descriptor is: it was handed to another process.
+    @Test func `a log is bounded while a process outside of the operation has it open`() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, "echo up > $DIR/up; read line < $DIR/fifo; exit 0")
+        request.logCap = Self.cap
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        let path = runner.path("log.1.1")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("up")
+        let handed = Descriptor(owning: open(path, O_WRONLY | O_APPEND | O_CLOEXEC))
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        #expect(try runner.awaitExit(request.attempt).treeIsGone)
+        for _ in 0..<64 { #expect(try handed.writeAll([UInt8](repeating: 0x41, count: 1 << 20))) }
+        try runner.until("\(try sizes(of: path).stored) bytes are on the disk") {
+            try sizes(of: path).stored <= Self.most
+        }
+        _ = consume handed
+        try runner.until("it keeps the log open") { try descriptors(of: runner, on: path).isEmpty }
+    }
+
+    /// It keeps what it once could open, and no process that could be asked.
+    @Test(
+        .enabled(if: geteuid() == 0, "SKIPPED: only root can act as other users"), arguments: treeKinds)
+    func `nobody opens the log of an attempt that is over`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        #expect(chmod(runner.state, 0o711) == 0)
+        let place = try OpenPlace()
+        var request = runner.request(1, "stat -Lc '%u %a' /proc/self/fd/1; $HOLDER path \(place.said) \(place.fifo) &")
+        request.environment.append("HOLDER=\(try RunnerProcess.program("log-holder"))")
+        request.user = UserTests.nobody
+        request.directory = "/"
+        request.leftovers = .leave
+        request.arguments[2] += "while ! [ -s \(place.said) ]; do sleep 0.01; done; chmod 666 /proc/self/fd/1"
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        #expect(try runner.text("log.1.1") == "65534 600\n", "it is its user's while that executes")
+        try runner.until("it keeps the log open") { try descriptors(of: runner, on: runner.path("log.1.1")).isEmpty }
+        try place.go()
+        try runner.until("it says nothing: \(place.text)") { place.text == "closed\nrefused\n" }
+    }
+
+    /// Room that is reserved behind the end of the file is no part of it, and on the disk.
+    @Test func `a log that reserves room is bounded`() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(
+            1, "echo first; fallocate -n -l 256M /proc/self/fd/1 && echo up > $DIR/up; read x < $DIR/fifo; echo last")
+        request.logCap = Self.cap
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("up")
+        try runner.until("\(try sizes(of: runner.path("log.1.1")).stored) bytes are on the disk") {
+            try sizes(of: runner.path("log.1.1")).stored <= 64 << 20
+        }
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        #expect(try runner.text("log.1.1") == "first\nlast\n")
+    }
+
+    /// It would hold up whoever opens the file for 45 seconds, and then again.
+    @Test func `an operation cannot take a lease on its log`() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, "exec $HOLDER lease $DIR/said $DIR/fifo")
+        request.environment.append("HOLDER=\(try RunnerProcess.program("log-holder"))")
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        #expect(try runner.text("said") == "refused\n")
+    }
+
+    /// Its owner may write to it from memory that nobody brings: whoever changes the file waits until then.
+    @Test func `a log whose lock is held holds up nobody`() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(
+            1, "head -c 4M /dev/zero; $HOLDER stuck $DIR/said $DIR/fifo; echo $? > $DIR/status; exec sleep 1000")
+        request.environment.append("HOLDER=\(try RunnerProcess.program("log-holder"))")
+        request.logCap = Self.cap
+        try runner.send([.launch(request)])
+        try runner.until("it did not begin") { try !runner.text("said").isEmpty || !runner.text("status").isEmpty }
+        guard try runner.text("status").isEmpty else {
+            print("SKIPPED: a log whose lock is held: this user may not handle page faults (userfaultfd)")
+            return
+        }
+        // Whatever looks at the log now waits in the kernel; the runner does not.
+        try runner.until("nobody waits for the lock") {
+            try ProcessRecord.all().contains {
+                $0.state == UInt8(ascii: "D") && ($0.pid == runner.pid || $0.parent == runner.pid)
+            }
+        }
+        let other = runner.request(2, "exit 3")
+        try runner.send([.launch(other)])
+        #expect(try runner.awaitExit(other.attempt).exit.status == .code(3))
+        try runner.send([.reexecute])
+        try runner.awaitHangUp()
+        try runner.connect()
+        try runner.send([.terminate(request.attempt, grace: 0)])
+        if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
+        try runner.until("the log is not trimmed") {
+            try sizes(of: runner.path("log.1.1")).stored <= Self.cap + Self.cap / 4
+        }
+        try runner.until("its helper is still there") {
+            try ProcessRecord.all().allSatisfy { $0.parent != runner.pid || $0.state != UInt8(ascii: "D") }
+        }
     }
 
     /// An end is never in the past, however long the grace is.

@@ -52,14 +52,14 @@ final class RunnerProcess {
     }
 
     /// Beside the program that runs the tests.
-    static func program() throws -> String {
+    static func program(_ name: String = "opsd-runner") throws -> String {
         let own = try Program.path()
         for path in [own, CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own] {
             guard let slash = path.lastIndex(of: "/") else { continue }
-            let candidate = path[..<slash] + "/opsd-runner"
+            let candidate = path[..<slash] + "/" + name
             if Files.exists(String(candidate)) { return String(candidate) }
         }
-        throw Failure("opsd-runner is not built")
+        throw Failure("\(name) is not built")
     }
 
     func start() throws {
@@ -263,6 +263,13 @@ struct Failure: Error, CustomStringConvertible {
 func isAlive(_ pid: Int32) throws -> Bool {
     guard let record = try ProcessRecord.read(pid) else { return false }
     return !record.hasEnded
+}
+
+/// Bytes written to a file, and bytes on the disk.
+func sizes(of path: String) throws -> (length: Int64, stored: Int64) {
+    var status = stat()
+    try #require(stat(path, &status) == 0, "there is no \(path)")
+    return (Int64(status.st_size), Int64(status.st_blocks) * 512)
 }
 
 func removeTree(_ path: String) {

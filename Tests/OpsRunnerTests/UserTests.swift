@@ -17,6 +17,7 @@ import Testing
             """
             id -u; id -g; id -G
             echo err >> /dev/stderr
+            stat -Lc 'log %u %a' /proc/self/fd/1
             cat $DIR/runner.id 2>/dev/null || echo closed
             """)
         request.user = Self.nobody
@@ -26,9 +27,13 @@ import Testing
         #expect(try runner.text("log.1.1").hasPrefix("65534\n65534\n65534\n"))
         #expect(try runner.text("log.1.1").contains("err\n"))
         #expect(try !usesControlGroups || runner.text("log.1.1").hasSuffix("closed\n"))
-        var status = stat()
-        #expect(stat(runner.path("log.1.1"), &status) == 0)
-        #expect(status.st_uid == 65534 && status.st_mode & 0o777 == 0o600)
+        #expect(try runner.text("log.1.1").contains("log 65534 600\n"), "it is the operation's")
+        // Afterwards nobody else's: what the operation may have kept open or linked opens it no more.
+        try runner.until("it is still its user's") {
+            var status = stat()
+            #expect(stat(runner.path("log.1.1"), &status) == 0)
+            return status.st_uid == 0 && status.st_mode & 0o777 == 0o600
+        }
     }
 
     /// A process of another user that knows the address, and says that it is of the operation.

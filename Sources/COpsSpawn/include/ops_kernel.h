@@ -69,8 +69,17 @@ int ops_detach(void);
 /* Lets the process that `ops_detach` left behind exit, with this status. */
 void ops_detached(int status);
 
-/* Frees the disk blocks of the first bytes of a file; its size stays. */
-int ops_punch(int fd, int64_t length);
+/* Frees the disk blocks of all but the last `keep` bytes of a file, and of what was reserved behind its end; its size
+ * stays. It waits for whoever is writing to the file. */
+int ops_trim_log(int fd, int64_t keep);
+/* The same in a process of its own, whose pid is returned; it exits with 0 or an errno. */
+pid_t ops_trim_log_apart(int fd, int64_t keep);
+/* A lease for writing, which is given (EAGAIN) only while nobody else has the file open; until its end nobody else opens
+ * it. Who tries to is answered later, or EAGAIN, and this process gets SIGIO. */
+int ops_take_lease(int fd);
+int ops_end_lease(int fd);
+/* Makes an open file this process's, mode 0600. */
+int ops_take_from_owner(int fd);
 /* 1: in this group of cgroup v2 and below it nothing lives, no group is below it, and it is not frozen. -1: see errno.
  * Its directory and its cgroup.events, both open. */
 int ops_kept_group_state(int directory, int events);
