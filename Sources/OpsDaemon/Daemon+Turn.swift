@@ -168,6 +168,11 @@ extension Daemon {
     }
 }
 
+extension Scheduler.Counts {
+    /// A single event may then touch more operations than are decided in the loop.
+    var isMoreThanTheLoopTakes: Bool { pending + ready + executing > DaemonLimits.operationsInTheLoop }
+}
+
 extension Event {
     /// Nobody waits for it to be stored: a start that was ordered has happened, an operation tells how far it is.
     var isPatient: Bool {

@@ -6,16 +6,20 @@ internal import OpsWire
 struct WhatIf {
     let daemon: Daemon
 
-    /// The scheduler after what the words say: `cancel 7`, `finish 7`, `fail 7`, `resume [7]`, `suspend [7]`,
+    /// Events that the words stand for: `cancel 7`, `finish 7`, `fail 7`, `resume [7]`, `suspend [7]`,
     /// `workers 4`, `limit QUEUE 4`, `capacity CATEGORY 3`, `priority 7 50`, several with `;` between.
-    func answer(_ words: String, from core: Scheduler?) throws -> Scheduler? {
-        guard var core else { return nil }
-        for sentence in words.split(separator: ";") {
+    func events(_ words: String) throws -> [Event] {
+        try words.split(separator: ";").compactMap { sentence in
             let parts = sentence.split(separator: " ").map(String.init)
-            guard let verb = parts.first else { continue }
-            let event = try event(verb, Array(parts.dropFirst()))
+            return try parts.first.map { try event($0, Array(parts.dropFirst())) }
+        }
+    }
+
+    /// Returns a copy of the scheduler after these events.
+    static func simulate(_ events: [Event], _ core: consuming Scheduler) throws(Rejection) -> Scheduler {
+        for event in events {
             let now = Moment.now()
-            // In the copy too, and what the sentence before it has led to may have filled it again.
+            // In the copy too, and what the event before it has led to may have filled it again.
             _ = core.handle(.recalled(taken: 0), at: now)
             if case .failure(let rejection) = core.handle(event, at: now) { throw rejection }
             letItHappen(event, &core, now)
@@ -74,7 +78,7 @@ struct WhatIf {
     }
 
     /// Ends what the event asked to end, and lets the rules decide.
-    private func letItHappen(_ event: Event, _ core: inout Scheduler, _ now: Moment) {
+    private static func letItHappen(_ event: Event, _ core: inout Scheduler, _ now: Moment) {
         let orders = core.endTurn(at: now).effects
         for order in orders {
             guard case .terminate(let attempt, _) = order else { continue }

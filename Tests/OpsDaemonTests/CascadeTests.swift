@@ -127,4 +127,26 @@ import WireTesting
         try fixture.turn { daemon.longTurn == nil && daemon.core?.state(of: OperationID(1)) == .executing }
         #expect(daemon.core?.counts.pending == 0)
     }
+
+    @Test func `a question about many operations is answered beside the loop`() throws {
+        let (fixture, client) = try fixture(when: "failed")
+        let other = try fixture.connect()
+        try client.send(
+            .with {
+                $0.ref = "2"
+                $0.whatIf = "finish 1"
+            } as WhyRequest)
+        #expect(try client.receive()?.result(WhyReply.self).state == "finished")
+        try client.send(
+            .with {
+                $0.ref = "2"
+                $0.whatIf = "finish 2"
+            } as WhyRequest)
+        #expect(try client.receive()?.failure != nil)
+        #expect(try finished(other) == 0, "nothing has changed")
+        var trial = Client.submission(#"[{"command":["true"],"after":["1"]}]"#)
+        trial.terms.dryRun = true
+        #expect(try client.call(trial).first == Int64(many) + 2)
+        #expect(try fixture.daemon.store.load().operations.count == many + 1)
+    }
 }

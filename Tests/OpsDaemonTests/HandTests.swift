@@ -15,9 +15,10 @@ import Testing
         try runner.greet()
         let operations = Array(repeating: #"{"command":["true"]}"#, count: 5).joined(separator: ",")
         #expect(try fixture.connect().submit("[\(operations)]").count == 5)
-        let core = try WhatIf(daemon: fixture.daemon).answer("finish 1; cancel 5; finish 2", from: fixture.daemon.core)
-        #expect(core?.executing.map(\.id.rawValue).sorted() == [3, 4])
-        #expect(core?.counts.ready == 0, "5 is cancelled")
+        let events = try WhatIf(daemon: fixture.daemon).events("finish 1; cancel 5; finish 2")
+        let core = try WhatIf.simulate(events, #require(fixture.daemon.core))
+        #expect(core.executing.map(\.id.rawValue).sorted() == [3, 4])
+        #expect(core.counts.ready == 0, "5 is cancelled")
     }
 
     /// And what the runner does not begin, opsd does.

@@ -77,32 +77,58 @@ extension Requests {
 
     func why(_ request: WhyRequest, _ exchange: Exchange) throws {
         let id = try daemon.selections.operation(request.ref)
+        try requireRoom(for: request.whatIf, of: "a question", atMost: WireLimits.textBytes)
+        guard let whatIf = request.whatIf, let core = daemon.core else {
+            return exchange.reply(whyReply(id, Explanation(id, daemon.core)))
+        }
+        let events = try WhatIf(daemon: daemon).events(whatIf)
+        let copy = Moved(core)
+        let explain = { @Sendable in
+            Result { try Explanation(id, WhatIf.simulate(events, copy.take())) }
+        }
+        guard core.counts.isMoreThanTheLoopTakes else { return exchange.reply(whyReply(id, try explain().get())) }
+        // The copy of a large scheduler costs the most of it.
+        trying.run(explain) { [unowned self] result in
+            if exchange.isAbandoned { return }
+            do { exchange.reply(whyReply(id, try result.get())) } catch { fail(exchange, error) }
+        }
+    }
+
+    /// What an operation waits for, as the scheduler knows it.
+    private struct Explanation: Sendable {
+        let state: OperationState?
+        let reasons: [Reason]
+
+        init(_ id: OperationID, _ core: Scheduler?) {
+            state = core?.state(of: id)
+            reasons = core?.why(id, at: .now()) ?? []
+        }
+    }
+
+    private func whyReply(_ id: OperationID, _ explanation: Explanation) -> WhyReply {
         var reply = WhyReply()
         reply.id = id.rawValue
-        var core = daemon.core
-        try requireRoom(for: request.whatIf, of: "a question", atMost: WireLimits.textBytes)
-        if let whatIf = request.whatIf { core = try WhatIf(daemon: daemon).answer(whatIf, from: core) }
-        reply.state = StateName(core?.state(of: id) ?? .finished).rawValue
+        reply.state = StateName(explanation.state ?? .finished).rawValue
         let text = ReasonText(
             label: daemon.label, instantText: InstantText.format,
             // A courtesy: without the database its number must do.
             condition: { [daemon] in try? daemon.history.condition($0, of: id) },
             runnerSilence: daemon.runnerSilence)
-        reply.waitingFor = (core?.why(id, at: .now()) ?? []).map { reason in
+        reply.waitingFor = explanation.reasons.map { reason in
             .with {
                 $0.kind = ReasonKind(reason.kind)
                 $0.text = text.text(reason)
                 $0.ids = reason.ids.map(\.rawValue)
             }
         }
-        if let outage = daemon.outage, core?.state(of: id) != nil {
+        if let outage = daemon.outage, explanation.state != nil {
             reply.waitingFor.append(
                 .with {
                     $0.kind = .storage
                     $0.text = "nothing starts while the database takes no writes: \(outage.error)"
                 })
         }
-        exchange.reply(reply)
+        return reply
     }
 
     func status(_ exchange: Exchange) throws {

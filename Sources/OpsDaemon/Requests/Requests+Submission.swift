@@ -107,7 +107,14 @@ extension Requests {
         }
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
-        if order.isDryRun { return try tryOut(event, names, order, exchange) }
+        if order.isDryRun {
+            guard daemon.core?.counts.isMoreThanTheLoopTakes == true else {
+                return try tryOut(event, names, order, exchange)
+            }
+            return daemon.requestBeside(
+                exchange, names: { names[Int($0)] },
+                prepare: { LargeRequest(event: event, texts: texts, isTrial: true) }, then: accept)
+        }
         daemon.request(event, texts: texts, of: exchange, names: { names[Int($0)] }, then: accept)
     }
 

@@ -32,6 +32,8 @@ final class Requests {
     /// Where long answers are put in bytes.
     private(set) lazy var encoding = SideWork(loop: daemon.loop, diary: daemon.diary)
     private(set) lazy var queries = QueryQueue(daemon: daemon)
+    /// Where copies of a large scheduler are asked what would be.
+    private(set) lazy var trying = SideWork(loop: daemon.loop, diary: daemon.diary)
 
     init(daemon: Daemon) { self.daemon = daemon }
 
