@@ -37,8 +37,10 @@ import WireTesting
         close(ends[1])
         let caller = Caller(user: user, group: user, account: nil)
         let server = try #require(fixture.daemon.server)
-        let connection = Connection(Descriptor(owning: ends[0]), caller: caller, server: server)
-        return Exchange(try Call(frame: Call.frame(StatusRequest()).dropLast()), connection)
+        let connected = ConnectedUsers.User(BufferBudget(of: caller.name, limit: 1 << 20), isPrivileged: false)
+        let connection = Connection(Descriptor(owning: ends[0]), caller: caller, user: connected, server: server)
+        let call = try Call(frame: Call.frame(StatusRequest()).dropLast())
+        return Exchange(call, BufferShare(of: connected.budget), connection)
     }
 
     @Test func `users take turns however much one of them asks`() throws {

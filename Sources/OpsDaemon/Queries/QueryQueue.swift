@@ -40,6 +40,25 @@ final class QueryQueue {
         // An answer may ask on: its time is part of this.
         defer { spent = before + Clock.read().monotonic - start }
         if let result = answerInLoop(&query, exchange.caller.user, from: start) { return answer(result) }
+        begin(query, of: exchange, then: answer)
+    }
+
+    /// Puts a long answer in bytes beside the loop, when it is its user's turn.
+    func encode(
+        _ exchange: Exchange, _ make: @escaping @Sendable () -> [UInt8], then send: @escaping ([UInt8]) -> Void
+    ) {
+        begin(SingleStep { _ in make() }, of: exchange) { result in
+            // Nothing is read, so nothing fails but to open the database.
+            switch result {
+            case .success(let bytes): send(bytes)
+            case .failure(let error): self.daemon.requests.fail(exchange, error)
+            }
+        }
+    }
+
+    private func begin<Q: Query>(
+        _ query: Q, of exchange: Exchange, then answer: @escaping (Result<Q.Answer, any Error>) -> Void
+    ) {
         exchange.holdNext()
         users[exchange.caller.user, default: 0] += 1
         add(Moved(query), used: 0, exchange, answer)

@@ -37,14 +37,10 @@ extension Requests {
             if isLast { exchange.reply(reply) } else { exchange.replyAndGoOn(reply) }
             return done()
         }
-        exchange.holdNext()
-        encoding.run(
-            { Reply.frame(reply, continues: !isLast) },
-            then: { frame in
-                guard !exchange.isAbandoned else { return }
-                if isLast { exchange.reply(frame: frame) } else { exchange.forward(frame) }
-                done()
-            })
+        queries.encode(exchange, { Reply.frame(reply, continues: !isLast) }) { frame in
+            if isLast { exchange.reply(frame: frame) } else { exchange.forward(frame) }
+            done()
+        }
     }
 
     func show(_ request: ShowRequest, _ exchange: Exchange) throws {
@@ -69,10 +65,7 @@ extension Requests {
     /// Sends a reply, put in bytes beside the loop where it is long.
     private func send(_ reply: ShowReply, length: Int, _ exchange: Exchange) {
         guard length > DaemonLimits.operationsInTheLoop else { return exchange.reply(reply) }
-        exchange.holdNext()
-        encoding.run(
-            { Reply.frame(reply) },
-            then: { frame in if !exchange.isAbandoned { exchange.reply(frame: frame) } })
+        queries.encode(exchange, { Reply.frame(reply) }) { exchange.reply(frame: $0) }
     }
 
     func why(_ request: WhyRequest, _ exchange: Exchange) throws {

@@ -29,8 +29,6 @@ final class Requests {
     private(set) lazy var parsing = SideWork(loop: daemon.loop, diary: daemon.diary)
     /// Where much of the database is read.
     private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
-    /// Where long answers are put in bytes.
-    private(set) lazy var encoding = SideWork(loop: daemon.loop, diary: daemon.diary)
     private(set) lazy var queries = QueryQueue(daemon: daemon)
     /// Where copies of a large scheduler are asked what would be.
     private(set) lazy var trying = SideWork(loop: daemon.loop, diary: daemon.diary)
