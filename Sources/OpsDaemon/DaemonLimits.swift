@@ -9,8 +9,9 @@ enum DaemonLimits {
     static let outputBytes = 256 << 10
     /// Calls of one connection that wait for their answers.
     static let unanswered = 512
-    /// Nanoseconds that a half-sent message may rest.
-    static let halfMessage: Int64 = 30_000_000_000
+    /// Nanoseconds in which a message must come whole, answers that wait must be read on, and a submission that has begun
+    /// must go on.
+    static let idle: Int64 = 30_000_000_000
     /// A message of more bytes is read beside the loop.
     static let bytesReadInTheLoop = 256 << 10
     /// A request about more operations is decided and stored beside the loop.

@@ -16,6 +16,35 @@ import Testing
         #expect(shell.lines.last == "141", "as every program that is told SIGPIPE")
     }
 
+    /// A reader that rests for long is one whose connection opsd ends; a restart ends it sooner.
+    @Test(arguments: [["ls", "--json"], ["log", "1"]])
+    func `what a slow reader has not got yet comes after the connection has ended`(words: [String]) throws {
+        let machine = try Machine()
+        try machine.ok("submit", "--shell", "seq 1 400000")
+        try machine.ok("wait", "1")
+        try machine.ok("submit", "--hold", "--array", "1-3000", "--", "true")
+        let path = machine.state + "/pipe"
+        mkfifo(path, 0o600)
+        let client = try Command(
+            "/bin/sh", ["-c", "exec \"$@\" > \"$0\"", path, Machine.programs + "/opsctl"] + words,
+            environment: Machine.environment.merging(["OPS_SOCKET": machine.socket]) { $1 }, in: "/")
+        let reader = try #require(FileHandle(forReadingAtPath: path))
+        var text = try #require(try reader.read(upToCount: 1000))
+        try machine.killDaemon()
+        try machine.start()
+        text += try reader.readToEnd() ?? Data()
+        let output = try client.wait()
+        #expect(output.status == 0, "\(output.err)")
+        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
+        if words[0] == "log" {
+            #expect(lines.count == 400_000 && lines.last == "400000")
+            #expect(text.count == 2_688_895, "no byte is missing or there twice")
+        } else {
+            let ids = lines.compactMap { $0.firstMatch(of: #/^\{"id":(\d+),/#).flatMap { Int($0.output.1) } }
+            #expect(ids == Array(1...3001))
+        }
+    }
+
     /// U+202E turns the rest of a line around, U+009B begins a command to the terminal, U+200B is not seen.
     @Test func `text of others shows no characters that change how a line reads`() throws {
         let machine = try Machine()

@@ -214,15 +214,77 @@ extension ConnectionTests {
         #expect(try other.call(StatusRequest()).workers == 2)
         let server = try #require(fixture.daemon.server)
         let begun = Clock.read().monotonic
-        server.closeHalfMessages(at: begun)
+        server.closeIdle(at: begun)
         #expect(server.connectionCount == 2)
-        server.closeHalfMessages(at: begun + DaemonLimits.halfMessage)
+        server.closeIdle(at: begun + DaemonLimits.idle)
         guard case .control(.busy) = try slow.receive()?.failure else {
             Issue.record("it was not told why")
             return
         }
         #expect(try slow.receive() == nil)
         #expect(try other.call(StatusRequest()).workers == 2)
+    }
+
+    @Test func `answers that nobody reads are not kept`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let operations = Array(repeating: #"{"command":["true"],"held":true}"#, count: 2000)
+        _ = try client.submit("[\(operations.joined(separator: ","))]")
+        let reader = try fixture.connect()
+        try reader.send(ListRequest(), more: true)
+        try fixture.turn { try reader.descriptor.waitUntil(.readable, milliseconds: 0) }
+        #expect(try client.call(StatusRequest()).workers == 2, "the answers that there is room for have been made")
+        let server = try #require(fixture.daemon.server)
+        let begun = Clock.read().monotonic
+        server.closeIdle(at: begun)
+        #expect(server.connectionCount == 2)
+        server.closeIdle(at: begun + DaemonLimits.idle)
+        #expect(server.connectionCount == 1)
+        try fixture.turn { server.users.all.reduce(0) { $0 + $1.budget.used } == 0 }
+        #expect(try client.call(StatusRequest()).workers == 2, "who waits for nothing stays")
+    }
+
+    @Test func `a reader who goes on reading is not idle`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let operations = Array(repeating: #"{"command":["true"],"held":true}"#, count: 2000)
+        _ = try client.submit("[\(operations.joined(separator: ","))]")
+        let server = try #require(fixture.daemon.server)
+        let reader = try fixture.connect()
+        try reader.send(ListRequest(), more: true)
+        var count = 0
+        var reply = try #require(try reader.receive())
+        while true {
+            count += try reply.result(ListReply.self).operations.count
+            if !reply.continues { break }
+            reply = try #require(try reader.receive())
+            // As of a time at which the first answers would have waited too long, and the present ones have not.
+            server.closeIdle(at: Clock.read().monotonic + DaemonLimits.idle - 5_000_000_000)
+        }
+        #expect(count == 2000)
+    }
+
+    @Test func `a submission that is not continued is dropped`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let other = try fixture.connect()
+        _ = try client.call(BeginSubmissionRequest())
+        let part = RawElements(Array(#"[{"command":["true"]}]"#.utf8))
+        #expect(try client.call(.with { $0.operations = part } as AddOperationsRequest).count == 1)
+        let server = try #require(fixture.daemon.server)
+        let touched = Clock.read().monotonic
+        #expect(try other.call(StatusRequest()).workers == 2)
+        server.closeIdle(at: touched + DaemonLimits.idle - 5_000_000_000)
+        #expect(try client.call(.with { $0.operations = part } as AddOperationsRequest).count == 2)
+        let begun = Clock.read().monotonic
+        server.closeIdle(at: begun + DaemonLimits.idle)
+        guard case .control(.busy(let message)) = try client.receive()?.failure else {
+            Issue.record("it was not told why")
+            return
+        }
+        #expect(message.contains("begin it again"))
+        #expect(try client.receive() == nil)
+        #expect(try other.call(StatusRequest()).counts.ready == 0)
     }
 
     @Test func moreCallsThanMayWaitAreAnsweredInOrder() throws {

@@ -30,9 +30,13 @@ final class Connection {
     private var inputHasEnded = false
     private(set) var isClosed = false
     /// A submission that comes in parts.
-    var parts: SubmissionParts?
-    /// When the half of a message that is here arrived; nil: there is none.
-    private(set) var halfSince: Int64?
+    var parts: SubmissionParts? {
+        didSet { if parts != nil { server.watchIdle() } }
+    }
+    /// Arrival of an incomplete message, if there is one.
+    private var halfSince: Int64?
+    /// The last time that some of the answers were taken that wait, if any do.
+    private var unreadSince: Int64?
 
     init(_ descriptor: consuming Descriptor, caller: Caller, user: ConnectedUsers.User, server: Server) {
         self.descriptor = descriptor
@@ -51,6 +55,14 @@ final class Connection {
     /// Whether another reply may be made without piling up.
     var hasRoom: Bool { output.count < DaemonLimits.outputBytes }
     var hasDrained: Bool { output.isEmpty }
+    /// The first of what the client is to move on, and since when it has not.
+    var idle: (since: Int64, Idleness)? {
+        var owed: [(since: Int64, Idleness)] = []
+        if let halfSince { owed.append((halfSince, .halfMessage)) }
+        if let unreadSince { owed.append((unreadSince, .unreadAnswers)) }
+        if let parts, holder == nil, unanswered == 0 { owed.append((parts.touchedAt, .unfinishedSubmission)) }
+        return owed.min { $0.since < $1.since }
+    }
     private var held: Int { decoder.buffered + output.count }
 
     // MARK: Input
@@ -153,6 +165,7 @@ final class Connection {
     func answered() {
         precondition(unanswered > 0, "every call is answered once")
         unanswered -= 1
+        parts?.touch()
         // It stopped at the limit, and one-way calls bring no flush that would go on.
         if unanswered == DaemonLimits.unanswered - 1, mayHoldMore { server.continueLater(self) }
         sayLastWords()
@@ -191,8 +204,10 @@ final class Connection {
         do {
             while !output.isEmpty {
                 switch try descriptor.write(output.rest) {
-                case .moved(let count): output.drop(count)
-                case .wouldBlock: return updateInterest()
+                case .moved(let count):
+                    output.drop(count)
+                    unreadSince = nil
+                case .wouldBlock: return waitForReader()
                 case .ended: return close()
                 }
             }
@@ -207,6 +222,12 @@ final class Connection {
             server.continueLater(self)
         }
         closeIfDone()
+    }
+
+    private func waitForReader() {
+        unreadSince = unreadSince ?? Clock.read().monotonic
+        server.watchIdle()
+        updateInterest()
     }
 
     private func updateInterest() {
@@ -227,7 +248,7 @@ final class Connection {
         }
         let isHalf = holder == nil && decoder.isInsideMessage && !mayHoldMore
         halfSince = isHalf ? (halfSince ?? Clock.read().monotonic) : nil
-        if isHalf { server.watchHalfMessages() }
+        if isHalf { server.watchIdle() }
     }
 
     // MARK: Streams

@@ -22,8 +22,8 @@ final class Server {
     /// Those in `toResume`.
     private var awaited: Set<ObjectIdentifier> = []
     private var later: DeferredSource?
-    private lazy var halfAlarm = Alarm(loop, diary, accuracy: 1_000_000) { [unowned self] in
-        self.closeHalfMessages(at: Clock.read().monotonic)
+    private lazy var idleAlarm = Alarm(loop, diary, accuracy: 1_000_000) { [unowned self] in
+        self.closeIdle(at: Clock.read().monotonic)
     }
     private lazy var acceptAlarm = Alarm(loop, diary) { [unowned self] in self.setAccepting(true) }
 
@@ -167,26 +167,43 @@ final class Server {
         toResume.removeFirst(served)
     }
 
-    // MARK: Half-sent messages
+    // MARK: Idle clients
 
-    func watchHalfMessages() {
-        if halfAlarm.instant == nil { halfAlarm.set(after: DaemonLimits.halfMessage) }
+    /// A client has begun to owe something: a message, a submission, the reading of answers.
+    func watchIdle() {
+        if idleAlarm.instant == nil { idleAlarm.set(after: DaemonLimits.idle) }
     }
 
-    /// Ends the connections whose message has not come whole within its time, as of `now`.
-    func closeHalfMessages(at now: Int64) {
-        var isAnyLeft = false
+    /// Ends the connections whose clients have moved nothing for too long, as of `now`.
+    func closeIdle(at now: Int64) {
+        var next: Int64?
         for connection in Array(connections.values) {
-            guard let since = connection.halfSince else { continue }
-            if now - since >= DaemonLimits.halfMessage {
-                diary.info("closed a connection of \(connection.caller.name): half a message for too long")
-                let seconds = DaemonLimits.halfMessage / 1_000_000_000
-                connection.close(saying: .busy("half a message came in \(seconds) s; connect again and send it whole"))
+            guard let (since, idleness) = connection.idle else { continue }
+            if now - since >= DaemonLimits.idle {
+                diary.info("closed a connection of \(connection.caller.name): \(idleness.rawValue)")
+                connection.close(saying: idleness.refusal)
             } else {
-                isAnyLeft = true
+                next = min(next ?? .max, since)
             }
         }
-        if isAnyLeft { watchHalfMessages() }
+        if let next { idleAlarm.set(at: next + DaemonLimits.idle) }
+    }
+}
+
+/// What a client owes that moves nothing.
+enum Idleness: String {
+    case halfMessage = "half a message for too long"
+    case unreadAnswers = "answers were not read for too long"
+    case unfinishedSubmission = "a submission was not continued for too long"
+
+    var refusal: ControlError {
+        let seconds = DaemonLimits.idle / 1_000_000_000
+        return switch self {
+        case .halfMessage: .busy("half a message came in \(seconds) s; connect again and send it whole")
+        case .unreadAnswers: .busy("nothing was read for \(seconds) s; connect again and read the answers")
+        case .unfinishedSubmission:
+            .busy("nothing was added to a submission for \(seconds) s, and it is dropped; begin it again")
+        }
     }
 }
 

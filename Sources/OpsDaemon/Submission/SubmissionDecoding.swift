@@ -86,6 +86,8 @@ final class SubmissionParts {
     let order: SubmissionOrder
     private(set) var decoder: GraphDecoder
     private let share: BufferShare
+    /// The last time that the client has moved it.
+    private(set) var touchedAt = Clock.read().monotonic
 
     init(_ order: SubmissionOrder, of user: ConnectedUsers.User) {
         self.order = order
@@ -94,6 +96,8 @@ final class SubmissionParts {
     }
 
     var count: Int { decoder.count }
+
+    func touch() { touchedAt = Clock.read().monotonic }
 
     /// Adds operations; false: there is no room for them.
     func add(_ operations: [UInt8]) -> Bool {

@@ -26,6 +26,8 @@ final class LogFeed {
     /// An output that goes elsewhere has no log, and its reader does not mind.
     private let isOptional: Bool
     private var offset: Int?
+    /// The same when the connection was opened.
+    private var firstOffset: Int?
     private var connection: Connection?
     private(set) var isOpen = true
 
@@ -72,7 +74,8 @@ final class LogFeed {
             guard try connection.fill() else { throw Refusal.lost(nil) }
             while isOpen, let reply = try connection.takeReply() { try take(reply, each) }
         } catch {
-            guard error.isLoss, request.follows else { return try end(with: error) }
+            // A pager that rests for long lets the daemon end the connection.
+            guard error.isLoss, request.follows || offset != firstOffset else { return try end(with: error) }
             try session.awaitReturn(after: error)
             try open()
         }
@@ -111,6 +114,7 @@ final class LogFeed {
 
     private func open() throws(Failure) {
         connection = try session.connect()
+        firstOffset = offset
         try ask()
     }
 

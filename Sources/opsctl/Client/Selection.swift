@@ -2,7 +2,7 @@ internal import OpsWire
 
 /// Which operations a verb is about, as the command line names them.
 struct Selection {
-    let refs: [String]
+    private(set) var refs: [String]
     let graph: String?
     let queue: String?
     let state: String?
@@ -33,6 +33,14 @@ struct Selection {
 
     private var isFiltered: Bool {
         graph != nil || queue != nil || state != nil || outcome != nil || !labels.isEmpty || user != nil
+    }
+
+    /// The operations of it that come after one in the order of ids.
+    func after(_ id: Int) -> Selection {
+        guard refs.isEmpty else { return self }
+        var rest = self
+        rest.refs = ["\(id + 1)-\(Int64.max)"]
+        return rest
     }
 
     /// More than one operation named by itself.

@@ -114,17 +114,33 @@ enum LsVerb {
         return Table(headings, style: session.style, columns: session.screen.columns)
     }
 
-    /// Every selected operation, as they come.
+    /// Every selected operation, as they come. Where the connection ends meanwhile, because a pager rests for long or the
+    /// daemon is restarted, the rest is asked for.
     static func each(_ session: Session, _ body: (JSONView) throws(Failure) -> Void) throws(Failure) {
-        let selection = Selection(session.arguments)
+        let all = Selection(session.arguments)
         let limit = session.arguments.integer(newest)
-        try session.stream("List") {
-            selection.member(of: &$0)
-            $0.member("limit", limit)
-            $0.member("newest", limit != nil)
-        } each: { (reply) throws(Failure) in
-            try reply.forEach(in: "operations", body)
-            return true
+        var last = 0
+        while true {
+            let first = last
+            let selection = first > 0 && limit == nil ? all.after(first) : all
+            do throws(Failure) {
+                return try session.stream("List") {
+                    selection.member(of: &$0)
+                    $0.member("limit", limit)
+                    $0.member("newest", limit != nil)
+                } each: { (reply) throws(Failure) in
+                    try reply.forEach(in: "operations") { (view) throws(Failure) in
+                        let id = view["id"]?.integer ?? 0
+                        guard id > first else { return }
+                        try body(view)
+                        last = id
+                    }
+                    return true
+                }
+            } catch {
+                guard error.isLoss, last > first else { throw error }
+                try session.awaitReturn(after: error)
+            }
         }
     }
 
