@@ -20,7 +20,7 @@ extension Scheduler {
         if partitions.pool.count + more > OperationOrigin.partitions {
             throw .tooMany(what: "users in queues", limit: OperationOrigin.partitions)
         }
-        if nextGraph > OperationOrigin.lastGraph {
+        if output.nextGraph > OperationOrigin.lastGraph {
             throw .tooMany(what: "graphs", limit: Int(OperationOrigin.lastGraph))
         }
     }
@@ -59,7 +59,7 @@ extension Scheduler {
         for edge in submission.edges {
             guard case .existing(let id) = edge.on else { continue }
             let isKnown = table.index(of: id) != nil || submission.finished[id] != nil
-            guard isKnown, id.rawValue < nextOperation else { throw .unknownOperation(id) }
+            guard isKnown, id.rawValue < output.nextOperation else { throw .unknownOperation(id) }
         }
     }
 
@@ -74,7 +74,7 @@ extension Scheduler {
         var depth: [Int32] = []
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) }
         guard hasGroups || parent != nil else { return }
-        let base: Int32 = parent.map { self.depth(of: $0) + 1 } ?? 0
+        let base: Int32 = parent.map { registry.depth(of: $0) + 1 } ?? 0
         for (place, draft) in submission.operations.enumerated() {
             depth.append(draft.group.map { depth[Int($0)] + 1 } ?? base)
             if depth[depth.count - 1] > Limits.groupDepth {
@@ -92,7 +92,9 @@ extension Scheduler {
                     }
                     above = group.group
                 }
-                try check(use, of: .local(Int32(place)), fits: share ?? parent.flatMap { heldAbove($0, use.name) })
+                try check(
+                    use, of: .local(Int32(place)),
+                    fits: share ?? parent.flatMap { registry.use(of: use.name, atOrAbove: $0) })
             }
         }
     }
@@ -104,16 +106,6 @@ extension Scheduler {
                 throw .unitsExceedCapacity(use, operation, capacity: capacity)
             }
         }
-    }
-
-    /// What the nearest of a parent and those above it takes of a category.
-    func heldAbove(_ parent: OperationIndex, _ name: String) -> CategoryUse? {
-        for ancestor in table.chain(from: parent) {
-            if let use = categories.uses(of: table[ancestor].categories).first(where: { $0.name == name }) {
-                return use
-            }
-        }
-        return nil
     }
 
     func check(
@@ -128,10 +120,6 @@ extension Scheduler {
         case .units:
             if use.mode == .units, use.units > share.units { throw .unitsExceedShare(use, operation, of: share) }
         }
-    }
-
-    func depth(of place: OperationIndex) -> Int32 {
-        table.ancestors(of: place).reduce(0) { depth, _ in depth + 1 }
     }
 
     /// Children that wait for something outside, or want a category, may close a circle with what is above them.

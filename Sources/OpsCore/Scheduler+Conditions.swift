@@ -1,9 +1,9 @@
 /// Conditions are asked once everything else allows the start; nothing is taken meanwhile.
 extension Scheduler {
     /// Whether the conditions of a lane's one member are known to be true. Asks them when they are not.
-    mutating func isAsked(_ place: OperationIndex, in lane: LaneIndex) -> Bool {
+    mutating func conditionsHold(evaluatingIfNeeded place: OperationIndex, in lane: LaneIndex) -> Bool {
         guard table[place].traits.contains(.hasConditions) else { return true }
-        if let inquiry = inquiries[place] {
+        if let inquiry = conditions[place] {
             if let until = inquiry.standsUntil, until >= now.monotonic { return true }
             if inquiry.isAsking || inquiry.askAgainAt != nil {
                 lanes[lane].status = .evaluating
@@ -11,40 +11,34 @@ extension Scheduler {
             }
         }
         // While it is being asked it keeps no place from others.
-        if reservations > 0 { reservationsInDoubt = true }
-        guard evaluating < Limits.evaluationsAtOnce else {
+        reservations.doubt()
+        guard conditions.hasFreeEvaluation else {
             park(lane, at: .evaluations)
             return false
         }
-        lastToken += 1
-        evaluating += 1
-        inquiries[place] = Inquiry(token: lastToken, isAsking: true)
+        let token = conditions.ask(place)
         lanes[lane].status = .evaluating
-        order(.evaluate(table[place].operationID, token: lastToken))
+        order(.evaluate(table[place].operationID, token: token))
         return false
     }
 
     mutating func conditionsAnswered(_ id: OperationID, token: Int64, _ answer: ConditionAnswer) {
-        guard let place = unfinished(id), var inquiry = inquiries[place], inquiry.token == token, inquiry.isAsking,
-            let conditions = policy(of: place)?.conditions, !conditions.isEmpty
+        guard let place = unfinished(id), let list = policy(of: place)?.conditions, !list.isEmpty,
+            conditions.answer(place, token: token)
         else { return }
-        evaluating -= 1
-        inquiry.isAsking = false
         switch answer {
         case .allTrue:
-            inquiry.standsUntil = now.monotonic + (conditions.map(\.every).min() ?? 0)
-            inquiries[place] = inquiry
+            conditions.hold(place, until: now.monotonic + (list.map(\.every).min() ?? 0))
             if let lane = table[place].lane { makeCandidate(lane) }
         case .isFalse(let index, let detail):
             report(.conditionFalse, place, detail: detail)
-            inquiry.falseIndex = index
-            inquiries[place] = inquiry
-            isFalse(place, index, detail, conditions[min(Int(index), conditions.count - 1)])
+            conditions.noteFalse(place, index: index)
+            handleFalseCondition(place, index, detail, list[min(Int(index), list.count - 1)])
         }
         wake(.evaluations)
     }
 
-    private mutating func isFalse(
+    private mutating func handleFalseCondition(
         _ place: OperationIndex, _ index: Int32, _ detail: String, _ condition: ConditionPolicy
     ) {
         let cause = Cause.conditionFalse(index: index, detail: detail)
@@ -58,32 +52,31 @@ extension Scheduler {
             decideTree(place, Ended(outcome: .skipped, cause: cause), below: below)
         case .wait:
             let again = now.monotonic + max(condition.every, 1)
-            inquiries[place]?.askAgainAt = again
-            monotonicTimers.add(TimerHeap.Entry(at: again, id: id.rawValue, kind: .recheck))
+            conditions.rest(place, until: again)
+            timers.set(.recheck, of: id.rawValue, at: again)
         }
     }
 
     /// It has rested long enough: asked again when its turn comes.
     mutating func recheck(_ place: OperationIndex) {
-        inquiries[place] = nil
+        _ = conditions.remove(place)
         if let lane = table[place].lane { makeCandidate(lane) }
     }
 
     /// It leaves its lane: an answer would say nothing any more, and a true one stands no longer.
     mutating func stopAsking(_ place: OperationIndex) {
-        guard table[place].traits.contains(.hasConditions), let inquiry = inquiries.removeValue(forKey: place) else {
+        guard table[place].traits.contains(.hasConditions), let inquiry = conditions.remove(place) else {
             return
         }
-        if inquiry.askAgainAt != nil { markStaleTimer() }
+        if inquiry.askAgainAt != nil { noteStaleTimer(.recheck) }
         guard inquiry.isAsking else { return }
-        evaluating -= 1
         order(.stopEvaluating(table[place].operationID))
         wake(.evaluations)
     }
 
     /// Nothing is asked of what is suspended with its queue or with all.
     mutating func stopAsking(where isSuspended: (OperationRow) -> Bool) {
-        for place in inquiries.keys.sorted() where isSuspended(table[place]) && inquiries[place]?.isAsking == true {
+        for place in conditions.asking where isSuspended(table[place]) {
             stopAsking(place)
             if let lane = table[place].lane { makeCandidate(lane) }
         }

@@ -26,7 +26,7 @@ extension Scheduler {
         }
         for place in places where table[place].family != nil {
             let below = Ended(outcome: .cancelled, cause: .groupCancelled(table[place].operationID))
-            for child in descendants(of: place).reversed() {
+            for child in registry.descendants(of: place).reversed() {
                 if force, table[child].state == .executing, !table[child].isGroup {
                     abandon(child, by: by)
                 } else {
@@ -71,7 +71,7 @@ extension Scheduler {
     /// Ends what executes, and all below it.
     mutating func endExecuting(_ place: OperationIndex, _ end: Ended, below: Ended, by: String, reason: String?) {
         guard cancelOne(place, end, by: by, reason: reason) else { return }
-        for child in descendants(of: place).reversed() { _ = cancelOne(child, below, by: by, reason: reason) }
+        for child in registry.descendants(of: place).reversed() { _ = cancelOne(child, below, by: by, reason: reason) }
     }
 
     /// Gives up on a tree that cannot be proven gone.
@@ -89,7 +89,7 @@ extension Scheduler {
         executions[index].isOver = true
         executions[index].isCancelling = true
         executions[index].ending = Ended(outcome: .cancelled, cause: cause)
-        if !hasUnfinishedChildren(place) { decide(place, .cancelled, cause) }
+        if !registry.hasUnfinishedChildren(place) { decide(place, .cancelled, cause) }
     }
 
     // MARK: Edges
@@ -131,7 +131,7 @@ extension Scheduler {
         let target = table.index(of: on)
         let found = target.map { target in graph.dependencies(of: table[from]).filter { graph[$0].on == target } } ?? []
         guard !found.isEmpty || isMet else { throw .noSuchEdge(id, on: on) }
-        for edge in found { graph.remove(edge, in: &table) }
+        for edge in found { registry.graph.remove(edge, in: &registry.table) }
         tell(.edgeRemoved(id, on: on))
         report(.edited, from, detail: "after")
         if let target, !found.isEmpty { noteWaiterLeft(target, from) }
@@ -160,7 +160,7 @@ extension Scheduler {
         if let limit = edit.limit {
             if name == "main", limit != 1 { throw .builtInQueue(name) }
             queues[queue].limit = limit.map { max(0, $0) }
-            if reservations > 0 { reservationsInDoubt = true }
+            reservations.doubt()
         }
         if let aging = edit.aging {
             queues[queue].aging = aging.flatMap { $0 > 0 ? $0 : nil }
@@ -181,10 +181,9 @@ extension Scheduler {
         guard let queue = queues.find(name) else { throw .unknownQueue(name) }
         let unfinished = queues[queue].unfinished
         guard unfinished == 0 else { throw .queueNotEmpty(name, unfinished: unfinished) }
-        let plain = laneIndex.removeValue(forKey: plainLane(queue, isGroup: false))
-        let group = laneIndex.removeValue(forKey: plainLane(queue, isGroup: true))
-        if let plain { lanes.remove(plain) }
-        if let group { lanes.remove(group) }
+        for isGroup in [false, true] {
+            if let lane = lanes.find(plainLane(queue, isGroup: isGroup)) { lanes.remove(lane) }
+        }
         queues.remove(queue)
         tell(.queueRemoved(name))
         return .done(1)
@@ -204,7 +203,7 @@ extension Scheduler {
     }
 
     mutating func setWorkers(_ count: Int32, insteadOf configured: Int32?) -> Acceptance {
-        workers = min(max(0, count), Limits.workers)
+        capacity.workers = min(max(0, count), Limits.workers)
         tell(.workersSet(workers, insteadOf: configured))
         return .done(1)
     }

@@ -1,9 +1,9 @@
 extension Scheduler {
     /// When the scheduler next wants a turn although nothing happened.
     public var nextDeadline: Deadlines {
-        let monotonic = monotonicTimers.first?.at
-        return Deadlines(
-            monotonic: hand.isEmpty ? monotonic : min(monotonic ?? .max, handUntil), wall: wallTimers.first?.at)
+        var next = timers.next
+        if let deadline = staging.deadline { next.monotonic = min(next.monotonic ?? .max, deadline) }
+        return next
     }
 
     // MARK: Setting clocks
@@ -15,17 +15,16 @@ extension Scheduler {
     }
 
     mutating func setTimeout(_ index: ExecutionIndex, at instant: Int64) {
-        if executions[index].timeoutAt != nil { markStaleTimer() }
+        if executions[index].timeoutAt != nil { noteStaleTimer(.timeout) }
         executions[index].timeoutAt = instant
-        let id = table[executions[index].operation].id
-        monotonicTimers.add(TimerHeap.Entry(at: instant, id: id, kind: .timeout))
+        timers.set(.timeout, of: table[executions[index].operation].id, at: instant)
     }
 
     mutating func disarmTimeout(_ index: ExecutionIndex) {
         executions[index].timeoutLeft = nil
         guard executions[index].timeoutAt != nil else { return }
         executions[index].timeoutAt = nil
-        markStaleTimer()
+        noteStaleTimer(.timeout)
     }
 
     /// EXTEND_TIMEOUT_USEC: from now at least that long, as systemd has it.
@@ -64,29 +63,25 @@ extension Scheduler {
     mutating func armWallTimers(_ place: OperationIndex) {
         guard let policy = policy(of: place) else { return }
         if let deadline = policy.deadline {
-            wallTimers.add(TimerHeap.Entry(at: deadline, id: table[place].id, kind: .deadline))
+            timers.set(.deadline, of: table[place].id, at: deadline)
         }
         if let instant = policy.notBefore, instant > now.wall {
             table[place].traits.insert(.delayed)
-            wallTimers.add(TimerHeap.Entry(at: instant, id: table[place].id, kind: .notBefore))
+            timers.set(.notBefore, of: table[place].id, at: instant)
         }
     }
 
     // MARK: Time acts
 
-    mutating func letTimeAct() {
-        while let entry = monotonicTimers.first, entry.at <= now.monotonic, mayAct(entry) {
-            monotonicTimers.removeFirst()
-            act(on: entry)
-        }
-        while let entry = wallTimers.first, entry.at <= now.wall, mayAct(entry) {
-            wallTimers.removeFirst()
+    mutating func fireDueTimers() {
+        while let entry = timers.firstDue(at: now), mayAct(entry) {
+            timers.removeFirst(entry.kind)
             act(on: entry)
         }
     }
 
     private mutating func mayAct(_ entry: TimerHeap.Entry) -> Bool {
-        !isLimited || mayAfford(weight(of: entry, upTo: workLeft))
+        !budget.isLimited || budget.mayAfford(weight(of: entry, upTo: budget.left))
     }
 
     private mutating func act(on entry: TimerHeap.Entry) {
@@ -119,7 +114,7 @@ extension Scheduler {
             guard let index = table[place].execution else { return false }
             return executions[index].timeoutAt == entry.at
         case .backoff: return lives[place]?.restsUntil.monotonic == entry.at
-        case .recheck: return inquiries[place]?.askAgainAt == entry.at
+        case .recheck: return conditions[place]?.askAgainAt == entry.at
         case .deadline: return policy(of: place)?.deadline == entry.at
         case .notBefore: return table[place].traits.contains(.delayed) && policy(of: place)?.notBefore == entry.at
         case .aging: return table[place].state == .ready && queues[table[place].queue].aging != nil
@@ -144,25 +139,22 @@ extension Scheduler {
 
     // MARK: Forgetting
 
-    mutating func markStaleTimer() {
-        guard monotonicTimers.markStale() else { return }
-        var timers = monotonicTimers
-        monotonicTimers = TimerHeap()
-        timers.sweep { isLive($0) }
-        monotonicTimers = timers
+    /// Counts one entry as stale; sweeps its clock when they are many.
+    mutating func noteStaleTimer(_ kind: TimerHeap.Kind) {
+        guard timers.noteStale(kind) else { return }
+        withTimers { core, timers in timers.sweep(kind) { core.isLive($0) } }
     }
 
-    mutating func markStaleWallTimer() {
-        guard wallTimers.markStale() else { return }
-        var timers = wallTimers
-        wallTimers = TimerHeap()
-        timers.sweep { isLive($0) }
-        wallTimers = timers
-    }
-
-    /// Nothing that has lost its meaning wakes anyone.
+    /// Drops what has lost its meaning, so that it wakes nobody.
     mutating func dropStaleTimers() {
-        while let first = monotonicTimers.first, !isLive(first) { monotonicTimers.removeFirst() }
-        while let first = wallTimers.first, !isLive(first) { wallTimers.removeFirst() }
+        guard !timers.isEmpty else { return }
+        withTimers { core, timers in timers.dropStaleFirst { core.isLive($0) } }
+    }
+
+    private mutating func withTimers(_ change: (Scheduler, inout Timers) -> Void) {
+        var timers = Timers()
+        swap(&timers, &self.timers)
+        change(self, &timers)
+        swap(&timers, &self.timers)
     }
 }

@@ -48,9 +48,10 @@ extension Scheduler {
     /// Decides nothing, so it needs no row here; it has its place in the turn and in the event stream.
     mutating func note(_ id: OperationID, _ graph: GraphID, _ text: String?) -> Acceptance {
         tell(.noted(id, text))
-        sequence += 1
-        transition.reports.append(
-            Report(sequence: sequence, kind: .edited, operation: id, graph: graph, at: now.wall, detail: "note"))
+        let now = now.wall
+        output.publish {
+            Report(sequence: $0, kind: .edited, operation: id, graph: graph, at: now, detail: "note")
+        }
         return .done(1)
     }
 
@@ -104,7 +105,7 @@ extension Scheduler {
 
     private mutating func setPolicy(_ policy: Policy, of place: OperationIndex) {
         let old = table[place].policy
-        if let old, policies[old].deadline != nil { markStaleWallTimer() }
+        if let old, policies[old].deadline != nil { noteStaleTimer(.deadline) }
         let new = policy == Policy() ? nil : policies.retain(policy).index
         if let old { _ = policies.release(old) }
         table[place].policy = new
@@ -117,8 +118,8 @@ extension Scheduler {
     /// By its id it takes its place among what is in that queue.
     private mutating func move(_ place: OperationIndex, to queue: QueueIndex) {
         let old = table[place].queue
-        count(table[place].state, -1, old)
-        count(table[place].state, 1, queue)
+        registry.count(table[place].state, -1, in: old)
+        registry.count(table[place].state, 1, in: queue)
         table[place].queue = queue
         let partition = table[place].partition
         if let partition {
@@ -166,10 +167,10 @@ extension Scheduler {
     private func checkFamily(_ place: OperationIndex, _ uses: [CategoryUse]) throws(Rejection) {
         let parent = table[place].parent
         for use in uses {
-            let share = parent.flatMap { heldAbove($0, use.name) }
+            let share = parent.flatMap { registry.use(of: use.name, atOrAbove: $0) }
             try check(use, of: .existing(table[place].operationID), fits: share)
         }
-        for child in descendants(of: place) {
+        for child in registry.descendants(of: place) {
             for use in categories.uses(of: table[child].categories) {
                 let share = uses.first { $0.name == use.name }
                 try check(use, of: .existing(table[child].operationID), fits: share)

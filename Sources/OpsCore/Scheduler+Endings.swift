@@ -1,5 +1,5 @@
 /// An end that is decided and about to be told.
-struct Decision {
+struct Decision: Equatable {
     var place: OperationIndex
     var outcome: Outcome
     var cause: Cause?
@@ -31,10 +31,10 @@ extension Scheduler {
     ) {
         guard !table[place].traits.contains(.ending), table[place].state != .finished else { return }
         leaveLane(place)
-        leaveHand(place)
+        discardStaged(place)
         table[place].overtaken = 0
         table[place].traits.insert(.ending)
-        decided.append(
+        scratch.decide(
             Decision(place: place, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))
     }
 
@@ -47,7 +47,7 @@ extension Scheduler {
         if case .groupSkipped(let group, _) = cause, let root {
             cause = .groupSkipped(group, because: Cause.Root(root, rootOutcome ?? end.outcome))
         }
-        for child in descendants(of: place).reversed() {
+        for child in registry.descendants(of: place).reversed() {
             decide(
                 child, below.outcome, cause, root: root ?? table[place].operationID,
                 rootOutcome: rootOutcome ?? end.outcome)
@@ -58,17 +58,10 @@ extension Scheduler {
     /// Tells every decided end, and those that follow from it, through any depth and without recursion.
     mutating func settleEnds() {
         repeat {
-            while concluded < decided.count {
-                let decision = decided[concluded]
-                concluded += 1
-                conclude(decision)
-            }
+            while let decision = scratch.nextDecision() { conclude(decision) }
             settleBarriers()
-        } while concluded < decided.count
-        if concluded > 0 {
-            decided.removeAll(keepingCapacity: decided.count < 4096)
-            concluded = 0
-        }
+        } while scratch.hasDecision
+        scratch.forgetDecisions()
     }
 
     private mutating func conclude(_ decision: Decision) {
@@ -94,25 +87,23 @@ extension Scheduler {
             tell(.observerOwed(id, run: run))
             order(.observeFinish(id, run: run))
         }
-        table[place].link(to: EndingIndex(rawValue: Int32(endings.count)))
         let ending = Ending(
             place: place, outcome: decision.outcome, root: decision.root ?? id,
             rootOutcome: decision.rootOutcome, hasStarted: table[place].traits.contains(.hasStarted))
-        endings.append(ending)
+        table[place].link(to: scratch.add(ending))
         dropProvided(of: place, decision)
-        graph.dropDependencies(of: place, in: &table)
+        registry.graph.dropDependencies(of: place, in: &registry.table)
         settleDependents(of: ending)
         leaveBarriers(place)
-        if let policy = table[place].policy, policies[policy].deadline != nil { markStaleWallTimer() }
+        if let policy = table[place].policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
         if let parent = table[place].parent { childEnded(parent, id, decision.outcome) }
     }
 
     /// Each edge on what has finished is met now, or never.
     private mutating func settleDependents(of ending: Ending) {
         guard table[ending.place].firstDependent != nil else { return }
-        var edges = scratch
-        scratch = []
-        graph.settleDependents(of: ending.place, in: &table, into: &edges)
+        var edges = scratch.takeEdges()
+        registry.graph.settleDependents(of: ending.place, in: &registry.table, into: &edges)
         for edge in edges {
             let from = graph[edge].from
             noteWaiterLeft(ending.place, from)
@@ -127,8 +118,7 @@ extension Scheduler {
                 }
             }
         }
-        edges.removeAll(keepingCapacity: edges.count < 4096)
-        scratch = edges
+        scratch.keep(edges)
     }
 
     mutating func skip(_ place: OperationIndex, after ending: Ending, when: When) {
@@ -145,7 +135,7 @@ extension Scheduler {
         let place = executions[index].operation
         vacate(index)
         let holding = executions[index].holding
-        if executions[index].timeoutAt != nil { markStaleTimer() }
+        if executions[index].timeoutAt != nil { noteStaleTimer(.timeout) }
         executions.remove(index)
         table[place].unlink()
         closeScopes(of: place, holding: holding)
@@ -156,7 +146,7 @@ extension Scheduler {
     mutating func vacate(_ index: ExecutionIndex) {
         guard let slot = executions[index].slot else { return }
         let place = executions[index].operation
-        slots.release(slot)
+        capacity.release(slot)
         executions[index].slot = nil
         countRunning(place, -1)
         wake(.queue(table[place].queue))
@@ -166,7 +156,7 @@ extension Scheduler {
     mutating func forgetLife(of place: OperationIndex) {
         guard table[place].traits.contains(.hasLife) else { return }
         table[place].traits.remove(.hasLife)
-        if let life = lives.removeValue(forKey: place), life.restsUntil.monotonic != 0 { markStaleTimer() }
+        if let life = lives.removeValue(forKey: place), life.restsUntil.monotonic != 0 { noteStaleTimer(.backoff) }
     }
 
     /// What was provided for an operation that ends without it goes too, unless it has started or others need it.

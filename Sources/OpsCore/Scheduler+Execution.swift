@@ -50,7 +50,7 @@ extension Scheduler {
         }
         guard treeIsGone else { return leaveOver(index) }
         if exit.status == .code(0), exit.at.monotonic - executions[index].startedAt.monotonic < Limits.shortRun {
-            hasSeenShortRun = true
+            scratch.sawShortRun = true
         }
         if executions[index].ending != nil { executions[index].endedAt = exit.at.wall }
         treeGone(index)
@@ -162,8 +162,7 @@ extension Scheduler {
     /// Takes back an order of this turn that has not been given yet.
     mutating func dropLaunch(_ index: ExecutionIndex) {
         guard let slot = executions[index].slot else { return }
-        let launch = Effect.launch(attemptID(index), slot: slot)
-        if let order = transition.effects.lastIndex(of: launch) { transition.effects.remove(at: order) }
+        output.withdraw(.launch(attemptID(index), slot: slot))
     }
 
     /// SIGTERM to the whole tree, SIGKILL after its grace.
@@ -199,7 +198,7 @@ extension Scheduler {
         let place = executions[index].operation
         let attempt = attemptID(index)
         executions[index].isOver = true
-        if end.outcome != .succeeded, !hand.isEmpty { handIsSpoiled = true }
+        if end.outcome != .succeeded { staging.spoil() }
         // What it leaves behind by consent is not left frozen.
         if !table[place].traits.isDisjoint(with: .frozen) { order(.thaw(attempt)) }
         unfreeze(place)
@@ -208,7 +207,7 @@ extension Scheduler {
         if end.outcome == .interrupted { report(.interrupted, place, detail: String(attempt.number)) }
         order(.acknowledge(attempt))
         vacate(index)
-        if !hasUnfinishedChildren(place) { endOperation(place) }
+        if !registry.hasUnfinishedChildren(place) { endOperation(place) }
     }
 
     /// The attempt is over and no child is unfinished: another attempt, or the end.
@@ -255,7 +254,7 @@ extension Scheduler {
         if delay > 0 {
             life.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
             table[place].traits.insert(.backingOff)
-            monotonicTimers.add(TimerHeap.Entry(at: life.restsUntil.monotonic, id: table[place].id, kind: .backoff))
+            timers.set(.backoff, of: table[place].id, at: life.restsUntil.monotonic)
         }
         table[place].traits.insert(.hasLife)
         lives[place] = life

@@ -28,7 +28,7 @@ extension Scheduler {
         guard !table[place].isGroup, !execution.isOver else { return reasons }
         let id = [table[place].operationID]
         reasons += freezers(of: place).map { Reason(kind: .suspended, ids: id, detail: .suspended($0)) }
-        if execution.isReaping || !execution.isConfirmed || runner == nil {
+        if execution.isReaping || !execution.isConfirmed || capacity.runner == nil {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
         } else if execution.exit != nil, execution.ending == nil, policy(of: place)?.completion == .notify {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .finishMessage))
@@ -107,7 +107,7 @@ extension Scheduler {
     private func whyReady(_ place: OperationIndex, _ now: Moment) -> [Reason] {
         var reasons: [Reason] = []
         let row = table[place]
-        if runner == nil || isDraining { reasons.append(Reason(kind: .pool, detail: .runner)) }
+        if capacity.runner == nil || capacity.isDraining { reasons.append(Reason(kind: .pool, detail: .runner)) }
         if !row.isGroup {
             if let limit = queues[row.queue].limit, queues[row.queue].running >= limit {
                 let line = standing(of: place) { $0.queue == row.queue }
@@ -125,14 +125,14 @@ extension Scheduler {
             }
         }
         reasons += whyCategories(place)
-        if !row.isGroup, slots.used >= workers {
+        if !row.isGroup, !capacity.hasFreeSlot {
             reasons.append(
                 Reason(
                     kind: .pool, ids: running { _ in true },
                     detail: .pool(workers: workers, place: standing(of: place) { _ in true })))
         }
-        if row.traits.contains(.hasConditions), inquiries[place] != nil || reasons.isEmpty {
-            let inquiry = inquiries[place]
+        if row.traits.contains(.hasConditions), conditions[place] != nil || reasons.isEmpty {
+            let inquiry = conditions[place]
             let again = inquiry?.askAgainAt.map { now.wall + $0 - now.monotonic }
             reasons.append(
                 Reason(
@@ -145,7 +145,7 @@ extension Scheduler {
 
     private func whyCategories(_ place: OperationIndex) -> [Reason] {
         var reasons: [Reason] = []
-        let needs = resolve(categories.needs(of: table[place].categories), under: table[place].parent)
+        let needs = registry.resolve(categories.needs(of: table[place].categories), under: table[place].parent)
         for (need, use) in zip(needs, categories.uses(of: table[place].categories)) {
             let category = categories[need.category]
             if !category.fits(need.mode, need.units) {

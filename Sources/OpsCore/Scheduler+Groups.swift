@@ -1,32 +1,4 @@
 extension Scheduler {
-    /// Everything below a group or producer, parents before their children.
-    func descendants(of place: OperationIndex) -> [OperationIndex] {
-        var result: [OperationIndex] = []
-        guard table[place].family != nil else { return result }
-        var open = [place]
-        var next = 0
-        while next < open.count {
-            let family = table[open[next]].family
-            next += 1
-            guard let family, families[family].unfinished > 0 else { continue }
-            for id in families[family].children {
-                guard let child = unfinished(OperationID(id)) else { continue }
-                result.append(child)
-                if table[child].family != nil { open.append(child) }
-            }
-        }
-        return result
-    }
-
-    func isAncestor(_ ancestor: OperationIndex, of place: OperationIndex) -> Bool {
-        table.ancestors(of: place).contains(ancestor)
-    }
-
-    func hasUnfinishedChildren(_ place: OperationIndex) -> Bool {
-        guard let family = table[place].family else { return false }
-        return families[family].unfinished > 0
-    }
-
     mutating func adopt(_ child: OperationIndex, by parent: OperationIndex) {
         let family: FamilyIndex
         if let present = table[parent].family {
@@ -49,7 +21,7 @@ extension Scheduler {
     /// A group has become executing: its children may.
     mutating func startGroup(_ place: OperationIndex) {
         releaseChildren(of: place)
-        if !hasUnfinishedChildren(place) { endGroup(place) }
+        if !registry.hasUnfinishedChildren(place) { endGroup(place) }
     }
 
     /// A group, or a producer that was retried with its products, executes: what waited for that alone is ready.
@@ -99,22 +71,6 @@ extension Scheduler {
 
     // MARK: What a group holds, as its children see it
 
-    /// The needs of an operation with each category that a group above it holds replaced by that group's share.
-    func resolve(_ needs: [Need], under parent: OperationIndex?) -> [Need] {
-        guard let parent, !needs.isEmpty else { return needs }
-        var result = needs
-        for i in result.indices {
-            search: for ancestor in table.chain(from: parent) {
-                guard let family = table[ancestor].family else { continue }
-                for (base, scope) in families[family].scopes where base == needs[i].category {
-                    result[i].category = scope
-                    break search
-                }
-            }
-        }
-        return result
-    }
-
     mutating func openScopes(of place: OperationIndex) {
         guard let index = table[place].execution, let family = table[place].family, families[family].scopes.isEmpty
         else { return }
@@ -127,7 +83,7 @@ extension Scheduler {
             doubtClaim(on: need.category)
         }
         if !held.isEmpty { doubt(place) }
-        if reservations > 0 { reservationsInDoubt = true }
+        reservations.doubt()
     }
 
     /// The share that `place` held is no more: its children have all finished.
@@ -154,9 +110,5 @@ extension Scheduler {
                 wake(.category(scope))
             }
         }
-    }
-
-    func resolvedNeeds(of place: OperationIndex) -> [Need] {
-        resolve(categories.needs(of: table[place].categories), under: table[place].parent)
     }
 }

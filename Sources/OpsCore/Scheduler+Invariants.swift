@@ -3,101 +3,29 @@ extension Scheduler {
     /// What does not hold, in words; empty when all is well. Looks at everything: for tests.
     public func checkInvariants() -> [String] {
         let rows = table.indicesByID
-        return checkCounts(rows) + checkRoom() + checkCategories() + checkWaiting(rows) + checkLanes(rows)
-            + checkNothingIdles() + checkPriorities(rows) + checkFamilies(rows) + checkBarriers(rows)
-            + checkScratch(rows)
-            + checkHand(rows)
+        return registry.checkInvariants(rows) + checkSlots() + checkLanes(rows) + checkNothingIdles()
+            + checkPriorities(rows) + checkBarriers(rows) + checkScratch(rows) + checkStaged(rows) + checkParts(rows)
     }
 
-    /// 1. Every count of states is what counting gives, and every id is found where it stands.
-    private func checkCounts(_ rows: [OperationIndex]) -> [String] {
-        var broken: [String] = []
-        var all = Counts()
-        var inQueue: [QueueIndex: [OperationState: Int32]] = [:]
-        for place in rows {
-            let row = table[place]
-            if table.index(of: row.operationID) != place { broken.append("1: \(row.id) is not found where it stands") }
-            inQueue[row.queue, default: [:]][row.state, default: 0] += 1
-            switch row.state {
-            case .pending: all.pending += 1
-            case .ready: all.ready += 1
-            case .executing: all.executing += 1
-            case .finished: broken.append("1: \(row.id) has finished and is still there")
-            }
-        }
-        if all != counts { broken.append("1: counts are \(counts), not \(all)") }
-        for queue in queues.pool.indices {
-            let (now, counted) = (queues[queue], inQueue[queue] ?? [:])
-            if (now.pending, now.ready, now.executing)
-                != (counted[.pending] ?? 0, counted[.ready] ?? 0, counted[.executing] ?? 0)
-            {
-                broken.append("1: queue \(now.name) counts \(now.pending), \(now.ready), \(now.executing)")
-            }
-        }
-        return broken
+    /// What each part says of itself.
+    private func checkParts(_ rows: [OperationIndex]) -> [String] {
+        lanes.checkInvariants() + timers.checkInvariants() + staging.checkInvariants() + capacity.checkInvariants()
+            + conditions.checkInvariants()
+            + reservations.checkInvariants(reserving: rows.count { table[$0].traits.contains(.reserving) })
+            + priorities.checkInvariants(held: categories.pool.indices.map { categories[$0].claim })
     }
 
-    /// 2. No slot is shared, and pool, queues and groups count exactly the processes that execute in them.
-    private func checkRoom() -> [String] {
-        var broken: [String] = []
+    /// 2. No slot is shared, and the pool counts exactly the processes that execute.
+    private func checkSlots() -> [String] {
         var taken: Set<Int32> = []
-        var inQueue: [QueueIndex: Int32] = [:]
-        var inFamily: [FamilyIndex: Int32] = [:]
+        var broken: [String] = []
         for index in executions.indices {
             guard let slot = executions[index].slot else { continue }
-            let row = table[executions[index].operation]
-            if !taken.insert(slot).inserted { broken.append("2: slot \(slot) is shared by \(row.id)") }
-            inQueue[row.queue, default: 0] += 1
-            if let family = row.parent.flatMap({ table[$0].family }) { inFamily[family, default: 0] += 1 }
+            let id = table[executions[index].operation].id
+            if !taken.insert(slot).inserted { broken.append("2: slot \(slot) is shared by \(id)") }
         }
-        if Int(slots.used) != taken.count { broken.append("2: \(slots.used) slots used, \(taken.count) held") }
-        for queue in queues.pool.indices where queues[queue].running != inQueue[queue] ?? 0 {
-            broken.append("2: queue \(queues[queue].name) counts \(queues[queue].running) processes")
-        }
-        for family in families.indices where families[family].running != inFamily[family] ?? 0 {
-            broken.append("2: the group \(table[families[family].parent].id) counts \(families[family].running)")
-        }
-        return broken
-    }
-
-    /// 3. What is taken of a category is what its holders took, and they can hold it together.
-    private func checkCategories() -> [String] {
-        var broken: [String] = []
-        var taken: [CategoryIndex: Category] = [:]
-        for index in executions.indices {
-            for need in executions[index].holding {
-                taken[need.category, default: Category(name: "", capacity: 0)].take(need.mode, need.units)
-            }
-        }
-        for category in categories.pool.indices {
-            let (now, held) = (categories[category], taken[category] ?? Category(name: "", capacity: 0))
-            if (now.usedUnits, now.sharedHolders, now.exclusiveHolders)
-                != (held.usedUnits, held.sharedHolders, held.exclusiveHolders)
-            {
-                broken.append("3: category \(now.name) counts other holders than it has")
-            }
-            let kinds = [now.usedUnits > 0, now.sharedHolders > 0, now.exclusiveHolders > 0].filter { $0 }.count
-            if kinds > 1 || now.exclusiveHolders > 1 { broken.append("3: category \(now.name) is not exclusive") }
-        }
-        return broken
-    }
-
-    /// 4. An operation is pending exactly while something is outstanding, and that is counted right.
-    private func checkWaiting(_ rows: [OperationIndex]) -> [String] {
-        var broken: [String] = []
-        for place in rows {
-            let row = table[place]
-            guard row.state == .pending || row.state == .ready else { continue }
-            var outstanding: Int32 = 0
-            for edge in graph.dependencies(of: row) {
-                if graph[edge].from != place { broken.append("4: an edge of \(row.id) is another's") }
-                if graph[edge].on != nil { outstanding += 1 }
-            }
-            for trait in [Traits.behindBarrier, .gathering, .groupNotStarted] where row.traits.contains(trait) {
-                outstanding += 1
-            }
-            if outstanding != row.waiting { broken.append("4: \(row.id) counts \(row.waiting), not \(outstanding)") }
-            if (row.state == .pending) != (row.waiting > 0) { broken.append("4: \(row.id) is \(row.state)") }
+        if Int(capacity.used) != taken.count {
+            broken.append("2: \(capacity.used) slots used, \(taken.count) held")
         }
         return broken
     }
@@ -132,8 +60,8 @@ extension Scheduler {
         guard mayStart else { return [] }
         var broken: [String] = []
         for lane in lanes.indices where lanes[lane].live > 0 && lanes[lane].status != .evaluating {
-            if !lanes[lane].key.isGroup, slots.used >= workers { continue }
-            if lanes[lane].status == .parked(.evaluations), evaluating >= Limits.evaluationsAtOnce { continue }
+            if !lanes[lane].key.isGroup, !capacity.hasFreeSlot { continue }
+            if lanes[lane].status == .parked(.evaluations), !conditions.hasFreeEvaluation { continue }
             guard let first = lanes[lane].members.first else { continue }
             if obstacle(to: first.place, in: lane) == nil, lockUp(starting: first.place, lanes[lane].needs) == nil {
                 broken.append("6: \(table[first.place].id) could start, its lane is \(lanes[lane].status)")
@@ -144,7 +72,7 @@ extension Scheduler {
 
     /// 7. Every effective priority is the highest of what waits for the operation and its own, and somebody's own.
     private func checkPriorities(_ rows: [OperationIndex]) -> [String] {
-        guard usesPriorities else {
+        guard priorities.isUsed else {
             return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
         }
         var broken: [String] = []
@@ -165,21 +93,6 @@ extension Scheduler {
         var proven: Set<WaitNode> = []
         for place in rows where !isFounded(.start(place), &proven) || !isFounded(.end(place), &proven) {
             broken.append("7: nobody has what \(table[place].id) counts for")
-        }
-        return broken
-    }
-
-    /// 8. A parent counts its unfinished children, and ends with the last.
-    private func checkFamilies(_ rows: [OperationIndex]) -> [String] {
-        var broken: [String] = []
-        var children: [OperationIndex: Int32] = [:]
-        for place in rows { if let parent = table[place].parent { children[parent, default: 0] += 1 } }
-        for place in rows {
-            guard let family = table[place].family.map({ families[$0] }) else { continue }
-            if family.unfinished != children[place] ?? 0 { broken.append("8: \(table[place].id) has lost a child") }
-            if table[place].isGroup, table[place].state == .executing, family.unfinished == 0 {
-                broken.append("8: \(table[place].id) goes on without children")
-            }
         }
         return broken
     }
@@ -246,42 +159,38 @@ extension Scheduler {
         var broken = rows.filter { !table[$0].traits.isDisjoint(with: [.ending, .visited, .priorityInDoubt]) }.map {
             "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
         }
-        if !decided.isEmpty || !endings.isEmpty || !inDoubt.isEmpty || !doubtfulClaims.isEmpty
-            || !doubtfulQueues.isEmpty || !suspects.isEmpty
-        {
-            broken.append("10: something is decided and not told")
-        }
-        return broken
+        if !doubtfulQueues.isEmpty { broken.append("10: a doubt about barriers outlives its turn") }
+        return broken + scratch.checkInvariants()
     }
 
-    /// 11. Who is in hand would start next, in this order, once it is ready, and nobody else may.
-    private func checkHand(_ rows: [OperationIndex]) -> [String] {
+    /// 11. Staged operations would start next, in this order, once they are ready, and no other may before them.
+    private func checkStaged(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
-        for place in rows where table[place].traits.contains(.inHand) != hand.contains(place) {
-            broken.append("11: \(table[place].id) is in hand, or is not")
+        for place in rows where table[place].traits.contains(.inHand) != staging.launches.contains(place) {
+            broken.append("11: operation \(table[place].id): staged flag and staged list disagree")
         }
-        guard case let last?? = hand.last else { return broken }
-        let hand = hand.compactMap { $0 }
-        let waiting = hand.filter { table[$0].state == .pending }
-        let mayRest = slots.used == workers || slots.used < workers && waiting.count == hand.count
-        if hand.count > Limits.hand || !mayRest || !mayStart || !handIsFree || !waiting.isEmpty && !handWaits {
-            broken.append("11: a hand of \(hand.count) with \(slots.used) of \(workers) slots used")
+        guard case let last?? = staging.launches.last else { return broken }
+        let staged = staging.operations
+        let waiting = staged.filter { table[$0].state == .pending }
+        let mayRest = capacity.isExactlyFull || capacity.hasFreeSlot && waiting.count == staged.count
+        if !mayRest || !mayStart || !waiting.isEmpty && !staging.acceptsWaiting {
+            broken.append("11: \(staged.count) launches are staged with \(capacity.used) of \(workers) slots used")
         }
-        for place in hand where table[place].isLinked {
-            broken.append("11: \(table[place].id) is in hand and \(table[place].state)")
+        for place in staged where table[place].isLinked {
+            broken.append("11: \(table[place].id) is staged and \(table[place].state)")
         }
         for place in waiting where !waitsForSuccess(place) {
-            broken.append("11: \(table[place].id) is in hand and waits for more than what executes")
+            broken.append("11: \(table[place].id) is staged and waits for more than executing operations")
         }
-        if zip(hand, hand.dropFirst()).contains(where: { table[$0].key >= table[$1].key }) {
-            broken.append("11: the hand is out of order")
+        if zip(staged, staged.dropFirst()).contains(where: { table[$0].key >= table[$1].key }) {
+            broken.append("11: staged launches are out of order")
         }
         for lane in lanes.indices where lanes[lane].live > 0 && !lanes[lane].key.isGroup {
             guard let first = lanes[lane].members.first, lanes[lane].top < table[last].key,
                 lanes[lane].status != .evaluating, lanes[lane].status != .parked(.evaluations)
             else { continue }
             if obstacle(to: first.place, in: lane) == nil {
-                broken.append("11: \(table[first.place].id) comes before the hand")
+                broken.append("11: \(table[first.place].id) comes before the staged launches")
             }
         }
         return broken

@@ -3,41 +3,18 @@ extension Scheduler {
 
     mutating func makeCandidate(_ lane: LaneIndex) {
         unpark(lane)
-        lanes[lane].status = .candidate
-        let entry = newEntry(lane)
-        if lanes[lane].key.isGroup {
-            Self.add(entry, to: &groupCandidates, lanes)
-        } else {
-            Self.add(entry, to: &candidates, lanes)
-        }
-    }
-
-    /// Most of what is added leaves from the top; what left from below it must not add up behind a best that stays.
-    private static func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>) {
-        heap.add(entry)
-        heap.sweep(live: lanes.count) { counts($0, lanes) }
-    }
-
-    private mutating func newEntry(_ lane: LaneIndex) -> LaneHeap.Entry {
-        laneStamps &+= 1
-        lanes[lane].stamp = laneStamps
-        return LaneHeap.Entry(key: lanes[lane].top, lane: lane, stamp: laneStamps)
-    }
-
-    /// Whether an entry of a heap of lanes is the newest of a lane that has members.
-    static func counts(_ entry: LaneHeap.Entry, _ lanes: Pool<Lane, LaneIndex>) -> Bool {
-        lanes.contains(entry.lane) && lanes[entry.lane].stamp == entry.stamp && lanes[entry.lane].live > 0
+        lanes.makeCandidate(lane)
     }
 
     mutating func park(_ lane: LaneIndex, at resource: Resource) {
         lanes[lane].status = .parked(resource)
-        let entry = newEntry(lane)
+        let entry = lanes.newEntry(lane)
         switch resource {
         case .queue(let queue):
-            Self.add(entry, to: &queues[queue].parked, lanes)
+            lanes.add(entry, to: &registry.queues[queue].parked)
             queues[queue].parkedCount += 1
         case .group(let family):
-            Self.add(entry, to: &families[family].parked, lanes)
+            lanes.add(entry, to: &registry.families[family].parked)
             families[family].parkedCount += 1
         case .category(let category):
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
@@ -46,17 +23,17 @@ extension Scheduler {
             if let i = categories[category].parked.firstIndex(where: {
                 $0.isGroup == isGroup && $0.mode == need.mode && $0.units == need.units
             }) {
-                Self.add(entry, to: &categories[category].parked[i].heap, lanes)
+                lanes.add(entry, to: &registry.categories[category].parked[i].heap)
             } else {
                 var parking = Category.Parking(isGroup: isGroup, mode: need.mode, units: need.units)
                 parking.heap.add(entry)
                 categories[category].parked.append(parking)
             }
         case .reservations, .others:
-            keptBack.append(entry)
+            lanes.block(entry)
             // It keeps no place itself meanwhile.
-            if reservations > 0 { reservationsInDoubt = true }
-        case .evaluations: Self.add(entry, to: &unasked, lanes)
+            reservations.doubt()
+        case .evaluations: lanes.add(entry, to: &conditions.parked)
         }
     }
 
@@ -79,25 +56,23 @@ extension Scheduler {
         switch resource {
         case .queue(let queue):
             guard queues[queue].parkedCount > 0, queues[queue].hasRoom(forGroup: false) else { return }
-            lane = Self.takeBest(from: &queues[queue].parked, lanes, at: resource)
+            lane = lanes.popBest(from: &registry.queues[queue].parked, at: resource)
         case .group(let family):
             guard families[family].parkedCount > 0, families[family].hasRoom else { return }
-            lane = Self.takeBest(from: &families[family].parked, lanes, at: resource)
+            lane = lanes.popBest(from: &registry.families[family].parked, at: resource)
         case .category(let category):
             guard categories[category].parkedCount > 0 else { return }
-            if let group = takeBestFitting(category, groups: true) {
+            if let group = popBestFitting(category, groups: true) {
                 makeCandidate(group)
                 lanes[group].wokenBy = resource
             }
-            lane = takeBestFitting(category, groups: false)
+            lane = popBestFitting(category, groups: false)
         case .reservations, .others:
-            let woken = keptBack
-            keptBack = []
-            for entry in woken where isKeptBack(entry) { makeCandidate(entry.lane) }
+            for entry in lanes.takeBlocked() { makeCandidate(entry.lane) }
             return
         case .evaluations:
-            guard evaluating < Limits.evaluationsAtOnce else { return }
-            lane = Self.takeBest(from: &unasked, lanes, at: resource)
+            guard conditions.hasFreeEvaluation else { return }
+            lane = lanes.popBest(from: &conditions.parked, at: resource)
         }
         guard let lane else { return }
         makeCandidate(lane)
@@ -106,16 +81,16 @@ extension Scheduler {
 
     /// Wakes every lane that waits for room in a queue, groups' too.
     mutating func wakeAll(_ queue: QueueIndex) {
-        while let lane = Self.takeBest(from: &queues[queue].parked, lanes, at: .queue(queue)) { makeCandidate(lane) }
+        while let lane = lanes.popBest(from: &registry.queues[queue].parked, at: .queue(queue)) { makeCandidate(lane) }
     }
 
-    private mutating func takeBestFitting(_ category: CategoryIndex, groups: Bool) -> LaneIndex? {
+    private mutating func popBestFitting(_ category: CategoryIndex, groups: Bool) -> LaneIndex? {
         var best: Int?
         var bestKey = UInt64.max
         for i in categories[category].parked.indices where categories[category].parked[i].isGroup == groups {
             let (mode, units) = (categories[category].parked[i].mode, categories[category].parked[i].units)
             guard categories[category].fits(mode, units),
-                let key = Self.firstKey(of: &categories[category].parked[i].heap, lanes, at: .category(category)),
+                let key = lanes.firstKey(of: &registry.categories[category].parked[i].heap, at: .category(category)),
                 key < bestKey
             else { continue }
             // All that come after a kept place would only be sent back here.
@@ -124,33 +99,6 @@ extension Scheduler {
             (best, bestKey) = (i, key)
         }
         guard let best else { return nil }
-        return Self.takeBest(from: &categories[category].parked[best].heap, lanes, at: .category(category))
-    }
-
-    private static func takeBest(from heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>, at resource: Resource)
-        -> LaneIndex?
-    {
-        guard firstKey(of: &heap, lanes, at: resource) != nil, let first = heap.first else { return nil }
-        heap.removeFirst()
-        return first.lane
-    }
-
-    /// The key of the best lane that really waits at `resource`; entries that no longer count go.
-    private static func firstKey(of heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>, at resource: Resource)
-        -> UInt64?
-    {
-        while let first = heap.first {
-            let isCurrent = lanes.contains(first.lane) && lanes[first.lane].stamp == first.stamp
-            guard isCurrent, lanes[first.lane].status == .parked(resource) else {
-                heap.removeFirst()
-                continue
-            }
-            let top = lanes[first.lane].top
-            if top == first.key { return top }
-            // Its first member has left since: it has its place by the next one.
-            heap.removeFirst()
-            heap.add(LaneHeap.Entry(key: top, lane: first.lane, stamp: first.stamp))
-        }
-        return nil
+        return lanes.popBest(from: &registry.categories[category].parked[best].heap, at: .category(category))
     }
 }

@@ -103,7 +103,7 @@ extension Scheduler {
             if !node.isEnd {
                 if isSpan(node.place) { open.append(.end(node.place)) }
                 if table[node.place].state != .executing, table[node.place].categories != nil {
-                    for need in resolvedNeeds(of: node.place) {
+                    for need in registry.resolvedNeeds(of: node.place) {
                         open += categories[need.category].familyHolders.map { .end($0) }
                     }
                 }

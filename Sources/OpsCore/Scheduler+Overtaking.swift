@@ -72,7 +72,7 @@ extension Scheduler {
     private func mayTurn(_ lane: LaneIndex) -> Bool {
         let key = lanes[lane].key
         let status = lanes[lane].status
-        if status == .evaluating || status == .parked(.reservations) || status == .parked(.others)
+        if status == .evaluating || status.isBlocked
             || !queues[key.queue].hasRoom(forGroup: key.isGroup)
         {
             return false
@@ -85,7 +85,7 @@ extension Scheduler {
 
     mutating func reserve(_ place: OperationIndex) {
         table[place].traits.insert(.reserving)
-        reservations += 1
+        reservations.add()
         let key = table[place].key
         for need in needsInLane(of: place) {
             let list = categories[need.category].reservations
@@ -99,7 +99,7 @@ extension Scheduler {
     /// As `clearReservation`, without giving anyone else a chance.
     mutating func unreserve(_ place: OperationIndex) {
         table[place].traits.remove(.reserving)
-        reservations -= 1
+        reservations.remove()
         for need in needsInLane(of: place) {
             categories[need.category].reservations.removeAll { $0 == place }
         }
@@ -109,7 +109,7 @@ extension Scheduler {
     mutating func clearReservation(of place: OperationIndex, in lane: LaneIndex) {
         guard table[place].traits.contains(.reserving) else { return }
         table[place].traits.remove(.reserving)
-        reservations -= 1
+        reservations.remove()
         let needs = lanes[lane].needs
         for need in needs { categories[need.category].reservations.removeAll { $0 == place } }
         for need in needs { wake(.category(need.category)) }
@@ -133,7 +133,7 @@ extension Scheduler {
     /// Where a lane waits whose first member would take a kept place; nil when it may start. What anyone with a kept
     /// place waits for in turn is kept back by none: so no two of them can wait for one another.
     func keptBack(_ place: OperationIndex, _ needs: [Need]) -> Resource? {
-        guard reservations > 0 else { return nil }
+        guard !reservations.isEmpty else { return nil }
         let key = table[place].key
         guard let need = needs.first(where: { keeper(of: $0, against: key) != nil }) else { return nil }
         let awaited = familiesKeepersWaitFor()
@@ -160,25 +160,18 @@ extension Scheduler {
 
     /// True when what kept a lane back for want of a better place to wait does so no longer.
     mutating func reviewKeptBack(forOthersAlone: Bool = false) -> Bool {
-        guard !keptBack.isEmpty else { return false }
-        let all = keptBack
-        keptBack = []
+        guard lanes.hasBlocked else { return false }
         var isAny = false
-        for entry in all where isKeptBack(entry) {
+        for entry in lanes.takeBlocked() {
             let isLeft = forOthersAlone && lanes[entry.lane].status != .parked(.others)
             if isLeft || mustStayBack(entry.lane) {
-                keptBack.append(entry)
+                lanes.block(entry)
             } else {
                 makeCandidate(entry.lane)
                 isAny = true
             }
         }
         return isAny && hasCandidate()
-    }
-
-    func isKeptBack(_ entry: LaneHeap.Entry) -> Bool {
-        guard Self.counts(entry, lanes) else { return false }
-        return lanes[entry.lane].status == .parked(.reservations) || lanes[entry.lane].status == .parked(.others)
     }
 
     private mutating func mustStayBack(_ lane: LaneIndex) -> Bool {
@@ -190,8 +183,7 @@ extension Scheduler {
     /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.
     /// False when there is nothing to review.
     mutating func reviewReservations() -> Bool {
-        guard reservationsInDoubt else { return false }
-        reservationsInDoubt = false
+        guard reservations.beginReview() else { return false }
         for category in Array(categories.pool.indices) where !categories[category].reservations.isEmpty {
             wake(.category(category))
         }

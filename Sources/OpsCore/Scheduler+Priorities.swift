@@ -6,7 +6,7 @@ extension Scheduler {
 
     /// Something of this priority waits for the start or the end of an operation.
     mutating func raise(_ node: WaitNode, to priority: Int8) {
-        guard usesPriorities else { return }
+        guard priorities.isUsed else { return }
         raise([node], to: priority)
     }
 
@@ -46,13 +46,13 @@ extension Scheduler {
         if table[place].traits.contains(.reserving) {
             unreserve(place)
             reserve(place)
-            reservationsInDoubt = true
+            reservations.doubt()
         }
     }
 
     /// New or returned operations: those of another priority than the rest are told to what they wait for.
     mutating func raiseAll(_ places: [OperationIndex]) {
-        if !usesPriorities {
+        if !priorities.isUsed {
             guard places.contains(where: { table[$0].priority != 0 }) else { return }
             beginPriorities()
             for place in places { doubt(place) }
@@ -62,8 +62,8 @@ extension Scheduler {
 
     /// Inheritance has something to say from now on: whatever was in doubt so far was passed over.
     mutating func beginPriorities() {
-        guard !usesPriorities else { return }
-        usesPriorities = true
+        guard !priorities.isUsed else { return }
+        priorities.begin()
         let parents = table.indices.filter { table[$0].family != nil }
         for place in parents.sorted(by: { table[$0].id < table[$1].id }) { doubt(place) }
         for category in Array(categories.pool.indices) { doubtClaim(on: category) }
@@ -73,13 +73,13 @@ extension Scheduler {
 
     /// What an operation waits for may have counted for more because of it.
     mutating func doubtWaits(of place: OperationIndex) {
-        guard usesPriorities, table[place].state != .executing else { return }
+        guard priorities.isUsed, table[place].state != .executing else { return }
         for node in waits(of: .start(place)) { doubt(node.place, after: table[place].effective) }
     }
 
     /// `from` no longer waits for `on`.
     mutating func noteWaiterLeft(_ on: OperationIndex, _ from: OperationIndex) {
-        guard usesPriorities else { return }
+        guard priorities.isUsed else { return }
         doubt(on, after: table[from].effective)
     }
 
@@ -90,29 +90,28 @@ extension Scheduler {
     }
 
     mutating func doubt(_ place: OperationIndex) {
-        guard usesPriorities, !table[place].traits.contains(.priorityInDoubt), table[place].state != .finished else {
+        guard priorities.isUsed, !table[place].traits.contains(.priorityInDoubt), table[place].state != .finished else {
             return
         }
         table[place].traits.insert(.priorityInDoubt)
-        inDoubt.append(place)
+        priorities.doubt(place)
     }
 
     mutating func settlePriorities() {
-        guard usesPriorities else { return }
+        guard priorities.isUsed else { return }
         settleDoubts()
-        if table.count == 0 { usesPriorities = false }
+        if table.count == 0 { priorities.end() }
     }
 
     mutating func settleDoubts() {
         var proven: Set<WaitNode> = []
-        while !(doubtfulClaims.isEmpty && inDoubt.isEmpty && suspects.isEmpty), mayAfford(1) {
-            if let category = doubtfulClaims.popLast() {
-                recountClaim(on: category)
-            } else if let place = inDoubt.popLast() {
+        while !priorities.isSettled, budget.mayAfford(1), let doubt = priorities.next() {
+            switch doubt {
+            case .claim(let category): recountClaim(on: category)
+            case .operation(let place):
                 table[place].traits.remove(.priorityInDoubt)
                 if table[place].state != .finished { reassess(place) }
-            } else if let node = suspects.popLast() {
-                trace(node, &proven)
+            case .source(let node): trace(node, &proven)
             }
         }
     }
@@ -188,11 +187,12 @@ extension Scheduler {
 
     /// More, or less, may wait now for the groups and producers that hold a category.
     mutating func doubtClaim(on category: CategoryIndex) {
-        guard usesPriorities, !categories[category].familyHolders.isEmpty, !categories[category].isClaimInDoubt else {
+        guard priorities.isUsed, !categories[category].familyHolders.isEmpty, !categories[category].isClaimInDoubt
+        else {
             return
         }
         categories[category].isClaimInDoubt = true
-        doubtfulClaims.append(category)
+        priorities.doubt(category)
     }
 
     /// Those that hold a category count for as much as what waits for it.
@@ -212,7 +212,7 @@ extension Scheduler {
     }
 
     mutating func setClaim(on category: CategoryIndex, _ claim: Int8) {
-        claims.replace(categories[category].claim, by: claim)
+        priorities.replaceClaim(categories[category].claim, by: claim)
         categories[category].claim = claim
     }
 
@@ -237,8 +237,7 @@ extension Scheduler {
         beginPriorities()
         let steps = max(0, now.wall - table[place].readyAt) / aging
         guard steps < Int64(Limits.agingSteps) else { return doubt(place) }
-        wallTimers.add(
-            TimerHeap.Entry(at: table[place].readyAt + (steps + 1) * aging, id: table[place].id, kind: .aging))
+        timers.set(.aging, of: table[place].id, at: table[place].readyAt + (steps + 1) * aging)
         if steps > 0 { doubt(place) }
     }
 

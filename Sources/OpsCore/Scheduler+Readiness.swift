@@ -23,7 +23,7 @@ extension Scheduler {
 
     mutating func becomeReady(_ place: OperationIndex) {
         setState(place, .ready)
-        graph.dropDependencies(of: place, in: &table)
+        registry.graph.dropDependencies(of: place, in: &registry.table)
         table[place].readyAt = now.wall
         tell(.becameReady(table[place].operationID, at: now.wall))
         report(.ready, place, old: .pending, new: .ready)
@@ -56,7 +56,7 @@ extension Scheduler {
         table[place].unlink()
         clearReservation(of: place, in: lane)
         stopAsking(place)
-        if !roundabouts.isEmpty { roundabouts[place] = nil }
+        if !knownDeadlocks.isEmpty { knownDeadlocks[place] = nil }
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {
             // The lane may be kept: a stale entry left in front would be taken for its next first member.
@@ -125,14 +125,12 @@ extension Scheduler {
         let key = Lane.Key(
             queue: row.queue, parent: parent.map { table[$0].id } ?? 0, categories: row.categories,
             isGroup: row.isGroup, only: isAlone ? row.id : 0)
-        if let lane = laneIndex[key] { return lane }
-        let needs = resolve(categories.needs(of: row.categories), under: parent)
-        let lane = lanes.insert(
+        if let lane = lanes.find(key) { return lane }
+        let needs = registry.resolve(categories.needs(of: row.categories), under: parent)
+        return lanes.add(
             Lane(
                 key: key, family: parent.flatMap { table[$0].family }, needs: needs,
                 tickets: [LaneTicket?](repeating: nil, count: needs.count)))
-        laneIndex[key] = lane
-        return lane
     }
 
     /// A lane that is empty is forgotten, but for the plainest ones.
@@ -143,7 +141,6 @@ extension Scheduler {
         lanes[lane].status = .idle
         let key = lanes[lane].key
         if key.categories != nil || key.parent != 0 || key.only != 0 {
-            laneIndex[key] = nil
             lanes.remove(lane)
         }
         if let token { wake(token) }

@@ -106,11 +106,17 @@ extension Scheduler {
     }
 
     /// Whether anything may start at all: a runner is there and nothing stops all starts.
-    public var mayStart: Bool { runner != nil && !isSuspended && !isDraining }
+    public var mayStart: Bool { capacity.mayStart }
 
-    public var lastSequence: Int64 { sequence }
-    public var nextOperationID: OperationID { OperationID(nextOperation) }
-    public var nextGraphID: GraphID { GraphID(nextGraph) }
+    /// Whether work was put off to the next turn.
+    public var hasPutOff: Bool { budget.hasPutOff }
+    public var counts: Counts { registry.counts }
+    public var workers: Int32 { capacity.workers }
+    public var isSuspended: Bool { capacity.isSuspended }
+
+    public var lastSequence: Int64 { output.sequence }
+    public var nextOperationID: OperationID { OperationID(output.nextOperation) }
+    public var nextGraphID: GraphID { GraphID(output.nextGraph) }
 
     // MARK: Who holds and who waits
 

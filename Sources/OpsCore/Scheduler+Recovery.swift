@@ -1,14 +1,12 @@
 extension Scheduler {
     /// Takes up where the store says it was left. Nothing starts before a runner has connected.
     public init(_ snapshot: Snapshot, workers: Int32, at now: Moment) {
-        self.workers = workers
         self.now = now
-        isSuspended = snapshot.isSuspended
-        nextOperation = snapshot.nextOperation
-        nextGraph = snapshot.nextGraph
-        sequence = snapshot.lastSequence
-        privilegedUsers = snapshot.privilegedUsers
-        suspendedGraphs = Set(snapshot.suspendedGraphs.map(\.rawValue))
+        capacity = Capacity(workers: workers, isSuspended: snapshot.isSuspended)
+        output = Output(
+            sequence: snapshot.lastSequence, nextOperation: snapshot.nextOperation, nextGraph: snapshot.nextGraph)
+        registry.privilegedUsers = snapshot.privilegedUsers
+        registry.suspendedGraphs = Set(snapshot.suspendedGraphs.map(\.rawValue))
         for queue in snapshot.queues {
             _ = queues.add(
                 Queue(name: queue.name, limit: queue.limit, aging: queue.aging, isSuspended: queue.isSuspended))
@@ -68,10 +66,10 @@ extension Scheduler {
             row.state = stored.state
             row.attempt = stored.attempt
             row.readyAt = stored.readyAt
-            if suspendedGraphs.contains(row.graph) { row.traits.insert(.graphSuspended) }
+            if registry.suspendedGraphs.contains(row.graph) { row.traits.insert(.graphSuspended) }
             let place = table.insert(row)
             places.append(place)
-            count(row.state, 1, row.queue)
+            registry.count(row.state, 1, in: row.queue)
             settleIn(place)
             if stored.state != .executing { restoreLife(place, stored) } else { restoreStart(place, stored) }
         }
@@ -101,7 +99,7 @@ extension Scheduler {
             let rest = min(stored.notBefore - now.wall, longestRest(place, stored))
             life.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
             table[place].traits.insert(.backingOff)
-            monotonicTimers.add(TimerHeap.Entry(at: life.restsUntil.monotonic, id: table[place].id, kind: .backoff))
+            timers.set(.backoff, of: table[place].id, at: life.restsUntil.monotonic)
         }
         table[place].traits.insert(.hasLife)
         lives[place] = life
@@ -120,7 +118,7 @@ extension Scheduler {
     private mutating func restoreStart(_ place: OperationIndex, _ stored: Snapshot.Row) {
         table[place].traits.insert(.hasStarted)
         if stored.isFrozen { table[place].traits.insert(frozenBy(place)) }
-        let needs = resolve(categories.needs(of: table[place].categories), under: table[place].parent)
+        let needs = registry.resolve(categories.needs(of: table[place].categories), under: table[place].parent)
         take(needs)
         let execution = Execution(
             operation: place, attempt: stored.isGroup ? 0 : stored.attempt, run: stored.run,
@@ -165,7 +163,7 @@ extension Scheduler {
         if running.ending == nil { executions[index].ending = end(index, treeIsGone: false) }
         if let slot = running.slot {
             executions[index].slot = slot
-            slots.take(slot)
+            capacity.restore(slot)
             countRunning(place, 1)
         }
         if table[place].traits.isDisjoint(with: .frozen) {
@@ -182,15 +180,15 @@ extension Scheduler {
     /// Compares what a runner holds with what should be executing.
     mutating func runnerConnected(_ inventory: Inventory) {
         // One that is ending goes on telling, but starts nothing.
-        runner = inventory.isEnding ? nil : inventory.runner
-        handIsFree = inventory.takesHand && !inventory.isEnding
-        handWaits = inventory.handWaits
+        capacity.runner = inventory.isEnding ? nil : inventory.runner
+        staging.connect(
+            isSupported: inventory.takesHand && !inventory.isEnding, acceptsWaiting: inventory.handWaits)
         let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
         let all = Array(executions.indices)
         // What was only foretold began where another had ended, and perhaps because of that end.
         let presumed = all.filter { executions[$0].isPresumed }
         for index in all where !executions[index].isPresumed && isUncertain(index) { reconcile(index, inventory) }
-        let begun = presumed.filter { isUncertain($0) && believes($0, inventory) }
+        let begun = presumed.filter { isUncertain($0) && confirmOrUnstage($0, inventory) }
         settleEnds()
         for index in begun {
             settlePresumption(index, inventory.places[attemptID(index)])

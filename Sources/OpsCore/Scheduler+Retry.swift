@@ -77,7 +77,7 @@ extension Scheduler {
     private mutating func countEndedSince(_ counted: [Snapshot.EndedChildren]) {
         guard !counted.isEmpty else { return }
         let parents = Set(counted.compactMap { unfinished($0.parent) })
-        for ending in endings where ending.outcome != .succeeded {
+        for ending in scratch.endings where ending.outcome != .succeeded {
             guard let parent = table[ending.place].parent, parents.contains(parent) else { continue }
             countUnsuccessful(table[ending.place].operationID, below: parent)
         }

@@ -8,12 +8,12 @@
 extension Scheduler {
     /// It counts for what it did, and others say so.
     mutating func suspect(_ node: WaitNode) {
-        if claims.isAny(as: priority(of: node)) { suspects.append(node) }
+        priorities.suspect(node, of: priority(of: node))
     }
 
     /// Lowers all that a node rests on, when these rest on nobody but one another. `proven` are those that do not.
     mutating func trace(_ node: WaitNode, _ proven: inout Set<WaitNode>) {
-        guard table[node.place].state != .finished, claims.isAny(as: priority(of: node)) else { return }
+        guard table[node.place].state != .finished, priorities.mayCycle(at: priority(of: node)) else { return }
         if walk(from: node, &proven) { return }
         for node in unfounded(from: node) { fallBack(node) }
     }
@@ -154,18 +154,4 @@ extension Scheduler {
         }
         return goesOn
     }
-}
-
-/// How many categories that groups hold are claimed by what has which priority.
-struct Claims {
-    private var counts = [Int32](repeating: 0, count: 256)
-
-    func isAny(as priority: Int8) -> Bool { counts[Self.index(priority)] > 0 }
-
-    mutating func replace(_ old: Int8, by new: Int8) {
-        if old != .min { counts[Self.index(old)] -= 1 }
-        if new != .min { counts[Self.index(new)] += 1 }
-    }
-
-    private static func index(_ priority: Int8) -> Int { Int(priority) + 128 }
 }

@@ -4,12 +4,12 @@ extension Scheduler {
     /// Whether a group must not start yet, since what it waits for would wait for its end.
     mutating func letsOthersGoFirst(_ place: OperationIndex, _ needs: [Need]) -> Bool {
         guard !needs.isEmpty, isSpan(place) else { return false }
-        if let way = roundabouts[place] {
+        if let way = knownDeadlocks[place] {
             if holds(way, from: place, needs) { return true }
-            roundabouts[place] = nil
+            knownDeadlocks[place] = nil
         }
         guard let found = lockUp(starting: place, needs) else { return false }
-        if !found.way.isEmpty { roundabouts[place] = found.way }
+        if !found.way.isEmpty { knownDeadlocks[place] = found.way }
         return true
     }
 
@@ -90,7 +90,7 @@ extension Scheduler {
     private func needsForNow(of place: OperationIndex) -> [Need] {
         guard table[place].categories != nil else { return [] }
         let bases = categories.needs(of: table[place].categories)
-        return zip(bases, resolvedNeeds(of: place)).filter { base, _ in
+        return zip(bases, registry.resolvedNeeds(of: place)).filter { base, _ in
             for parent in table.ancestors(of: place) {
                 if table[parent].state == .executing { break }
                 if categories.needs(of: table[parent].categories).contains(where: { $0.category == base.category }) {

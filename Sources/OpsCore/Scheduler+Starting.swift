@@ -4,46 +4,25 @@ extension Scheduler {
         guard mayStart else { return }
         _ = reviewKeptBack()
         repeat {
-            while !hasPutOff, let entry = nextCandidate() {
+            while !hasPutOff, let entry = lanes.popCandidate(hasFreeSlot: capacity.hasFreeSlot) {
                 guard mayAffordStart(of: entry.lane) else { return makeCandidate(entry.lane) }
-                let before = sequence
+                let before = output.sequence
                 consider(entry)
                 settleEnds()
                 settleDoubts()
                 // What has started or ended may be what others let go first.
-                if sequence != before { _ = reviewKeptBack(forOthersAlone: true) }
+                if output.sequence != before { _ = reviewKeptBack(forOthersAlone: true) }
             }
         } while !hasPutOff && (reviewReservations() || reviewKeptBack())
     }
 
     private mutating func mayAffordStart(of lane: LaneIndex) -> Bool {
-        guard isLimited, let first = lanes[lane].members.first else { return true }
-        return mayAfford(weight(ofStart: first.place, upTo: workLeft))
+        guard budget.isLimited, let first = lanes[lane].members.first else { return true }
+        return budget.mayAfford(weight(ofStart: first.place, upTo: budget.left))
     }
 
     /// Whether there is a lane to consider.
-    mutating func hasCandidate() -> Bool {
-        Self.dropStale(&candidates, lanes)
-        Self.dropStale(&groupCandidates, lanes)
-        return groupCandidates.first != nil || slots.used < workers && candidates.first != nil
-    }
-
-    /// The best lane to consider: of groups alone when the pool is full.
-    private mutating func nextCandidate() -> LaneHeap.Entry? {
-        guard hasCandidate() else { return nil }
-        let plain = slots.used < workers ? candidates.first : nil
-        if let group = groupCandidates.first, group.key < plain?.key ?? .max {
-            groupCandidates.removeFirst()
-            return group
-        }
-        guard let plain else { return nil }
-        candidates.removeFirst()
-        return plain
-    }
-
-    static func dropStale(_ heap: inout LaneHeap, _ lanes: Pool<Lane, LaneIndex>) {
-        while let first = heap.first, !counts(first, lanes) { heap.removeFirst() }
-    }
+    mutating func hasCandidate() -> Bool { lanes.hasCandidate(hasFreeSlot: capacity.hasFreeSlot) }
 
     /// Starts the first of a lane, or sends the lane to wait at what keeps it back.
     private mutating func consider(_ entry: LaneHeap.Entry) {
@@ -58,7 +37,7 @@ extension Scheduler {
                 park(lane, at: obstacle)
             } else if letsOthersGoFirst(first.place, lanes[lane].needs) {
                 park(lane, at: .others)
-            } else if isAsked(first.place, in: lane) {
+            } else if conditionsHold(evaluatingIfNeeded: first.place, in: lane) {
                 start(first.place, from: lane)
             }
         }
@@ -86,7 +65,7 @@ extension Scheduler {
         leaveLaneForStart(place, lane)
         noteOvertaken(passed, by: key)
         let isGroup = table[place].isGroup
-        let slot = isGroup ? nil : slots.take()
+        let slot = isGroup ? nil : capacity.allocate()
         let index = begin(place, holding: needs, slot: slot, at: now)
         if let slot { order(.launch(attemptID(index), slot: slot)) }
         if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.start) == true {
@@ -103,7 +82,7 @@ extension Scheduler {
         if !isGroup { table[place].attempt += 1 }
         let execution = Execution(
             operation: place, attempt: isGroup ? 0 : table[place].attempt, run: life.run,
-            attemptsInRun: life.attemptsInRun + 1, slot: slot, runner: runner ?? "", startedAt: begun,
+            attemptsInRun: life.attemptsInRun + 1, slot: slot, runner: capacity.runner ?? "", startedAt: begun,
             holding: needs)
         setState(place, .executing)
         table[place].traits.insert(.hasStarted)
@@ -142,7 +121,7 @@ extension Scheduler {
         queues[table[place].queue].running += step
         if let parent = table[place].parent, let family = table[parent].family { families[family].running += step }
         // A full queue or group keeps no places in categories.
-        if step > 0, reservations > 0 { reservationsInDoubt = true }
+        if step > 0 { reservations.doubt() }
     }
 
     mutating func take(_ needs: [Need]) {
@@ -162,7 +141,7 @@ extension Scheduler {
         table[place].traits.remove(.startIsAwaited)
         let met = graph.dependents(of: table[place]).filter { graph[$0].when == .started }
         for edge in met.reversed() {
-            graph.settle(edge, in: &table)
+            registry.graph.settle(edge, in: &registry.table)
             release(graph[edge].from)
         }
     }

@@ -11,8 +11,8 @@ extension Scheduler {
 
         let parent = submission.asChildren ? producer : nil
         let isNewGraph = parent == nil
-        let graphID = parent.map { GraphID(table[$0].graph) } ?? GraphID(nextGraph)
-        let first = OperationID(nextOperation)
+        let graphID = parent.map { GraphID(table[$0].graph) } ?? GraphID(output.nextGraph)
+        let first = OperationID(output.nextOperation)
 
         var impossible: [(OperationIndex, Cause, FinishedFact)] = []
         let places = try unlessLockedUp(parent != nil && mayLockUp(submission)) { core throws(Rejection) in
@@ -21,14 +21,14 @@ extension Scheduler {
             core.joinBarriers(places)
             return places
         }
-        if isNewGraph { nextGraph += 1 }
-        nextOperation += Int64(places.count)
+        if isNewGraph { output.numberGraph() }
+        output.numberOperations(places.count)
         let states = settleStates(places)
         tell(
             .submitted(
-                submission: submissions, graph: graphID, isNewGraph: isNewGraph, firstOperation: first, states: states,
+                submission: scratch.numberSubmission(), graph: graphID, isNewGraph: isNewGraph, firstOperation: first,
+                states: states,
                 parent: parent == nil ? nil : submission.producer, producer: submission.producer))
-        submissions += 1
         announce(places, producer: submission.producer)
         raiseAll(places)
         for place in places { enterLane(place) }
@@ -51,7 +51,7 @@ extension Scheduler {
         let owned = queuePlaces.map { partition(in: $0, of: submission.user) }
         var shared: [(index: PolicyIndex, traits: Traits)] = []
         for policy in submission.policies { shared.append((policies.retain(policy).index, Self.traits(of: policy))) }
-        let graphTraits: Traits = suspendedGraphs.contains(graphID.rawValue) ? [.graphSuspended] : []
+        let graphTraits: Traits = registry.suspendedGraphs.contains(graphID.rawValue) ? [.graphSuspended] : []
 
         var places: [OperationIndex] = []
         places.reserveCapacity(submission.operations.count)
@@ -71,7 +71,7 @@ extension Scheduler {
                 traits: Traits(draft.flags).union(policy?.traits ?? []).union(graphTraits), priority: draft.priority)
             let place = table.insert(row)
             places.append(place)
-            count(.pending, 1, row.queue)
+            registry.count(.pending, 1, in: row.queue)
             settleIn(place)
         }
         for set in sets { categories.release(set) }
@@ -135,7 +135,7 @@ extension Scheduler {
             if table[on].traits.contains(.hasStarted) { return false }
             table[on].traits.insert(.startIsAwaited)
         }
-        graph.add(from: from, on: on, when: when, in: &table)
+        registry.graph.add(from: from, on: on, when: when, in: &registry.table)
         table[from].waiting += 1
         return true
     }
@@ -148,7 +148,7 @@ extension Scheduler {
             return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
         }
         guard let index = table[place].ending else { return nil }
-        let ending = endings[index.offset]
+        let ending = scratch[index]
         return FinishedFact(
             outcome: ending.outcome, root: ending.root, hasStarted: ending.hasStarted, rootOutcome: ending.rootOutcome)
     }
@@ -181,7 +181,7 @@ extension Scheduler {
     }
 
     private mutating func announce(_ places: [OperationIndex], producer: OperationID?) {
-        transition.reports.reserveCapacity(transition.reports.count + places.count)
+        output.reserveReports(places.count)
         for place in places {
             report(.submitted, place, new: table[place].state)
             if table[place].state == .ready {

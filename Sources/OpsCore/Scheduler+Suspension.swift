@@ -4,7 +4,7 @@ extension Scheduler {
         switch level {
         case .daemon:
             if !isSuspended {
-                isSuspended = true
+                capacity.isSuspended = true
                 tell(.daemonSuspended(true))
                 reportLevel(.suspended, detail: nil)
                 touched = 1
@@ -19,12 +19,12 @@ extension Scheduler {
                 reportLevel(.suspended, detail: name)
                 touched = 1
                 stopAsking { $0.queue == queue }
-                if reservations > 0 { reservationsInDoubt = true }
+                reservations.doubt()
             }
             if freeze { touched += freezeExecuting(.frozenByQueue) { $0.queue == queue } }
         case .graph(let id):
-            guard id.rawValue >= 1, id.rawValue < nextGraph else { throw .unknownGraph(id) }
-            if suspendedGraphs.insert(id.rawValue).inserted {
+            guard id.rawValue >= 1, id.rawValue < output.nextGraph else { throw .unknownGraph(id) }
+            if registry.suspendedGraphs.insert(id.rawValue).inserted {
                 tell(.graphSuspended(id, true))
                 reportLevel(.suspended, graph: id, detail: nil)
                 touched = 1
@@ -44,7 +44,7 @@ extension Scheduler {
         switch level {
         case .daemon:
             if isSuspended {
-                isSuspended = false
+                capacity.isSuspended = false
                 tell(.daemonSuspended(false))
                 reportLevel(.resumed, detail: nil)
                 touched = 1
@@ -61,8 +61,8 @@ extension Scheduler {
             }
             touched += thawExecuting(.frozenByQueue) { $0.queue == queue }
         case .graph(let id):
-            guard id.rawValue >= 1, id.rawValue < nextGraph else { throw .unknownGraph(id) }
-            if suspendedGraphs.remove(id.rawValue) != nil {
+            guard id.rawValue >= 1, id.rawValue < output.nextGraph else { throw .unknownGraph(id) }
+            if registry.suspendedGraphs.remove(id.rawValue) != nil {
                 tell(.graphSuspended(id, false))
                 reportLevel(.resumed, graph: id, detail: nil)
                 touched = 1
@@ -124,7 +124,7 @@ extension Scheduler {
                 if ids.count == 1 { throw absence(of: id) }
                 continue
             }
-            for place in [place] + descendants(of: place) where !table[place].traits.contains(.visited) {
+            for place in [place] + registry.descendants(of: place) where !table[place].traits.contains(.visited) {
                 table[place].traits.insert(.visited)
                 places.append(place)
             }

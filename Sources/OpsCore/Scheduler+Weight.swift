@@ -81,7 +81,7 @@ extension Scheduler {
     }
 
     private func follow(_ submission: Submission, _ walk: inout ConsequenceWalk) {
-        guard usesPriorities || submission.asChildren || submission.operations.contains(where: { $0.priority != 0 })
+        guard priorities.isUsed || submission.asChildren || submission.operations.contains(where: { $0.priority != 0 })
         else { return }
         var nodes: [WaitNode] = []
         for case .existing(let id) in submission.edges.lazy.map(\.on) {

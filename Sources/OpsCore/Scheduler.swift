@@ -2,102 +2,24 @@
 ///
 /// `handle` records what happened; `endTurn` decides once what starts and returns everything since the last one.
 public struct Scheduler {
-    // What there is.
-    var table = OperationTable()
-    var graph = DependencyGraph()
-    var queues = QueueTable()
-    var partitions = PartitionTable()
-    var privilegedUsers: Set<UInt32>
-    var categories = CategoryTable()
-    var policies = Interned<Policy, PolicyIndex>()
-    var families = Pool<Family, FamilyIndex>()
-    var executions = Pool<Execution, ExecutionIndex>()
-    /// Runs of waiting operations that are not in their first life or have had attempts, by place.
-    var lives: [OperationIndex: Life] = [:]
-    var suspendedGraphs: Set<Int64> = []
-    /// Operations whose conditions have been asked, by place.
-    var inquiries: [OperationIndex: Inquiry] = [:]
-
-    // What waits for its turn.
-    var lanes = Pool<Lane, LaneIndex>()
-    var laneIndex: [Lane.Key: LaneIndex] = [:]
-    var laneStamps: UInt32 = 0
-    var candidates = LaneHeap()
-    /// Lanes of groups, which need no slot.
-    var groupCandidates = LaneHeap()
-    /// Lanes kept back for a reason that has no better place to wait: looked at again whenever something has moved.
-    var keptBack: [LaneHeap.Entry] = []
-    /// Of groups that let others go first, by place: how what they wait for comes round to whom they would keep out.
-    var roundabouts: [OperationIndex: [WaitNode]] = [:]
-    /// Lanes that wait for an evaluation to be free.
-    var unasked = LaneHeap()
-    var evaluating = 0
-    var lastToken: Int64 = 0
-    /// How many operations have their place kept; whether someone kept back for them may be free to go.
-    var reservations = 0
-    var reservationsInDoubt = false
-    /// What claims there are on categories that groups hold.
-    var claims = Claims()
-    /// False while all priorities are 0 and nothing ages: inheritance then has nothing to say.
-    var usesPriorities = false
-
-    // What bounds it.
-    var slots = SlotPool()
-    public internal(set) var workers: Int32
-    public internal(set) var isSuspended: Bool
-    var isDraining = false
-    /// The connected runner's id; without one nothing starts.
-    var runner: String?
-
-    // What the runner may begin by itself; see `Scheduler+Hand`.
-    /// In the order in which they start; nil for one whose end is decided while the runner has it: it never starts.
-    var hand: [OperationIndex?] = []
-    /// Monotonic instant at which what is left of the hand is taken back.
-    var handUntil: Int64 = 0
-    /// The runner can be given a hand, and nothing of an earlier one is left there.
-    var handIsFree = false
-    /// Something has ended otherwise than by success: the runner begins nothing, and some of it may wait in vain.
-    var handIsSpoiled = false
-    /// The runner knows of launches that wait for the success of others.
-    var handWaits = false
-    /// Of this turn: nothing but the runner was heard; it told of a short run that succeeded.
-    var isOfRunnerAlone = true
-    var hasSeenShortRun = false
-
-    // What this turn has come to.
-    var now: Moment
-    var transition = Transition()
-    var submissions = 0
-    var nextOperation: Int64
-    var nextGraph: Int64
-    var sequence: Int64
-    /// Ends decided but not yet told, in order; `concluded` of them are.
-    var decided: [Decision] = []
-    var concluded = 0
-    /// What has finished in this turn.
-    var endings: [Ending] = []
-    /// Operations whose effective priority may have fallen, categories for which more or less may wait now, and
-    /// queues whose barriers are to be counted anew.
-    var inDoubt: [OperationIndex] = []
-    var doubtfulClaims: [CategoryIndex] = []
-    /// What a recount has left to count for as much, because others say so.
-    var suspects: [WaitNode] = []
+    var registry = Registry()
+    var lanes = LaneBoard()
+    var reservations = Reservations()
+    var conditions = ConditionQueue()
+    var priorities = PriorityLedger()
+    /// For each group that yields to avoid a deadlock, the wait cycle that starting it would close.
+    var knownDeadlocks: [OperationIndex: [WaitNode]] = [:]
+    /// Queues whose barriers are to be counted again before the step ends.
     var doubtfulQueues: [QueueIndex] = []
-    var scratch: [EdgeIndex] = []
+    var staging = Staging()
+    var capacity: Capacity
+    var timers = Timers()
+    var scratch = TurnScratch()
+    var budget = WorkBudget()
+    var output: Output
+    var now: Moment
 
-    // What time brings.
-    var monotonicTimers = TimerHeap()
-    var wallTimers = TimerHeap()
-
-    /// How many more operations this turn may touch; `Int.max`: as many as there are.
-    var workLeft = Int.max
-    var isLimited: Bool { workLeft != .max }
-    /// Work was put off to the next turn.
-    public internal(set) var hasPutOff = false
-
-    public internal(set) var counts = Counts()
-
-    /// How many unfinished operations stand where.
+    /// Number of unfinished operations in each state.
     public struct Counts: Equatable, Sendable {
         public var pending = 0
         public var ready = 0
@@ -106,9 +28,11 @@ public struct Scheduler {
 
     /// Records one event. A request is answered; a fact is always taken.
     public mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
-        precondition(hand.isEmpty || event.isWordOfRunner, "the hand is taken back before anything else is told")
         self.now = now
-        if !event.isWordOfRunner { isOfRunnerAlone = false }
+        if !event.isWordOfRunner {
+            revokeUnasked()
+            scratch.sawOnlyRunnerReports = false
+        }
         do throws(Rejection) {
             let acceptance = try take(event)
             settleEnds()
@@ -136,15 +60,15 @@ public struct Scheduler {
         case .removeQueue(let name): return try removeQueue(name)
         case .setCategory(let name, let capacity): return try setCategory(name, capacity: capacity)
         case .setWorkers(let count, let configured): return setWorkers(count, insteadOf: configured)
-        case .setDraining(let draining): isDraining = draining
+        case .setDraining(let draining): capacity.isDraining = draining
         case .launched(let attempt, let process): launched(attempt, process)
         case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)
         case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)
         case .gone(let attempt): gone(attempt)
         case .told(let attempt, let notice): told(attempt, notice)
         case .taken(let attempt, let place): taken(attempt, at: place)
-        case .recalled(let taken): recalled(taken: taken)
-        case .emptyHanded: handIsFree = true
+        case .recalled(let taken): revokeStaged(started: taken)
+        case .emptyHanded: revocationConfirmed()
         case .runnerConnected(let inventory): runnerConnected(inventory)
         case .runnerLost: runnerLost()
         case .conditionsAnswered(let id, let token, let answer): conditionsAnswered(id, token: token, answer)
@@ -154,26 +78,25 @@ public struct Scheduler {
         return .done(0)
     }
 
-    /// Lets time act, starts what can start, and returns all that this turn leaves to do, in order.
+    /// Fires due timers, starts what can start, and returns all that this turn leaves to do, in order.
     public mutating func endTurn(at now: Moment) -> Transition { endTurn(at: now, upTo: .max) }
 
     /// The same for about `limit` operations: work on more is put off, each timer, start or priority as a whole. A turn
     /// without a limit must follow where `hasPutOff` says so.
     public mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
-        precondition(!mustRecall(at: now), "the hand is taken back before anybody else may start")
         self.now = now
-        workLeft = limit
-        hasPutOff = false
-        letTimeAct()
+        if mustRecall(at: now) { revokeUnasked() }
+        budget.begin(limit)
+        fireDueTimers()
         settleEnds()
         repeat {
             settlePriorities()
             if !hasPutOff { startEligible() }
             settlePriorities()
             // A changed priority may have set free what was kept back.
-        } while !hasPutOff && mayStart && (reservationsInDoubt || hasCandidate())
-        if !hasPutOff { foresee() }
-        workLeft = .max
+        } while !hasPutOff && mayStart && (reservations.wantsReview || hasCandidate())
+        if !hasPutOff { fillStaging() }
+        budget.end()
         return closeTurn()
     }
 
@@ -181,28 +104,14 @@ public struct Scheduler {
     public mutating func closeTurn() -> Transition {
         forgetFinished()
         dropStaleTimers()
-        submissions = 0
-        let result = transition
-        transition = Transition()
-        // The next turn is likely to be as large as this one; a huge one is no measure.
-        transition.changes.reserveCapacity(min(result.changes.count, 256))
-        transition.reports.reserveCapacity(min(result.reports.count, 256))
-        transition.effects.reserveCapacity(min(result.effects.count, 256))
-        return result
-    }
-
-    /// Whether the turn may do work of this weight; if not, it is put off.
-    mutating func mayAfford(_ weight: Int) -> Bool {
-        guard isLimited else { return true }
-        if !hasPutOff { workLeft -= weight }
-        hasPutOff = workLeft < 0
-        return !hasPutOff
+        scratch.endTurn()
+        return output.endTurn()
     }
 
     /// Finished operations leave the core.
     private mutating func forgetFinished() {
-        guard !endings.isEmpty else { return }
-        for ending in endings {
+        guard !scratch.endings.isEmpty else { return }
+        for ending in scratch.endings {
             let row = table[ending.place]
             categories.release(row.categories)
             if let policy = row.policy { _ = policies.release(policy) }
@@ -210,78 +119,93 @@ public struct Scheduler {
             if let partition = row.partition { partitions.release(partition) }
             table.remove(ending.place)
         }
-        endings.removeAll(keepingCapacity: endings.count < 4096)
+        scratch.forgetEndings()
     }
 
     /// It has run: an order for it that a restart has repeated in this very turn is void.
     private mutating func observed(_ id: OperationID, run: Int32) {
         tell(.observed(id, run: run))
-        let order = transition.effects.lastIndex(of: .observeFinish(id, run: run))
-        if let order { transition.effects.remove(at: order) }
+        output.withdraw(.observeFinish(id, run: run))
     }
 
     // MARK: Telling
 
-    mutating func tell(_ change: Change) { transition.changes.append(change) }
-    mutating func order(_ effect: Effect) { transition.effects.append(effect) }
+    mutating func tell(_ change: Change) { output.record(change) }
+    mutating func order(_ effect: Effect) { output.emit(effect) }
 
     mutating func report(
         _ kind: Report.Kind, _ place: OperationIndex, old: OperationState? = nil, new: OperationState? = nil,
         product: OperationID? = nil, outcome: Outcome? = nil, detail: String? = nil
     ) {
-        sequence += 1
-        transition.reports.append(
+        let (now, row) = (now.wall, (id: table[place].id, graph: table[place].graph))
+        output.publish {
             Report(
-                sequence: sequence, kind: kind, operation: OperationID(table[place].id),
-                graph: GraphID(table[place].graph), old: old, new: new, product: product, outcome: outcome,
-                at: now.wall, detail: detail))
+                sequence: $0, kind: kind, operation: OperationID(row.id), graph: GraphID(row.graph), old: old, new: new,
+                product: product, outcome: outcome,
+                at: now, detail: detail)
+        }
     }
 
     mutating func reportLevel(_ kind: Report.Kind, graph: GraphID? = nil, detail: String?) {
-        sequence += 1
-        transition.reports.append(
-            Report(sequence: sequence, kind: kind, graph: graph, at: now.wall, detail: detail))
+        let now = now.wall
+        output.publish { Report(sequence: $0, kind: kind, graph: graph, at: now, detail: detail) }
     }
 
     // MARK: Small common steps
 
-    /// Moves an operation to another state and keeps every count of states.
-    mutating func setState(_ place: OperationIndex, _ new: OperationState) {
-        let old = table[place].state
-        let queue = table[place].queue
-        count(old, -1, queue)
-        count(new, 1, queue)
-        table[place].state = new
-    }
-
-    mutating func count(_ state: OperationState, _ step: Int32, _ queue: QueueIndex) {
-        switch state {
-        case .pending:
-            queues[queue].pending += step
-            counts.pending += Int(step)
-        case .ready:
-            queues[queue].ready += step
-            counts.ready += Int(step)
-        case .executing:
-            queues[queue].executing += step
-            counts.executing += Int(step)
-        case .finished: break
-        }
-    }
-
-    /// The place of an unfinished operation, or nil.
-    func unfinished(_ id: OperationID) -> OperationIndex? {
-        guard let place = table.index(of: id), table[place].state != .finished else { return nil }
-        return place
-    }
-
-    func policy(of place: OperationIndex) -> Policy? {
-        guard let policy = table[place].policy else { return nil }
-        return policies[policy]
-    }
-
     /// Why an id names nothing that is unfinished.
     func absence(of id: OperationID) -> Rejection {
-        id.rawValue >= 1 && id.rawValue < nextOperation ? .alreadyFinished(id) : .unknownOperation(id)
+        id.rawValue >= 1 && id.rawValue < output.nextOperation ? .alreadyFinished(id) : .unknownOperation(id)
     }
+}
+
+/// The contents of the registry by their own names.
+extension Scheduler {
+    var table: OperationTable {
+        _read { yield registry.table }
+        _modify { yield &registry.table }
+    }
+    var graph: DependencyGraph {
+        _read { yield registry.graph }
+        _modify { yield &registry.graph }
+    }
+    var queues: QueueTable {
+        _read { yield registry.queues }
+        _modify { yield &registry.queues }
+    }
+    var partitions: PartitionTable {
+        _read { yield registry.partitions }
+        _modify { yield &registry.partitions }
+    }
+    var privilegedUsers: Set<UInt32> {
+        _read { yield registry.privilegedUsers }
+        _modify { yield &registry.privilegedUsers }
+    }
+    var categories: CategoryTable {
+        _read { yield registry.categories }
+        _modify { yield &registry.categories }
+    }
+    var policies: Interned<Policy, PolicyIndex> {
+        _read { yield registry.policies }
+        _modify { yield &registry.policies }
+    }
+    var families: Pool<Family, FamilyIndex> {
+        _read { yield registry.families }
+        _modify { yield &registry.families }
+    }
+    var executions: Pool<Execution, ExecutionIndex> {
+        _read { yield registry.executions }
+        _modify { yield &registry.executions }
+    }
+    var lives: [OperationIndex: Life] {
+        _read { yield registry.lives }
+        _modify { yield &registry.lives }
+    }
+
+    func unfinished(_ id: OperationID) -> OperationIndex? { registry.unfinished(id) }
+    func policy(of operation: OperationIndex) -> Policy? { registry.policy(of: operation) }
+    func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
+        registry.isAncestor(ancestor, of: operation)
+    }
+    mutating func setState(_ operation: OperationIndex, _ new: OperationState) { registry.setState(operation, new) }
 }

@@ -41,7 +41,7 @@ final class EffectPerformer {
         switch effect {
         case .launch(let attempt, let slot): launch(attempt, slot)
         case .hand(let attempt, let after): hand(attempt, after)
-        case .recall: daemon.runner.send(.recall)
+        case .recall: daemon.runner.recall()
         case .terminate(let attempt, let grace): daemon.runner.send(.terminate(Attempt(attempt), grace: grace))
         case .freeze(let attempt): daemon.runner.send(.freeze(Attempt(attempt)))
         case .thaw(let attempt): daemon.runner.send(.thaw(Attempt(attempt)))

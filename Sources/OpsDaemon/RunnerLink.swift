@@ -271,6 +271,15 @@ final class RunnerLink {
         takenBack = 0
     }
 
+    /// Tells the runner to drop what it holds. Its tokens are taken first, so that it starts nothing of that meanwhile;
+    /// `takeHandBack` has done so already, unless the scheduler has revoked by itself.
+    func recall() {
+        takeTokens()
+        handed = []
+        takenBack = 0
+        send(.recall)
+    }
+
     /// What had to wait until the hand was back.
     func hearWhatWasPutOff() {
         let late = putOff

@@ -66,7 +66,7 @@ struct World {
         submission.policies = [policy]
         submission.operations = [
             Draft(
-                categories: categories.isEmpty ? -1 : 0, policy: policy == Policy() ? -1 : 0, priority: priority,
+                categories: categories.isEmpty ? nil : 0, policy: policy == Policy() ? nil : 0, priority: priority,
                 flags: flags)
         ]
         submission.edges = after.map { DraftEdge(from: 0, on: .existing(OperationID($0)), when: when) }

@@ -89,6 +89,8 @@ public struct Habits: Sendable {
     public var categories: Int
     /// Many short operations that have nothing to do with one another, and few requests: what the hand is for.
     public var isPlain: Bool
+    /// Whether opsd leaves it to the scheduler to revoke staged launches before it handles anything else.
+    public var isForgetful = false
 
     public init(using random: inout SeededGenerator) {
         let isCalm = random.chance(40)

@@ -50,6 +50,10 @@ extension FakeWorld {
     }
 
     mutating func recall() throws(Violation) {
+        if isForgetful {
+            hand.drop()
+            handed.removeAll()
+        }
         try require(hand.launches.isEmpty, .legalEffect, "recalled after \(hand.launches) was given")
         if isConnected { tell(.emptyHanded) }
     }

@@ -63,7 +63,13 @@ public struct FakeWorld: Sendable {
     /// Most of what executes succeeds, and leaves nothing behind.
     let isTame: Bool
 
-    public init(isTame: Bool = false) { self.isTame = isTame }
+    /// Whether opsd takes launches back only when it performs the order to revoke them.
+    let isForgetful: Bool
+
+    public init(isTame: Bool = false, isForgetful: Bool = false) {
+        self.isTame = isTame
+        self.isForgetful = isForgetful
+    }
 
     public func tree(_ attempt: AttemptID) -> Int? { trees.firstIndex { $0.attempt == attempt } }
 

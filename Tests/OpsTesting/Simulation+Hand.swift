@@ -3,7 +3,7 @@ import OpsCore
 extension Simulation {
     /// Takes the hand back, as the daemon does: what was taken is heard first, and all that the runner said before.
     mutating func recall(_ events: inout ArraySlice<Event>, _ taken: inout [Submission]) throws(Violation) {
-        guard core.handCount > 0 else { return }
+        guard core.handCount > 0, !habits.isForgetful else { return }
         let said = events.lastIndex(where: \.isTaken).map { events[...$0] } ?? []
         let isAllSaid = !world.facts.contains(where: \.isTaken)
         let words = (isAllSaid ? said : events).filter(\.isWordOfRunner)

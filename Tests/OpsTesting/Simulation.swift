@@ -29,7 +29,7 @@ public struct Simulation<Tested: TestedScheduler> {
         self.seed = seed
         random = SeededGenerator(seed: seed)
         self.habits = habits ?? Habits(using: &random)
-        world = FakeWorld(isTame: self.habits.isPlain)
+        world = FakeWorld(isTame: self.habits.isPlain, isForgetful: self.habits.isForgetful)
         workers = Int32(1 + random.below(3))
         core = Tested(store.snapshot(), workers: workers, at: now)
         world.reconnect()

@@ -49,6 +49,21 @@ struct SimulatedLives {
     }
 
     @Test
+    func `staged launches are revoked although the caller forgets it`() throws {
+        var tally = HandTally()
+        for seed in seedsInTests.prefix(60) {
+            var random = SeededGenerator(seed: seed)
+            var habits = Habits(using: &random)
+            habits.isPlain = true
+            habits.isForgetful = true
+            var simulation = Simulation<Scheduler>(seed: seed, habits: habits)
+            try simulation.run()
+            tally += simulation.tally
+        }
+        #expect(tally.presumed > 10 && tally.withdrawn > 10, "\(tally)")
+    }
+
+    @Test
     func aSeedLivesTheSameLifeTwice() throws {
         for seed in seedsInTests.prefix(15) {
             #expect(try digest(of: seed) == digest(of: seed), "seed \(seed)")

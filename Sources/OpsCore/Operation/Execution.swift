@@ -68,7 +68,7 @@ struct Ended: Equatable {
 }
 
 /// An operation that has finished in this turn: it leaves the core at the end of it.
-struct Ending {
+struct Ending: Equatable {
     var place: OperationIndex
     var outcome: Outcome
     /// Where the cascade began that ended it, and how that one ended.

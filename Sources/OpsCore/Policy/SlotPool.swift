@@ -25,6 +25,11 @@ struct SlotPool {
         slot >= 0 && (Int(slot) / 64 >= words.count || words[Int(slot) / 64] & 1 << UInt64(slot % 64) == 0)
     }
 
+    func checkInvariants() -> [String] {
+        let counted = words.reduce(0) { $0 + $1.nonzeroBitCount }
+        return counted == Int(used) ? [] : ["2: \(used) slots are counted, \(counted) are marked"]
+    }
+
     mutating func release(_ slot: Int32) {
         words[Int(slot) / 64] &= ~(1 << UInt64(slot % 64))
         used -= 1

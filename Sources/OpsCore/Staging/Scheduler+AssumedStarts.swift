@@ -1,5 +1,5 @@
-/// What was foretold when opsd, or its line to the runner, ended: it may have started. It counts as executing, beside
-/// all others, until a runner has said what it knows.
+/// Starts that are assumed. A launch that was staged when opsd, or its connection to the runner, ended may have started.
+/// It counts as executing, in a slot beside all others, until a runner has reported what it knows.
 extension Scheduler {
     /// It was presumed before, and no runner has said anything since.
     mutating func doubtStart(_ foretold: Snapshot.Foretold) {
@@ -22,7 +22,7 @@ extension Scheduler {
         if table[place].state == .pending { doubtWaits(of: place) }
         let life = takeLife(of: place)
         table[place].attempt += 1
-        let slot = slots.take()
+        let slot = capacity.allocate()
         var execution = Execution(
             operation: place, attempt: table[place].attempt, run: life.run, attemptsInRun: life.attemptsInRun + 1,
             slot: slot, runner: runner, boot: boot, startedAt: now, holding: [])
@@ -45,18 +45,32 @@ extension Scheduler {
         return index
     }
 
-    /// Whether what was foretold is to be held for started: unless its own runner knows nothing of it.
-    mutating func believes(_ index: ExecutionIndex, _ inventory: Inventory) -> Bool {
-        let attempt = attemptID(index)
+    /// Confirms an assumed start against an inventory; unstages the operation when its own runner knows nothing of it.
+    /// False when it is unstaged.
+    mutating func confirmOrUnstage(_ index: ExecutionIndex, _ inventory: Inventory) -> Bool {
         let boot = executions[index].boot
-        if executions[index].runner == inventory.runner, boot.isEmpty || boot == inventory.boot,
-            inventory.entries[attempt] == nil, executions[index].ending == nil,
-            table[executions[index].operation].family == nil
-        {
-            withdraw(index)
+        let isSameRunner = executions[index].runner == inventory.runner && (boot.isEmpty || boot == inventory.boot)
+        if isSameRunner, inventory.entries[attemptID(index)] == nil, mayUnstage(index) {
+            unstage(index)
             return false
         }
         return true
+    }
+
+    /// Whether nothing has followed from an assumed start that its withdrawal would leave behind.
+    private func mayUnstage(_ index: ExecutionIndex) -> Bool {
+        executions[index].ending == nil && table[executions[index].operation].family == nil
+    }
+
+    /// Unstages an operation that its runner has not started; if its end is decided meanwhile, that comes now.
+    mutating func settleUnstarted(_ index: ExecutionIndex) {
+        guard !mayUnstage(index) else { return unstage(index) }
+        settlePresumption(index, nil)
+        if executions[index].ending != nil {
+            treeGone(index)
+        } else if let slot = executions[index].slot {
+            order(.launch(attemptID(index), slot: slot))
+        }
     }
 
     /// It has started, as far as anybody can say.
@@ -65,13 +79,13 @@ extension Scheduler {
         executions[index].isPresumed = false
         if let begun {
             executions[index].startedAt = begun.at
-            slots.release(slot)
-            slot = take(begun.slot)
+            capacity.release(slot)
+            slot = capacity.occupy(begun.slot)
             executions[index].slot = slot
         }
         let place = executions[index].operation
         if table[place].firstDependency != nil {
-            graph.dropDependencies(of: place, in: &table)
+            registry.graph.dropDependencies(of: place, in: &registry.table)
             table[place].waiting = 0
             report(.ready, place, old: .pending, new: .ready)
         }
@@ -82,7 +96,7 @@ extension Scheduler {
     }
 
     /// It has not started: it waits as before, and its attempt is still to come.
-    private mutating func withdraw(_ index: ExecutionIndex) {
+    private mutating func unstage(_ index: ExecutionIndex) {
         let place = executions[index].operation
         unfreeze(place)
         disarmTimeout(index)

@@ -1,7 +1,7 @@
-/// What is to be looked at again at some instant of one clock, soonest first.
-struct TimerHeap {
-    enum Kind: UInt8 { case timeout, backoff, recheck, deadline, notBefore, aging }
-    struct Entry {
+/// The timers of one clock, soonest first.
+struct TimerHeap: Sendable {
+    enum Kind: UInt8, Sendable { case timeout, backoff, recheck, deadline, notBefore, aging }
+    struct Entry: Sendable {
         var at: Int64
         var id: Int64
         var kind: Kind
@@ -13,7 +13,7 @@ struct TimerHeap {
     }
 
     private(set) var entries: [Entry] = []
-    /// Entries that have lost their meaning; past half of all they are swept out.
+    /// Number of entries that have lost their meaning; past half of all they are swept out.
     private var stale = 0
 
     var first: Entry? { entries.first }
@@ -30,7 +30,10 @@ struct TimerHeap {
         sink(0)
     }
 
-    /// Says that one entry no longer counts; true when it is time to `sweep`.
+    /// True when no entry comes before the one above it.
+    var isSorted: Bool { entries.indices.dropFirst().allSatisfy { !(entries[$0] < entries[($0 - 1) / 2]) } }
+
+    /// Counts one entry as stale; true when it is time to `sweep`.
     mutating func markStale() -> Bool {
         stale += 1
         return stale > 64 && stale > entries.count / 2

@@ -1,0 +1,40 @@
+/// The pool of slots, and the switches that stop all starts.
+struct Capacity {
+    private(set) var slots = SlotPool()
+    var workers: Int32
+    var isSuspended: Bool
+    var isDraining = false
+    /// Id of the connected runner; without one nothing starts.
+    var runner: String?
+
+    init(workers: Int32, isSuspended: Bool = false) {
+        self.workers = workers
+        self.isSuspended = isSuspended
+    }
+
+    var used: Int32 { slots.used }
+    var hasFreeSlot: Bool { slots.used < workers }
+    var isExactlyFull: Bool { slots.used == workers }
+    var mayStart: Bool { runner != nil && !isSuspended && !isDraining }
+
+    /// Allocates the lowest free slot, beyond the pool too.
+    mutating func allocate() -> Int32 { slots.take() }
+
+    /// Occupies the slot in which a process executes already; if it is taken, which no rule allows, another.
+    mutating func occupy(_ slot: Int32) -> Int32 {
+        guard slots.isFree(slot) else { return slots.take() }
+        slots.take(slot)
+        return slot
+    }
+
+    /// Occupies a slot that was given before a restart.
+    mutating func restore(_ slot: Int32) { slots.take(slot) }
+
+    mutating func release(_ slot: Int32) { slots.release(slot) }
+
+    func checkInvariants() -> [String] {
+        var broken = slots.checkInvariants()
+        if !(0...Limits.workers).contains(workers) { broken.append("2: \(workers) workers") }
+        return broken
+    }
+}

@@ -1,0 +1,169 @@
+/// All lanes, and which of them are to be considered next.
+///
+/// A lane waits in one place: among the candidates, parked at what blocks it, or blocked by a rule that has no such
+/// place. Entries of lanes in heaps are not removed when the lane moves on: its newest stamp tells which one counts.
+struct LaneBoard {
+    private var pool = Pool<Lane, LaneIndex>()
+    private var known: [Lane.Key: LaneIndex] = [:]
+    private var stamps: UInt32 = 0
+    private var candidates = LaneHeap()
+    /// Candidates of groups, which need no slot.
+    private var groupCandidates = LaneHeap()
+    private var blocked: [LaneHeap.Entry] = []
+
+    subscript(lane: LaneIndex) -> Lane {
+        _read { yield pool[lane] }
+        _modify { yield &pool[lane] }
+    }
+
+    var count: Int { pool.count }
+    var indices: some Sequence<LaneIndex> { pool.indices }
+    func contains(_ lane: LaneIndex) -> Bool { pool.contains(lane) }
+    func find(_ key: Lane.Key) -> LaneIndex? { known[key] }
+
+    mutating func add(_ lane: Lane) -> LaneIndex {
+        let index = pool.insert(lane)
+        known[lane.key] = index
+        return index
+    }
+
+    mutating func remove(_ lane: LaneIndex) {
+        known[pool[lane].key] = nil
+        pool.remove(lane)
+    }
+
+    // MARK: Entries in heaps
+
+    /// Makes the entry of a lane that counts from now on.
+    mutating func newEntry(_ lane: LaneIndex) -> LaneHeap.Entry {
+        stamps &+= 1
+        pool[lane].stamp = stamps
+        return LaneHeap.Entry(key: pool[lane].top, lane: lane, stamp: stamps)
+    }
+
+    /// Whether an entry is the newest of a lane that has members.
+    func counts(_ entry: LaneHeap.Entry) -> Bool { Self.counts(entry, pool) }
+
+    private static func counts(_ entry: LaneHeap.Entry, _ pool: Pool<Lane, LaneIndex>) -> Bool {
+        pool.contains(entry.lane) && pool[entry.lane].stamp == entry.stamp && pool[entry.lane].live > 0
+    }
+
+    /// Adds an entry to a heap of lanes. Most leave from the top; entries that have left from below it must not add up
+    /// behind a best that stays.
+    func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap) { Self.add(entry, to: &heap, pool) }
+
+    private static func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap, _ pool: Pool<Lane, LaneIndex>) {
+        heap.add(entry)
+        heap.sweep(live: pool.count) { counts($0, pool) }
+    }
+
+    /// Removes and returns the best lane that is parked at `resource`.
+    func popBest(from heap: inout LaneHeap, at resource: Resource) -> LaneIndex? {
+        guard firstKey(of: &heap, at: resource) != nil, let first = heap.first else { return nil }
+        heap.removeFirst()
+        return first.lane
+    }
+
+    /// Returns the key of the best lane that is parked at `resource`, and drops the entries before it.
+    func firstKey(of heap: inout LaneHeap, at resource: Resource) -> UInt64? {
+        while let first = heap.first {
+            let isCurrent = pool.contains(first.lane) && pool[first.lane].stamp == first.stamp
+            guard isCurrent, pool[first.lane].status == .parked(resource) else {
+                heap.removeFirst()
+                continue
+            }
+            let top = pool[first.lane].top
+            if top == first.key { return top }
+            // Its first member has left since: the lane has its position by the next one.
+            heap.removeFirst()
+            heap.add(LaneHeap.Entry(key: top, lane: first.lane, stamp: first.stamp))
+        }
+        return nil
+    }
+
+    // MARK: Candidates
+
+    mutating func makeCandidate(_ lane: LaneIndex) {
+        pool[lane].status = .candidate
+        let entry = newEntry(lane)
+        if pool[lane].key.isGroup {
+            Self.add(entry, to: &groupCandidates, pool)
+        } else {
+            Self.add(entry, to: &candidates, pool)
+        }
+    }
+
+    /// The best candidate among lanes of processes.
+    mutating func firstProcess() -> LaneHeap.Entry? {
+        Self.dropStale(&candidates, pool)
+        return candidates.first
+    }
+
+    mutating func removeFirstProcess() { candidates.removeFirst() }
+
+    /// Whether there is a lane to consider: without a free slot, one of groups.
+    mutating func hasCandidate(hasFreeSlot: Bool) -> Bool {
+        Self.dropStale(&candidates, pool)
+        Self.dropStale(&groupCandidates, pool)
+        return groupCandidates.first != nil || hasFreeSlot && candidates.first != nil
+    }
+
+    /// Whether a lane of processes is a candidate, without dropping stale entries.
+    var hasProcess: Bool { candidates.entries.contains(where: counts) }
+
+    /// Removes and returns the best lane to consider.
+    mutating func popCandidate(hasFreeSlot: Bool) -> LaneHeap.Entry? {
+        guard hasCandidate(hasFreeSlot: hasFreeSlot) else { return nil }
+        let process = hasFreeSlot ? candidates.first : nil
+        if let group = groupCandidates.first, group.key < process?.key ?? .max {
+            groupCandidates.removeFirst()
+            return group
+        }
+        guard let process else { return nil }
+        candidates.removeFirst()
+        return process
+    }
+
+    private static func dropStale(_ heap: inout LaneHeap, _ pool: Pool<Lane, LaneIndex>) {
+        while let first = heap.first, !counts(first, pool) { heap.removeFirst() }
+    }
+
+    // MARK: Lanes that a rule blocks
+
+    var hasBlocked: Bool { !blocked.isEmpty }
+
+    /// Keeps an entry to be looked at again whenever something has moved.
+    mutating func block(_ entry: LaneHeap.Entry) { blocked.append(entry) }
+
+    /// Empties the list and returns the entries in it that count.
+    mutating func takeBlocked() -> [LaneHeap.Entry] {
+        let all = blocked
+        blocked = []
+        return all.filter { counts($0) && pool[$0.lane].status.isBlocked }
+    }
+
+    func checkInvariants() -> [String] {
+        var broken: [String] = []
+        for lane in pool.indices {
+            if known[pool[lane].key] != lane { broken.append("5: lane \(lane.rawValue) is not found by its key") }
+            if (pool[lane].live == 0) != (pool[lane].top == .max) {
+                broken.append("5: lane \(lane.rawValue) of \(pool[lane].live) members has a first one, or none")
+            }
+            guard pool[lane].live > 0 else { continue }
+            let heap = pool[lane].key.isGroup ? groupCandidates : candidates
+            let isThere = { (entry: LaneHeap.Entry) in entry.lane == lane && entry.stamp == pool[lane].stamp }
+            if pool[lane].status == .candidate, !heap.entries.contains(where: isThere) {
+                broken.append("5: lane \(lane.rawValue) is a candidate that nobody will consider")
+            }
+            if pool[lane].status.isBlocked, !blocked.contains(where: isThere) {
+                broken.append("5: lane \(lane.rawValue) is blocked and will not be looked at again")
+            }
+        }
+        return broken
+    }
+}
+
+extension Lane.Status {
+    /// Whether a rule blocks the lane that has no queue of its own.
+    var isBlocked: Bool { self == .parked(.reservations) || self == .parked(.others) }
+}

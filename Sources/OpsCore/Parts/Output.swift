@@ -1,0 +1,48 @@
+/// What the present turn has come to, and the numbers that the next new things get.
+struct Output {
+    private(set) var transition = Transition()
+    /// Sequence number of the last report.
+    private(set) var sequence: Int64
+    private(set) var nextOperation: Int64
+    private(set) var nextGraph: Int64
+
+    init(sequence: Int64, nextOperation: Int64, nextGraph: Int64) {
+        self.sequence = sequence
+        self.nextOperation = nextOperation
+        self.nextGraph = nextGraph
+    }
+
+    mutating func record(_ change: Change) { transition.changes.append(change) }
+    mutating func emit(_ effect: Effect) { transition.effects.append(effect) }
+
+    /// Gives a report its number.
+    mutating func publish(_ report: (_ sequence: Int64) -> Report) {
+        sequence += 1
+        transition.reports.append(report(sequence))
+    }
+
+    mutating func reserveReports(_ more: Int) {
+        transition.reports.reserveCapacity(transition.reports.count + more)
+    }
+
+    /// Takes back the last such effect of this turn, if there is one.
+    mutating func withdraw(_ effect: Effect) {
+        if let index = transition.effects.lastIndex(of: effect) { transition.effects.remove(at: index) }
+    }
+
+    mutating func withdrawAll(_ effect: Effect) { transition.effects.removeAll { $0 == effect } }
+
+    mutating func numberGraph() { nextGraph += 1 }
+    mutating func numberOperations(_ count: Int) { nextOperation += Int64(count) }
+
+    /// Returns what the turn has come to, and begins the next.
+    mutating func endTurn() -> Transition {
+        let result = transition
+        transition = Transition()
+        // The next turn is likely to be as large as this one; a huge one is no measure.
+        transition.changes.reserveCapacity(min(result.changes.count, 256))
+        transition.reports.reserveCapacity(min(result.reports.count, 256))
+        transition.effects.reserveCapacity(min(result.effects.count, 256))
+        return result
+    }
+}

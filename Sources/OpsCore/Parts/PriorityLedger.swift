@@ -1,0 +1,64 @@
+/// What inheritance of priorities has still to look at, and which priorities claim a category that groups hold.
+struct PriorityLedger {
+    /// One thing to recount before anything starts.
+    enum Doubt: Equatable {
+        /// More or less may wait now for a category that groups hold.
+        case claim(CategoryIndex)
+        /// The effective priority of an operation may have fallen.
+        case operation(OperationIndex)
+        /// A recount left it as it was because of others that may rest on it in turn.
+        case source(WaitNode)
+    }
+
+    /// False while all priorities are 0 and nothing ages: inheritance then has nothing to say.
+    private(set) var isUsed = false
+    private var claims = Claims()
+    private var operations: [OperationIndex] = []
+    private var categories: [CategoryIndex] = []
+    private var sources: [WaitNode] = []
+
+    var isSettled: Bool { operations.isEmpty && categories.isEmpty && sources.isEmpty }
+
+    mutating func begin() { isUsed = true }
+    mutating func end() { isUsed = false }
+
+    mutating func doubt(_ operation: OperationIndex) { operations.append(operation) }
+    mutating func doubt(_ category: CategoryIndex) { categories.append(category) }
+
+    /// Asks where the priority of a node comes from, unless no claim is as high: only a claim can close a cycle.
+    mutating func suspect(_ node: WaitNode, of priority: Int8) {
+        if claims.contains(priority) { sources.append(node) }
+    }
+
+    func mayCycle(at priority: Int8) -> Bool { claims.contains(priority) }
+
+    mutating func next() -> Doubt? {
+        if let category = categories.popLast() { return .claim(category) }
+        if let operation = operations.popLast() { return .operation(operation) }
+        return sources.popLast().map { .source($0) }
+    }
+
+    mutating func replaceClaim(_ old: Int8, by new: Int8) { claims.replace(old, by: new) }
+
+    /// `held`: the claims on all categories.
+    func checkInvariants(held: [Int8]) -> [String] {
+        var counted = Claims()
+        for claim in held { counted.replace(.min, by: claim) }
+        return (counted == claims ? [] : ["7: claims are miscounted"])
+            + (isSettled ? [] : ["10: a doubt about priorities outlives its turn"])
+    }
+}
+
+/// Number of categories that groups hold, by the priority that claims them.
+struct Claims: Equatable {
+    private var counts = [Int32](repeating: 0, count: 256)
+
+    func contains(_ priority: Int8) -> Bool { counts[Self.index(priority)] > 0 }
+
+    mutating func replace(_ old: Int8, by new: Int8) {
+        if old != .min { counts[Self.index(old)] -= 1 }
+        if new != .min { counts[Self.index(new)] += 1 }
+    }
+
+    private static func index(_ priority: Int8) -> Int { Int(priority) + 128 }
+}

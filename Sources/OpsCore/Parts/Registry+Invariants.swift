@@ -1,0 +1,110 @@
+extension Registry {
+    /// `rows`: all operations in the order of their ids.
+    func checkInvariants(_ rows: [OperationIndex]) -> [String] {
+        checkCounts(rows) + checkRunning() + checkCategories() + checkWaiting(rows) + checkFamilies(rows)
+    }
+
+    /// 1. Every count of states is what counting gives, and every id is found at its row.
+    private func checkCounts(_ rows: [OperationIndex]) -> [String] {
+        var broken: [String] = []
+        var all = Scheduler.Counts()
+        var inQueue: [QueueIndex: [OperationState: Int32]] = [:]
+        for place in rows {
+            let row = table[place]
+            if table.index(of: row.operationID) != place { broken.append("1: \(row.id) is not found where it stands") }
+            inQueue[row.queue, default: [:]][row.state, default: 0] += 1
+            switch row.state {
+            case .pending: all.pending += 1
+            case .ready: all.ready += 1
+            case .executing: all.executing += 1
+            case .finished: broken.append("1: \(row.id) has finished and is still there")
+            }
+        }
+        if all != counts { broken.append("1: counts are \(counts), not \(all)") }
+        for queue in queues.pool.indices {
+            let (now, counted) = (queues[queue], inQueue[queue] ?? [:])
+            if (now.pending, now.ready, now.executing)
+                != (counted[.pending] ?? 0, counted[.ready] ?? 0, counted[.executing] ?? 0)
+            {
+                broken.append("1: queue \(now.name) counts \(now.pending), \(now.ready), \(now.executing)")
+            }
+        }
+        return broken
+    }
+
+    /// 2. Queues and groups count exactly the processes that execute in them.
+    private func checkRunning() -> [String] {
+        var broken: [String] = []
+        var inQueue: [QueueIndex: Int32] = [:]
+        var inFamily: [FamilyIndex: Int32] = [:]
+        for index in executions.indices where executions[index].slot != nil {
+            let row = table[executions[index].operation]
+            inQueue[row.queue, default: 0] += 1
+            if let family = row.parent.flatMap({ table[$0].family }) { inFamily[family, default: 0] += 1 }
+        }
+        for queue in queues.pool.indices where queues[queue].running != inQueue[queue] ?? 0 {
+            broken.append("2: queue \(queues[queue].name) counts \(queues[queue].running) processes")
+        }
+        for family in families.indices where families[family].running != inFamily[family] ?? 0 {
+            broken.append("2: group \(table[families[family].parent].id) counts \(families[family].running)")
+        }
+        return broken
+    }
+
+    /// 3. What is taken of a category is what its holders took, and they can hold it together.
+    private func checkCategories() -> [String] {
+        var broken: [String] = []
+        var taken: [CategoryIndex: Category] = [:]
+        for index in executions.indices {
+            for need in executions[index].holding {
+                taken[need.category, default: Category(name: "", capacity: 0)].take(need.mode, need.units)
+            }
+        }
+        for category in categories.pool.indices {
+            let (now, held) = (categories[category], taken[category] ?? Category(name: "", capacity: 0))
+            if (now.usedUnits, now.sharedHolders, now.exclusiveHolders)
+                != (held.usedUnits, held.sharedHolders, held.exclusiveHolders)
+            {
+                broken.append("3: category \(now.name) counts other holders than it has")
+            }
+            let kinds = [now.usedUnits > 0, now.sharedHolders > 0, now.exclusiveHolders > 0].filter { $0 }.count
+            if kinds > 1 || now.exclusiveHolders > 1 { broken.append("3: category \(now.name) is not exclusive") }
+        }
+        return broken
+    }
+
+    /// 4. An operation is pending exactly while something is outstanding, and that is counted right.
+    private func checkWaiting(_ rows: [OperationIndex]) -> [String] {
+        var broken: [String] = []
+        for place in rows {
+            let row = table[place]
+            guard row.state == .pending || row.state == .ready else { continue }
+            var outstanding: Int32 = 0
+            for edge in graph.dependencies(of: row) {
+                if graph[edge].from != place { broken.append("4: an edge of \(row.id) is another's") }
+                if graph[edge].on != nil { outstanding += 1 }
+            }
+            for trait in [Traits.behindBarrier, .gathering, .groupNotStarted] where row.traits.contains(trait) {
+                outstanding += 1
+            }
+            if outstanding != row.waiting { broken.append("4: \(row.id) counts \(row.waiting), not \(outstanding)") }
+            if (row.state == .pending) != (row.waiting > 0) { broken.append("4: \(row.id) is \(row.state)") }
+        }
+        return broken
+    }
+
+    /// 8. A parent counts its unfinished children, and ends with the last.
+    private func checkFamilies(_ rows: [OperationIndex]) -> [String] {
+        var broken: [String] = []
+        var children: [OperationIndex: Int32] = [:]
+        for place in rows { if let parent = table[place].parent { children[parent, default: 0] += 1 } }
+        for place in rows {
+            guard let family = table[place].family.map({ families[$0] }) else { continue }
+            if family.unfinished != children[place] ?? 0 { broken.append("8: \(table[place].id) has lost a child") }
+            if table[place].isGroup, table[place].state == .executing, family.unfinished == 0 {
+                broken.append("8: \(table[place].id) goes on without children")
+            }
+        }
+        return broken
+    }
+}

@@ -1,0 +1,118 @@
+/// All unfinished operations and what belongs to them: edges, queues, categories, policies, families, executions, runs.
+struct Registry {
+    var table = OperationTable()
+    var graph = DependencyGraph()
+    var queues = QueueTable()
+    var partitions = PartitionTable()
+    /// Users whose barriers order everybody's operations.
+    var privilegedUsers: Set<UInt32> = []
+    var categories = CategoryTable()
+    var policies = Interned<Policy, PolicyIndex>()
+    var families = Pool<Family, FamilyIndex>()
+    var executions = Pool<Execution, ExecutionIndex>()
+    /// Runs of waiting operations that are not in their first run or have had attempts.
+    var lives: [OperationIndex: Life] = [:]
+    var suspendedGraphs: Set<Int64> = []
+    private(set) var counts = Scheduler.Counts()
+
+    // MARK: States
+
+    /// Moves an operation to another state and keeps every count of states.
+    mutating func setState(_ operation: OperationIndex, _ new: OperationState) {
+        let old = table[operation].state
+        let queue = table[operation].queue
+        count(old, -1, in: queue)
+        count(new, 1, in: queue)
+        table[operation].state = new
+    }
+
+    mutating func count(_ state: OperationState, _ step: Int32, in queue: QueueIndex) {
+        switch state {
+        case .pending:
+            queues[queue].pending += step
+            counts.pending += Int(step)
+        case .ready:
+            queues[queue].ready += step
+            counts.ready += Int(step)
+        case .executing:
+            queues[queue].executing += step
+            counts.executing += Int(step)
+        case .finished: break
+        }
+    }
+
+    // MARK: Looking up
+
+    func unfinished(_ id: OperationID) -> OperationIndex? {
+        guard let operation = table.index(of: id), table[operation].state != .finished else { return nil }
+        return operation
+    }
+
+    /// The policy of an operation; nil: `Policy()`.
+    func policy(of operation: OperationIndex) -> Policy? {
+        guard let policy = table[operation].policy else { return nil }
+        return policies[policy]
+    }
+
+    func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
+        table.ancestors(of: operation).contains(ancestor)
+    }
+
+    /// Number of groups and producers around an operation.
+    func depth(of operation: OperationIndex) -> Int32 {
+        table.ancestors(of: operation).reduce(0) { depth, _ in depth + 1 }
+    }
+
+    func hasUnfinishedChildren(_ operation: OperationIndex) -> Bool {
+        guard let family = table[operation].family else { return false }
+        return families[family].unfinished > 0
+    }
+
+    /// Everything below a group or producer, parents before their children.
+    func descendants(of operation: OperationIndex) -> [OperationIndex] {
+        var result: [OperationIndex] = []
+        guard table[operation].family != nil else { return result }
+        var open = [operation]
+        var next = 0
+        while next < open.count {
+            let family = table[open[next]].family
+            next += 1
+            guard let family, families[family].unfinished > 0 else { continue }
+            for id in families[family].children {
+                guard let child = unfinished(OperationID(id)) else { continue }
+                result.append(child)
+                if table[child].family != nil { open.append(child) }
+            }
+        }
+        return result
+    }
+
+    /// The needs of an operation with each category that a group above it holds replaced by that group's share.
+    func resolve(_ needs: [Need], under parent: OperationIndex?) -> [Need] {
+        guard let parent, !needs.isEmpty else { return needs }
+        var result = needs
+        for i in result.indices {
+            search: for ancestor in table.chain(from: parent) {
+                guard let family = table[ancestor].family else { continue }
+                for (base, scope) in families[family].scopes where base == needs[i].category {
+                    result[i].category = scope
+                    break search
+                }
+            }
+        }
+        return result
+    }
+
+    func resolvedNeeds(of operation: OperationIndex) -> [Need] {
+        resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
+    }
+
+    /// The use of a category by the nearest of a parent and those above it.
+    func use(of category: String, atOrAbove parent: OperationIndex) -> CategoryUse? {
+        for ancestor in table.chain(from: parent) {
+            let uses = categories.uses(of: table[ancestor].categories)
+            if let use = uses.first(where: { $0.name == category }) { return use }
+        }
+        return nil
+    }
+}

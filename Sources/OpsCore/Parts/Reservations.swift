@@ -1,0 +1,26 @@
+/// Number of operations whose position in their categories is reserved, since they were overtaken often enough.
+struct Reservations {
+    private(set) var count = 0
+    /// Whether an operation that a reservation blocks may be free to start.
+    private var isInDoubt = false
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func add() { count += 1 }
+    mutating func remove() { count -= 1 }
+
+    /// Asks for a review, where there is something to review.
+    mutating func doubt() { if count > 0 { isInDoubt = true } }
+
+    var wantsReview: Bool { isInDoubt }
+
+    /// True when a review is due; it counts as done.
+    mutating func beginReview() -> Bool {
+        defer { isInDoubt = false }
+        return isInDoubt
+    }
+
+    func checkInvariants(reserving: Int) -> [String] {
+        count == reserving ? [] : ["6: \(count) reservations are counted, \(reserving) are there"]
+    }
+}

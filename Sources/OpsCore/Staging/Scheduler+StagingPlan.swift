@@ -1,0 +1,189 @@
+/// The choice of what is staged: what is next, and what will be next once something that executes has succeeded.
+extension Scheduler {
+    /// Stages what is next, at the end of a turn in which the runner alone reported and something short succeeded.
+    mutating func fillStaging() {
+        defer { scratch.forgetReports() }
+        guard scratch.sawOnlyRunnerReports, scratch.sawShortRun, staging.mayStage, mayStart,
+            capacity.isExactlyFull || staging.acceptsWaiting && capacity.hasFreeSlot,
+            workers <= Limits.workersWithHand, conditions.evaluating == 0, !lanes.hasBlocked, var plan = stagingPlan()
+        else { return }
+        while staging.mayStage, let next = next(&plan), table[next.place].key < plan.bound,
+            let unblocked = firstUnblocked(by: next.place)
+        {
+            plan.bound = min(plan.bound, unblocked)
+            stage(next.place, after: next.executions.map(attemptID))
+        }
+    }
+
+    private mutating func stage(_ place: OperationIndex, after: [AttemptID]) {
+        leaveLane(place)
+        table[place].traits.insert(.inHand)
+        staging.stage(place, until: now.monotonic + Limits.shortRun)
+        let attempt = AttemptID(table[place].operationID, table[place].attempt + 1)
+        tell(.foretold(attempt, runner: capacity.runner ?? ""))
+        order(.hand(attempt, after: after))
+    }
+
+    /// Returns what comes next, ready or not; nil when nothing does, or when more than a report of the runner decides it.
+    private mutating func next(_ plan: inout StagingPlan) -> StagingPlan.Candidate? {
+        let ready = nextInLine()
+        guard let candidate = plan.candidates.last, candidate.key < ready?.key ?? .max else {
+            return ready.flatMap { ready in
+                ready.place.map { StagingPlan.Candidate(key: ready.key, place: $0, executions: []) }
+            }
+        }
+        if capacity.hasFreeSlot {
+            // Beside free slots each success is good for one: a second would have to be revoked to start at once.
+            guard let slot = candidate.executions.first(where: { !plan.promised.contains($0) }) else { return nil }
+            plan.promised.append(slot)
+        }
+        plan.candidates.removeLast()
+        return candidate
+    }
+
+    /// Returns the key whose turn comes with the next slot, and its operation, if it is predictable.
+    private mutating func nextInLine() -> (key: UInt64, place: OperationIndex?)? {
+        while true {
+            guard let entry = lanes.firstProcess() else { return nil }
+            let lane = entry.lane
+            guard entry.key == lanes[lane].top else {
+                // Its first member has left since: it has its turn by the next one.
+                lanes.removeFirstProcess()
+                makeCandidate(lane)
+                continue
+            }
+            let key = lanes[lane].key
+            guard key.parent == 0, key.categories == nil, key.only == 0, !key.isGroup, lanes[lane].wokenBy == nil,
+                let place = lanes[lane].members.first?.place, isPlain(place), startsUnobserved(place),
+                obstacle(to: place, in: lane) == nil
+            else { return (entry.key, nil) }
+            return (entry.key, place)
+        }
+    }
+
+    // MARK: Operations that may pass a slot on
+
+    /// Whether nothing but edges ties an operation to others, and exit 0 is its success.
+    private func isPlain(_ place: OperationIndex) -> Bool {
+        let row = table[place]
+        guard row.parent == nil, row.family == nil, row.categories == nil,
+            row.traits.isDisjoint(with: Traits.frozen.union([.group, .barrier, .hasConditions, .ending]))
+        else { return false }
+        let queue = queues.pool[row.queue]
+        guard queue.limit == nil, !queue.isSuspended, queue.aging == nil, queue.barriers.list.isEmpty,
+            row.partition.map({ partitions[$0].barriers.list.isEmpty }) ?? true
+        else { return false }
+        guard let policy = policy(of: place) else { return true }
+        return policy.completion == .exit && policy.successCodes.contains(0)
+    }
+
+    private func startsUnobserved(_ place: OperationIndex) -> Bool {
+        table[place].traits.isDisjoint(with: [.startIsAwaited, .hasObservers])
+    }
+
+    /// Whether only the exit of an execution is outstanding, and nothing else is decided about it.
+    private func isUndisturbed(_ index: ExecutionIndex) -> Bool {
+        let execution = executions[index]
+        return execution.ending == nil && execution.exit == nil && !execution.isCancelling && !execution.isReaping
+            && !execution.isPresumed && execution.isConfirmed && execution.holding.isEmpty
+            && execution.runner == capacity.runner
+    }
+
+    /// Whether an interruption ends an operation. If machine or runner die with opsd, nobody can say whether a staged
+    /// operation that waited had started: so neither it nor what it waits for may be one that an interruption retries.
+    private func endsWhenInterrupted(_ place: OperationIndex) -> Bool {
+        policy(of: place)?.retry?.onInterrupted != true
+    }
+
+    // MARK: What success unblocks
+
+    /// Operations that may become startable when executing or staged ones succeed.
+    private struct StagingPlan {
+        /// An operation that waits for executing ones to succeed, and for nothing else.
+        struct Candidate {
+            let key: UInt64
+            let place: OperationIndex
+            var executions: [ExecutionIndex]
+        }
+
+        /// No operation with this key or a higher one may be staged.
+        var bound = UInt64.max
+        /// Candidates, the first last.
+        var candidates: [Candidate] = []
+        /// Executions whose slot a staged operation is to have.
+        var promised: [ExecutionIndex] = []
+    }
+
+    /// Returns nil when what comes next is not predictable.
+    private func stagingPlan() -> StagingPlan? {
+        var plan = StagingPlan()
+        var waits: [(key: UInt64, place: OperationIndex, execution: ExecutionIndex)] = []
+        for index in executions.indices where executions[index].slot != nil {
+            let place = executions[index].operation
+            guard isUndisturbed(index), isPlain(place) else { return nil }
+            let isAwaited = staging.acceptsWaiting && endsWhenInterrupted(place)
+            let isPredictable = forEachUnblocked(by: place) { from, when in
+                let row = table[from]
+                if isAwaited, when == .succeeded, row.state == .pending {
+                    waits.append((row.key, from, index))
+                } else {
+                    plan.bound = min(plan.bound, row.key)
+                }
+            }
+            guard isPredictable else { return nil }
+        }
+        for place in staging.operations {
+            guard let unblocked = firstUnblocked(by: place) else { return nil }
+            plan.bound = min(plan.bound, unblocked)
+        }
+        waits.sort { ($0.key, $0.execution) > ($1.key, $1.execution) }
+        var candidates: [StagingPlan.Candidate] = []
+        for wait in waits {
+            if candidates.last?.place != wait.place {
+                candidates.append(StagingPlan.Candidate(key: wait.key, place: wait.place, executions: []))
+            }
+            candidates[candidates.count - 1].executions.append(wait.execution)
+        }
+        for candidate in candidates {
+            if table[candidate.place].traits.contains(.inHand) {
+                let slot = candidate.executions.first { !plan.promised.contains($0) }
+                if let slot { plan.promised.append(slot) }
+            } else if table[candidate.place].waiting == Int32(candidate.executions.count),
+                mayWaitStaged(candidate.place)
+            {
+                plan.candidates.append(candidate)
+            } else {
+                plan.bound = min(plan.bound, candidate.key)
+            }
+        }
+        return plan
+    }
+
+    private func mayWaitStaged(_ place: OperationIndex) -> Bool {
+        isPlain(place) && startsUnobserved(place) && endsWhenInterrupted(place)
+            && table[place].traits.isDisjoint(with: .ineligible)
+    }
+
+    /// Returns the key of the first operation that success of another may unblock; nil when that is not predictable.
+    private func firstUnblocked(by place: OperationIndex) -> UInt64? {
+        var first = UInt64.max
+        let isPredictable = forEachUnblocked(by: place) { from, _ in first = min(first, table[from].key) }
+        return isPredictable ? first : nil
+    }
+
+    /// Calls with each operation that success of another may unblock; false when that is not predictable. A skip is not:
+    /// much may follow from it.
+    private func forEachUnblocked(by place: OperationIndex, _ body: (OperationIndex, When) -> Void) -> Bool {
+        var count = 0
+        for edge in graph.dependents(of: table[place]) {
+            let (from, when) = (graph[edge].from, graph[edge].when)
+            let row = table[from]
+            count += 1
+            guard count <= Limits.edgesForeseen, when != .failed, row.categories == nil, row.parent == nil,
+                row.traits.isDisjoint(with: [.group, .barrier])
+            else { return false }
+            body(from, when)
+        }
+        return true
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import OpsCore
+
+@Suite("Priority ledger")
+struct PriorityLedgerTests {
+    private let operation = OperationIndex(rawValue: 1)
+    private let category = CategoryIndex(rawValue: 2)
+
+    @Test func `claims are recounted before operations, and sources come last`() {
+        var ledger = PriorityLedger()
+        ledger.replaceClaim(.min, by: 5)
+        ledger.suspect(.start(operation), of: 5)
+        ledger.doubt(operation)
+        ledger.doubt(category)
+        #expect(!ledger.isSettled)
+        #expect(ledger.next() == .claim(category))
+        #expect(ledger.next() == .operation(operation))
+        #expect(ledger.next() == .source(.start(operation)))
+        #expect(ledger.next() == nil && ledger.isSettled)
+    }
+
+    @Test func `a source is suspected only at the priority of a claim`() {
+        var ledger = PriorityLedger()
+        ledger.replaceClaim(.min, by: 5)
+        ledger.suspect(.start(operation), of: 4)
+        #expect(ledger.isSettled && !ledger.mayCycle(at: 4) && ledger.mayCycle(at: 5))
+        ledger.replaceClaim(5, by: .min)
+        #expect(!ledger.mayCycle(at: 5))
+    }
+
+    @Test func `miscounted claims and doubts that are left are reported`() {
+        var ledger = PriorityLedger()
+        ledger.replaceClaim(.min, by: 5)
+        #expect(ledger.checkInvariants(held: [.min, 5]).isEmpty)
+        #expect(ledger.checkInvariants(held: [5, 5]).count == 1)
+        ledger.doubt(operation)
+        #expect(ledger.checkInvariants(held: [5]).count == 1)
+    }
+}

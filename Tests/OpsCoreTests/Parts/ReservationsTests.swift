@@ -1,0 +1,47 @@
+import Testing
+
+@testable import OpsCore
+
+@Suite("Reservations")
+struct ReservationsTests {
+    @Test func `without a reservation there is nothing to review`() {
+        var reservations = Reservations()
+        reservations.doubt()
+        #expect(reservations.isEmpty && !reservations.wantsReview && !reservations.beginReview())
+    }
+
+    @Test func `one doubt asks for one review`() {
+        var reservations = Reservations()
+        reservations.add()
+        reservations.doubt()
+        reservations.doubt()
+        #expect(reservations.wantsReview && reservations.beginReview())
+        #expect(reservations.beginReview() == false)
+        #expect(reservations.checkInvariants(reserving: 1).isEmpty)
+        #expect(reservations.checkInvariants(reserving: 2).count == 1)
+    }
+}
+
+@Suite("Output of a turn")
+struct OutputTests {
+    @Test func `reports are numbered without a gap over turns`() {
+        var output = Output(sequence: 41, nextOperation: 1, nextGraph: 1)
+        output.publish { Report(sequence: $0, kind: .suspended, at: 0) }
+        #expect(output.endTurn().reports.map(\.sequence) == [42])
+        output.publish { Report(sequence: $0, kind: .resumed, at: 0) }
+        #expect(output.endTurn().reports.map(\.sequence) == [43])
+        #expect(output.sequence == 43)
+    }
+
+    @Test func `an effect of this turn is withdrawn once`() {
+        var output = Output(sequence: 0, nextOperation: 1, nextGraph: 1)
+        output.emit(.recall)
+        output.emit(.observeStart(OperationID(1)))
+        output.emit(.recall)
+        output.withdraw(.recall)
+        output.withdraw(.acknowledge(AttemptID(OperationID(1), 1)))
+        #expect(output.transition.effects == [.recall, .observeStart(OperationID(1))])
+        output.withdrawAll(.recall)
+        #expect(output.endTurn().effects == [.observeStart(OperationID(1))])
+    }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import OpsCore
+
+@Suite("Work budget")
+struct WorkBudgetTests {
+    @Test func `without a limit nothing is put off`() {
+        var budget = WorkBudget()
+        #expect(budget.mayAfford(.max) == true)
+        #expect(!budget.hasPutOff && !budget.isLimited)
+    }
+
+    @Test func `work beyond the limit is put off, and all work after it`() {
+        var budget = WorkBudget()
+        budget.begin(10)
+        #expect(budget.mayAfford(10) == true)
+        #expect(budget.mayAfford(1) == false)
+        #expect(budget.mayAfford(0) == false)
+        budget.end()
+        #expect(budget.hasPutOff && !budget.isLimited)
+        budget.begin(.max)
+        #expect(!budget.hasPutOff)
+    }
+}
