@@ -59,11 +59,13 @@ simulate: setup ## run SEEDS=n random worlds, and every small one, through the s
 
 torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s, then prove that every promise held
 	swift build $(RELEASE) --product torture-mark
+	swift build $(RELEASE) --product torture-hostile
 	swift build $(RELEASE) --product torture
 	scripts/torture $(MINUTES) $(SEED)
 
 canaries: build ## plant faults that the torture has to find
 	swift build $(RELEASE) --product torture-mark
+	swift build $(RELEASE) --product torture-hostile
 	swift build $(RELEASE) --product torture
 	scripts/canaries
 

@@ -106,5 +106,6 @@ let package = Package(
         .executableTarget(
             name: "log-holder", path: "Tests/LogHolder",
             cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+        .executableTarget(name: "torture-hostile", path: "Tests/TortureHostile"),
     ]
 )

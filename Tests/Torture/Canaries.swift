@@ -80,18 +80,62 @@ enum Canaries {
         (
             "an operation waited for a minute beside a free slot",
             { evidence in
-                guard let sample = Ways(evidence).starts().first else { return false }
+                let samples = Ways(evidence).starts()
+                guard let sample = samples.first(where: { $0.longest < Checker.longestWait }) else { return false }
                 evidence.marks.startsOf[sample.id]?[0].at += 60
+                return true
+            }
+        ),
+        (
+            "an operation without dependencies was submitted as pending",
+            { evidence in
+                guard let id = Ways(evidence).roots().first(where: \.isReady)?.id,
+                    let place = evidence.events.firstIndex(where: { $0.id == id })
+                else { return false }
+                evidence.events[place].new = "pending"
                 return true
             }
         ),
         (
             "an end was noticed after a minute",
             { evidence in
-                guard let id = Ways(evidence).ends().first?.id,
+                let samples = Ways(evidence).ends()
+                guard let id = samples.first(where: { $0.longest < Checker.longestWait })?.id,
                     let place = evidence.events.firstIndex(where: { $0.id == id && $0.old == "executing" })
                 else { return false }
                 evidence.events[place].instant += 60
+                return true
+            }
+        ),
+        (
+            "an operation has an attacker's status",
+            {
+                guard let id = $0.rows.keys.first else { return false }
+                $0.rows[id]?.statusText = Attacker.mine
+                return true
+            }
+        ),
+        (
+            "an attempt has the exit code of a forged end",
+            { evidence in
+                guard let row = evidence.rows.values.first(where: { $0.attempts.last?.outcome == "failed" }) else {
+                    return false
+                }
+                evidence.rows[row.id]?.attempts[row.attempts.count - 1].exitCode = 99
+                return true
+            }
+        ),
+        (
+            "a log has an attacker's bytes",
+            {
+                $0.foreignLogs.append("planted")
+                return true
+            }
+        ),
+        (
+            "an attacker has read a file",
+            {
+                $0.powers.append("planted")
                 return true
             }
         ),

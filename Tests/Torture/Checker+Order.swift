@@ -3,6 +3,7 @@ extension Checker {
     mutating func order() -> Int {
         var checked = 0
         let firsts = firstSequences()
+        let starts = Dictionary(grouping: evidence.events.filter { $0.type == "started" }) { $0.id ?? 0 }
         for (name, plan) in evidence.planned {
             guard let id = evidence.idOf[name] else { continue }
             for edge in plan.after {
@@ -13,16 +14,17 @@ extension Checker {
         }
         for (edge, by) in evidence.ledger.edgesAdded where !isInDoubt(edge.id, edge.on) {
             checked += 1
-            check(edge, storedBy: by, firsts)
+            check(edge, storedBy: by, starts[edge.id] ?? [], firsts)
         }
         return checked
     }
 
     /// An edge that was added later holds for the starts after that.
-    private mutating func check(_ edge: Ledger.Edge, storedBy by: Int, _ firsts: Firsts) {
+    private mutating func check(
+        _ edge: Ledger.Edge, storedBy by: Int, _ starts: [Evidence.Event], _ firsts: Firsts
+    ) {
         guard let other = evidence.rows[edge.on], other.run == 1 else { return }
-        for event in evidence.events[min(by, evidence.events.count)...]
-        where event.id == edge.id && event.type == "started" && event.sequence < firsts.finished[edge.on] ?? .max {
+        for event in starts where event.sequence > by && event.sequence < firsts.finished[edge.on] ?? .max {
             find("event \(event.sequence): operation \(edge.id) starts before \(edge.on), an edge added to it")
         }
     }

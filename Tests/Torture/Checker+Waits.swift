@@ -15,6 +15,13 @@ extension Checker {
         return waiting.starts.count
     }
 
+    /// Nobody's barrier holds back an operation that depends on nothing.
+    mutating func readiness() -> Int {
+        let roots = knownWays.roots()
+        for (id, isReady) in roots where !isReady { find("operation \(id) depends on nothing and was not ready at once") }
+        return roots.count
+    }
+
     /// The slot of an operation whose processes are gone is given back.
     mutating func ends() -> Int {
         let ways = knownWays
@@ -139,6 +146,16 @@ struct Ways {
                 sample.longest = max(sample.longest, length)
             }
             return sample
+        }
+    }
+
+    /// Operations that need a slot alone and depend on nothing; whether each was ready when it was submitted.
+    func roots() -> [(id: Int, isReady: Bool)] {
+        evidence.events.compactMap { event in
+            guard event.type == "submitted", let row = event.id.flatMap({ evidence.rows[$0] }), needsSlotAlone(row),
+                evidence.planned[row.name]?.after.isEmpty == true
+            else { return nil }
+            return (row.id, event.new == "ready")
         }
     }
 

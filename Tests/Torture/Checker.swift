@@ -27,7 +27,11 @@ struct Checker {
         prove("events: no gap, none untold, none untrue") { $0.stream() }
         prove("states change only as they may") { $0.transitions() }
         prove("nothing waits for more than 6 s to start beside a free slot") { $0.waits() }
+        prove("what depends on nothing is ready at once") { $0.readiness() }
         prove("the end of a process is noticed within 6 s") { $0.ends() }
+        prove("no text, no end of an operation comes from another user's process") { $0.impersonation() }
+        prove("logs have no bytes of other users, and keep their limit") { $0.foreignBytes() }
+        prove("attackers have no power over other users") { $0.powers() }
         prove("calls are answered within 6 s") { $0.answers() }
     }
 

@@ -21,7 +21,7 @@ struct Client {
         planner = Planner(
             dice: Dice(seed: seed &* 1000 &+ 500 &+ UInt64(number)), prefix: name,
             mark: [victims.tools + "/torture-mark", victims.marks, victims.locks], opsctl: victims.tools + "/opsctl",
-            highestPriority: victims.people == nil ? 8 : 4)
+            highestPriority: victims.people == nil ? 8 : 4, isForged: arguments.sabotage == .forging)
         losesEdges = arguments.sabotage == .edges
         self.victims = victims
         self.ledger = ledger
@@ -259,7 +259,8 @@ struct Client {
         switch dice.roll(0...2) {
         case 0: try setLimit(dice.roll(0...4), of: "live")
         case 1: _ = try command("SetCategory", ["name": "gpu", "capacity": dice.roll(0...Planner.unitCapacity)])
-        default: try setLimit(dice.roll(1...victims.workers), of: nil)
+        // Beside attackers there is always a slot that they cannot have.
+        default: try setLimit(dice.roll((victims.people == nil ? 1 : 3)...max(3, victims.workers)), of: nil)
         }
     }
 

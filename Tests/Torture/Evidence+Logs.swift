@@ -32,3 +32,32 @@ extension Evidence {
         return String(decoding: bytes, as: UTF8.self)
     }
 }
+
+extension Evidence {
+    /// Looks at every log of an honest user.
+    mutating func readForeignBytes(_ victims: Victims) {
+        guard let people = victims.people else { return }
+        let place = victims.state + "/logs"
+        for name in FileManager.default.subpaths(atPath: place) ?? [] {
+            guard name.hasSuffix(".log") || name.hasSuffix(".err"),
+                let id = Int((name as NSString).lastPathComponent.prefix { $0 != "." })
+            else { continue }
+            let path = place + "/" + name
+            var status = stat()
+            guard stat(path, &status) == 0 else { continue }
+            if strangers[id] != nil {
+                if Int(status.st_blocks) * 512 > 4 * Victims.logLimit {
+                    foreignLogs.append("log \(name) of an attacker has \(status.st_blocks / 2) KiB on disk")
+                }
+                continue
+            }
+            guard rows[id] != nil else { continue }
+            logsLookedAt += 1
+            if status.st_uid != people.honest.uid { foreignLogs.append("log \(name) belongs to user \(status.st_uid)") }
+            let bytes = FileManager.default.contents(atPath: path) ?? Data()
+            if bytes.range(of: Data(Attacker.mine.utf8)) != nil {
+                foreignLogs.append("log \(name) has bytes of an attacker")
+            }
+        }
+    }
+}

@@ -18,6 +18,8 @@ struct Evidence {
         /// Texts that its own processes may have given it.
         var statusText: String?
         var result: String?
+        var progress: String?
+        var note: String?
         var exitCode: Int?
         var signal: Int?
         var unsatisfied: [Int]
@@ -71,6 +73,12 @@ struct Evidence {
     var planned: [String: Planned] = [:]
 
     var logs: [Log] = []
+    /// What is wrong with logs beside a stranger's, and how many were read for that.
+    var foreignLogs: [String] = []
+    var logsLookedAt = 0
+    /// What attackers did, by kind, and what they must not have been able to do.
+    var attacks: [String: Int] = [:]
+    var powers: [String] = []
 
     init(victims: Victims, ledger: Ledger, watched: Watcher.Seen, faults: [Faults.Fault], dice: Dice) throws {
         marks = try Marks(path: victims.marks)
@@ -150,6 +158,7 @@ struct Evidence {
             isGroup: fields["isGroup"] as? Bool ?? false, queue: fields["queue"] as? String ?? "",
             group: fields["group"] as? Int, statusText: fields["statusText"] as? String,
             result: fields["result"] as? String,
+            progress: (fields["progress"] as? [String: Any]).map { canonical($0) }, note: fields["note"] as? String,
             exitCode: fields["exitCode"] as? Int, signal: fields["signal"] as? Int,
             unsatisfied: dependencies.filter { $0["satisfied"] as? Bool == false }.compactMap { $0["id"] as? Int },
             submittedAt: seconds(fields["submittedAt"]) ?? 0, deadline: seconds(fields["deadline"]))

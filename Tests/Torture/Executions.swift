@@ -17,11 +17,8 @@ struct Executions {
         var attempts: [Int: Int] = [:]
         for event in evidence.events {
             guard let id = event.id else { continue }
-            if event.new == "ready", firstStart[id] == nil { firstReady[id] = event.instant }
-            if event.new == "pending", firstStart[id] == nil {
-                // Without dependencies there is nothing that it could rightly wait for.
-                firstReady[id] = event.type == "submitted" && isRoot(id) ? event.instant : nil
-            }
+            if event.new == "ready", firstStart[id] == nil { firstReady[id] = firstReady[id] ?? event.instant }
+            if event.new == "pending", firstStart[id] == nil { firstReady[id] = nil }
             if event.type == "started" {
                 begun[id] = event.instant
                 attempts[id, default: 0] += 1
@@ -32,11 +29,6 @@ struct Executions {
             }
         }
         for (id, start) in begun { add(.init(id: id, number: attempts[id] ?? 0), from: start, to: .infinity) }
-    }
-
-    private func isRoot(_ id: Int) -> Bool {
-        guard let row = evidence.rows[id], let plan = evidence.planned[row.name] else { return false }
-        return plan.after.isEmpty && !evidence.ledger.edgesAdded.keys.contains { $0.id == id }
     }
 
     /// Processes know better than the daemon when they began, and when they ended.

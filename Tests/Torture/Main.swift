@@ -2,13 +2,17 @@ import Foundation
 import Glibc
 
 /// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR]
-///     [--small-disk | --image FILE] [--shim LIBRARY] [--only FAULT,FAULT...] [--sabotage KIND]
+///     [--small-disk | --image FILE] [--shim LIBRARY] [--only FAULT,FAULT...] [--attacks all|none|ATTACK,ATTACK...]
+///     [--no-cgroup] [--sabotage KIND]
 ///
 /// Runs the real programs under random clients and random faults, lets everything settle, and then proves from what
 /// the operations wrote down themselves that every promise held. Ends with 0 when it did, with 1 when it did not.
 @main struct Main {
     static func main() {
         do {
+            if CommandLine.arguments.dropFirst().first == "--attack" {
+                try Attacker.main(Array(CommandLine.arguments.dropFirst(2)))
+            }
             let torture = try Torture(Arguments(CommandLine.arguments.dropFirst()))
             exit(try torture.run() ? 0 : 1)
         } catch {
@@ -29,6 +33,10 @@ struct Arguments: Sendable {
     var shim: String?
     /// Names of faults (Faults.swift), to look for what a violation needs; empty: all.
     var only: [String] = []
+    /// Whether operations have control groups, where the machine has them.
+    var usesControlGroups = true
+    /// What hostile users do, where the torture is root.
+    var attacks = Attack.usual
     /// What the checker has to find.
     var sabotage: Sabotage?
 
@@ -37,6 +45,10 @@ struct Arguments: Sendable {
         while let word = words.popFirst() {
             if word == "--small-disk" {
                 disk = .small
+                continue
+            }
+            if word == "--no-cgroup" {
+                usesControlGroups = false
                 continue
             }
             guard let value = words.popFirst() else { throw Trouble("\(word) needs a value") }
@@ -49,6 +61,8 @@ struct Arguments: Sendable {
             case "--image": disk = .image(value)
             case "--shim": shim = value
             case "--only": only = value.split(separator: ",").map(String.init)
+            case "--attacks":
+                attacks = try Self.attacks(value)
             case "--sabotage":
                 sabotage = Sabotage(rawValue: value)
                 if sabotage == nil { throw Trouble("unknown sabotage \(value)") }
@@ -56,5 +70,17 @@ struct Arguments: Sendable {
             }
         }
         if work.isEmpty { work = NSTemporaryDirectory() + "opsd-torture-\(seed)-\(getpid())" }
+    }
+
+    private static func attacks(_ value: String) throws -> [Attack] {
+        switch value {
+        case "all": return Attack.allCases
+        case "none": return []
+        default:
+            return try value.split(separator: ",").map {
+                guard let attack = Attack(rawValue: String($0)) else { throw Trouble("unknown attack \($0)") }
+                return attack
+            }
+        }
     }
 }

@@ -43,6 +43,7 @@ struct Planner {
     let mark: [String]
     let opsctl: String
     let highestPriority: Int
+    private let isForged: Bool
     private var count = 0
     private var planned: [Planned] = []
 
@@ -51,7 +52,8 @@ struct Planner {
     static let queueLimits = ["main": 1, "one": 1, "two": 2, "three": 3, "live": 4]
     static let unitCapacity = 3
 
-    init(dice: Dice, prefix: String, mark: [String], opsctl: String, highestPriority: Int) {
+    init(dice: Dice, prefix: String, mark: [String], opsctl: String, highestPriority: Int, isForged: Bool) {
+        self.isForged = isForged
         self.opsctl = opsctl
         self.highestPriority = highestPriority
         self.dice = dice
@@ -141,9 +143,10 @@ struct Planner {
         if group == nil { addCategories(&operation, &words) }
         addEnding(&operation, &words, &plan)
         addScheduling(&operation, &plan)
-        operation["command"] = mark + words
         operation["grace"] = "\(dice.roll(1...4) * 100)ms"
         plan.hasCategories = operation["categories"] != nil
+        if isForged, dice.happens(20) { words.append("status=\(Attacker.mine)") }
+        operation["command"] = mark + words
         plan.words = words
         planned.append(plan)
         return operation

@@ -19,6 +19,10 @@ struct Report {
         // What clients did to their connections.
         for kind in ["connections cut", "vanished submissions"] { faults[kind] = evidence.ledger.calls[kind] }
         print("faults: \(faults.values.reduce(0, +)): \(Self.list(faults)); starts of opsd: \(victims.starts)")
+        if !evidence.attacks.isEmpty {
+            print("attackers: \(evidence.strangers.count) operations")
+            for (what, count) in evidence.attacks.sorted(by: { $0.key < $1.key }) { print("  \(count) \(what)") }
+        }
         if let shim = victims.shim {
             print(
                 "shim: \(shim.failedCalls) calls on the disk failed, \(shim.clockReadings) clock readings moved, "

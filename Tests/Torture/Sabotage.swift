@@ -13,6 +13,8 @@ enum Sabotage: String {
     case edges
     /// Nothing starts for seconds, although slots are free.
     case standstill
+    /// Operations of the load are named by a text that their own processes have not sent.
+    case forging
 }
 
 extension Faults {

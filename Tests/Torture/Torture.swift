@@ -8,6 +8,7 @@ struct Torture {
     let victims: Victims
     let ledger = Ledger()
     let watcher: Watcher
+    let hostility: Hostility?
 
     init(_ arguments: Arguments) throws {
         self.arguments = arguments
@@ -22,6 +23,9 @@ struct Torture {
         victims = try Victims(
             programs: (program as NSString).deletingLastPathComponent, people: people, work: arguments.work,
             workers: arguments.workers, disk: arguments.disk, shim: arguments.shim)
+        if !arguments.usesControlGroups { try victims.doWithoutControlGroups() }
+        hostility = try Hostility(
+            victims: victims, ledger: ledger, seed: arguments.seed, attacks: arguments.attacks)
         watcher = Watcher(socket: victims.socket, mayLackStorage: victims.mayLackStorage, ledger: ledger)
     }
 
@@ -31,6 +35,7 @@ struct Torture {
         defer {
             if !isFinished {
                 keepState()
+                hostility?.killLeftovers()
                 for left in victims.endAll() { print("torture: \(left)") }
             }
         }
@@ -38,6 +43,7 @@ struct Torture {
         try victims.start()
         try prepare()
         watcher.begin()
+        try hostility?.begin()
         let end = Date().addingTimeInterval(arguments.minutes * 60)
         let clients = DispatchGroup()
         for number in 0..<arguments.clients {
@@ -65,11 +71,13 @@ struct Torture {
             checker.find("the checker did not find a planted lie: \(canary)")
         }
         for problem in problems { checker.find("check: \(problem)") }
+        hostility?.killLeftovers()
         for left in livingOperations() + victims.endAll() { checker.find("nothing is left alive: \(left)") }
         Report(evidence, victims).tell()
         for (process, weight) in [("opsd", weights.opsd), ("runner", weights.runner)] {
             print("\(process): \(weight.descriptors) descriptors, \(weight.resident) KiB")
         }
+        if let hostility { print("opsd beside attackers: at most \(hostility.mostResident) KiB") }
         Report.tell(checker, seed: arguments.seed)
         if !checker.findings.isEmpty { keepState() }
         return checker.findings.isEmpty
@@ -88,6 +96,7 @@ struct Torture {
     /// Takes away everything that holds operations back, and waits until all are finished.
     private func settle() throws {
         victims.shim?.repairDisk()
+        try hostility?.end()
         let resumptions: [[String: Any]] =
             [[:], ["selection": ["all": true]]]
             + Set(Planner.queues).sorted().map { ["selection": ["queue": $0]] }
@@ -163,8 +172,12 @@ struct Torture {
         if !watcher.end(after: last, seconds: 60) {
             ledger.find("the watcher was not told all \(last) events within 60 s")
         }
-        return try Evidence(
+        var evidence = try Evidence(
             victims: victims, ledger: ledger, watched: watcher.copy, faults: faults, dice: Dice(seed: arguments.seed))
+        evidence.readForeignBytes(victims)
+        evidence.attacks = hostility?.tally ?? [:]
+        evidence.powers = hostility?.findings ?? []
+        return evidence
     }
 
     /// With everything finished no process of an operation may live.

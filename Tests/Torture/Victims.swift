@@ -48,7 +48,7 @@ final class Victims: Sendable {
         chmod(work, 0o711)
         try FileManager.default.createDirectory(
             atPath: tools, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
-        for program in ["torture-mark", "opsctl"] {
+        for program in ["torture-mark", "torture-hostile", "opsctl"] {
             // Copied by another process: a file that is open for writing here may be inherited, and is too busy to run.
             let copy = try Program(
                 ["/bin/cp", "\(programs)/\(program)", tools], environment: Self.environment, output: "/dev/null")
@@ -123,9 +123,28 @@ final class Victims: Sendable {
         throw Trouble("opsd neither answered nor ended within \(Self.patience) s of its start: \(logTail)")
     }
 
+    private var runner: String {
+        let other = work + "/runner"
+        return FileManager.default.fileExists(atPath: other) ? other : programs + "/opsd-runner"
+    }
+
+    /// Has opsd start a runner that uses no control groups.
+    func doWithoutControlGroups() throws {
+        let script = "#!/bin/sh\nexec '\(programs)/opsd-runner' --no-cgroup \"$@\"\n"
+        let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o755]
+        guard FileManager.default.createFile(atPath: work + "/runner", contents: Data(script.utf8), attributes: mode)
+        else { throw Trouble("cannot write \(work)/runner") }
+    }
+
+    /// Bytes of one log that are kept: more than any operation of the load writes.
+    static let logLimit = 4 << 20
+
     private func launch() throws -> Program {
         let program = try Program(
-            [programs + "/opsd", "--state", state, "--socket", socket, "--workers", "\(workers)"],
+            [
+                programs + "/opsd", "--state", state, "--socket", socket, "--workers", "\(workers)", "--log-limit",
+                "\(Self.logLimit)", "--runner", runner,
+            ],
             environment: Self.environment.merging(shim?.environment ?? [:]) { $1 }, output: work + "/opsd.log")
         running.withLock {
             $0.daemon = program

@@ -73,13 +73,14 @@ final class Watcher: Sendable {
             return ledger.find("an event without a sequence number: \(reply)")
         }
         let type = event["type"] as? String
+        let isLoad = event["queue"] as? String != Attacker.queue
         let text = canonical(event)
         let expected = seen.withLock { seen in
             let expected = seen.events.count + 1
             if sequence == expected {
                 seen.events.append(text)
-                if type == "finished" { seen.unfinished -= 1 }
-                if type == "submitted" || event["old"] as? String == "finished" { seen.unfinished += 1 }
+                if isLoad, type == "finished" { seen.unfinished -= 1 }
+                if isLoad, type == "submitted" || event["old"] as? String == "finished" { seen.unfinished += 1 }
             }
             return expected
         }

@@ -87,7 +87,13 @@ final class Wire {
         return Array(data) + [0]
     }
 
-    private func write(_ bytes: [UInt8]) throws(CallError) {
+    /// Gives up on a peer that takes nothing for so long.
+    func limitSending(seconds: Int) {
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    func write(_ bytes: [UInt8]) throws(CallError) {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {

@@ -8,6 +8,7 @@
 //   name=N sleep=MS lines=N       its name; how long it lasts; how many lines it prints
 //   code=N until=K signal=N       how it ends: with that code (or by that signal) in attempts before K, else with 0
 //   ignore=1                      SIGTERM is ignored
+//   status=TEXT                   that text is told on $NOTIFY_SOCKET
 //   notify=1                      its end is told on $NOTIFY_SOCKET, before its process ends with 0
 //   opsctl=PATH make=NAME         it submits an operation of that name as its child, until it knows that it is there
 //   child=MS                      a grandchild in a session of its own holds everything for that long
@@ -101,7 +102,7 @@ static void grandchild(long milliseconds) {
 }
 
 // The process lives on a little: who it is can only be asked of one that is there.
-static void tell(long code) {
+static void tell(const char *key, const char *value) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = getenv("NOTIFY_SOCKET");
     if (!path || strlen(path) >= sizeof address.sun_path) die("NOTIFY_SOCKET");
@@ -110,7 +111,7 @@ static void tell(long code) {
     if (path[0] == '@') address.sun_path[0] = 0;
     else size++;
     char message[64];
-    int length = snprintf(message, sizeof message, "X_OPS_FINISHED=%ld", code);
+    int length = snprintf(message, sizeof message, "%s=%s", key, value);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || sendto(fd, message, length, 0, (struct sockaddr *)&address, size) != length) die("notify");
     rest(200);
@@ -157,7 +158,7 @@ int main(int argc, char **argv) {
     id = getenv("OPS_ID"), attempt = getenv("OPS_ATTEMPT");
     const char *slot = getenv("OPS_SLOT");
     if (marks < 0 || locks < 0 || !id || !attempt || !slot) die("start");
-    const char *opsctl = NULL, *made = NULL;
+    const char *opsctl = NULL, *made = NULL, *status = NULL;
     long sleep = 0, lines = 0, code = 0, until = 1 << 30, by = 0, child = 0, notifies = 0;
     for (int i = 3; i < argc; i++) {
         char *value = strchr(argv[i], '=');
@@ -172,6 +173,7 @@ int main(int argc, char **argv) {
         else if (strncmp(argv[i], "child=", 6) == 0) child = atol(value);
         else if (strncmp(argv[i], "opsctl=", 7) == 0) opsctl = value;
         else if (strncmp(argv[i], "make=", 5) == 0) made = value;
+        else if (strncmp(argv[i], "status=", 7) == 0) status = value;
         else if (strncmp(argv[i], "notify=", 7) == 0) notifies = 1;
         else if (strncmp(argv[i], "ignore=", 7) == 0) signal(SIGTERM, SIG_IGN);
     }
@@ -186,11 +188,12 @@ int main(int argc, char **argv) {
     }
     if (child > 0) grandchild(child);
     if (opsctl && made) produce(opsctl, made, argv);
+    if (status) tell("STATUS", status);
     int logged = print(lines);
     rest(sleep);
     if (atol(attempt) >= until) code = by = 0;
     mark("E %s %s %s %ld %d %lld\n", name, id, attempt, by > 0 ? 128 + by : code, logged, now());
     if (by > 0) raise(by);
-    if (notifies && code == 0) tell(0);
+    if (notifies && code == 0) tell("X_OPS_FINISHED", "0");
     return code;
 }

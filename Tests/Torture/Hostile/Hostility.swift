@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The torture's side of the attackers: starts their client, starts it again when it has died, and cleans up after it.
+final class Hostility: Sendable {
+    private struct State {
+        var client: Program?
+        var isOver = false
+        var starts = 0
+        /// The most memory of opsd that was seen, in KiB.
+        var mostResident = 0
+    }
+
+    private let victims: Victims
+    private let people: People
+    private let ledger: Ledger
+    private let seed: UInt64
+    private let attacks: [Attack]
+    private let state = Mutex(State())
+    var directory: String { victims.work + "/hostile" }
+
+    /// Nil: nobody attacks in this run.
+    init?(victims: Victims, ledger: Ledger, seed: UInt64, attacks: [Attack]) throws {
+        guard let people = victims.people, !attacks.isEmpty else { return nil }
+        self.victims = victims
+        self.people = people
+        self.ledger = ledger
+        self.seed = seed
+        self.attacks = attacks
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        guard chown(directory, people.hostile.uid, people.hostile.gid) == 0 else {
+            throw Trouble("\(directory) cannot be given away")
+        }
+    }
+
+    /// Half of the slots at most are the attackers'.
+    func begin() throws {
+        _ = try Wire.call(
+            victims.socket, "SetQueue", ["name": Attacker.queue, "limit": max(1, victims.workers / 2), "create": true])
+        Thread.detachNewThread {
+            while self.keepAlive() {
+                let resident = Victims.weight(self.victims.daemonPid).resident
+                self.state.withLock { $0.mostResident = max($0.mostResident, resident) }
+                usleep(200_000)
+            }
+        }
+    }
+
+    /// Starts the client where there is none, as after a power cut; `false` at the end.
+    private func keepAlive() -> Bool {
+        state.withLock { state in
+            if state.isOver { return false }
+            if let client = state.client, client.wait(seconds: 0) == nil { return true }
+            state.starts += 1
+            let words = [
+                victims.programs + "/torture", "--attack", victims.socket, directory, victims.tools + "/torture-hostile",
+                people.honest.name, "\(seed &+ UInt64(state.starts))", attacks.map(\.rawValue).joined(separator: ","),
+            ]
+            do {
+                state.client = try Program(words, environment: Victims.environment, output: victims.work + "/hostile.log")
+            } catch {
+                ledger.find("the attackers cannot be started: \(error)")
+                state.isOver = true
+            }
+            return true
+        }
+    }
+
+    /// Ends the client, cancels what it has submitted, and kills what it has left.
+    func end() throws {
+        let client = state.withLock { state in
+            state.isOver = true
+            return state.client
+        }
+        client?.signal(SIGKILL)
+        _ = client?.wait(seconds: 10)
+        let end = Date().addingTimeInterval(60)
+        while true {
+            do throws(CallError) {
+                let selection: [String: Any] = ["user": people.hostile.name]
+                _ = try Wire.call(victims.socket, "Cancel", ["selection": selection, "reason": "the torture ends"])
+                _ = try Wire.call(
+                    victims.socket, "Wait", ["selection": selection, "timeout": "20s"], seconds: 40)
+                break
+            } catch {
+                guard Date() < end else { return ledger.find("operations of attackers do not end: \(error)") }
+                usleep(100_000)
+            }
+        }
+        killLeftovers()
+    }
+
+    /// Processes that were left alive by leave, or that no operation has started.
+    func killLeftovers() {
+        for _ in 0..<100 {
+            let left = victims.processes.filter { $0.words.contains("/torture-hostile ") || $0.words.contains("/hostile/") }
+            if left.isEmpty { return }
+            for process in left { kill(process.pid, SIGKILL) }
+            usleep(10_000)
+        }
+    }
+
+    var mostResident: Int { state.withLock { $0.mostResident } }
+
+    /// What attackers have done, by kind.
+    var tally: [String: Int] {
+        var tally: [String: Int] = [:]
+        for line in lines(of: "tally") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let count = Int(parts[0]) else { continue }
+            tally[String(parts[1]), default: 0] += count
+        }
+        return tally
+    }
+
+    /// What they must not have been able to do.
+    var findings: [String] { lines(of: "findings") }
+
+    private func lines(of file: String) -> [String] {
+        let bytes = FileManager.default.contents(atPath: directory + "/" + file) ?? Data()  // none: nothing was done
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+}
