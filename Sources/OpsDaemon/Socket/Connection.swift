@@ -279,6 +279,8 @@ final class Connection {
         share.set(0)
         let ended = stream
         stream = nil
+        // The call that goes on keeps this connection, and must not be kept by it: it may never be answered.
+        holder = nil
         ended?.readerLeft()
         server.forget(self)
     }
