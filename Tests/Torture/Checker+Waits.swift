@@ -18,7 +18,9 @@ extension Checker {
     /// Nobody's barrier holds back an operation that depends on nothing.
     mutating func readiness() -> Int {
         let roots = knownWays.roots()
-        for (id, isReady) in roots where !isReady { find("operation \(id) depends on nothing and was not ready at once") }
+        for (id, isReady) in roots where !isReady {
+            find("operation \(id) depends on nothing and was not ready at once")
+        }
         return roots.count
     }
 

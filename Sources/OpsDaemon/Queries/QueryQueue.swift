@@ -74,7 +74,8 @@ final class QueryQueue {
         repeat {
             let before = query
             do {
-                let answer = try daemon.history.reading(until: { Clock.read().monotonic >= end }) {
+                let isLate = { Clock.read().monotonic >= end }
+                let answer = try daemon.history.reading(until: isLate) {
                     try query.proceed(daemon.history)
                 }
                 if let answer { return .success(answer) }
@@ -160,7 +161,8 @@ private final class QueryReader: @unchecked Sendable {
             let history = try history ?? History.open(path: path)
             self.history = history
             let left = limits.total - used
-            let answer = try history.reading(until: { elapsed() >= left }) {
+            let isLate = { elapsed() >= left }
+            let answer = try history.reading(until: isLate) {
                 repeat {
                     if let answer = try query.proceed(history) { return Optional.some(answer) }
                 } while elapsed() < limits.slice

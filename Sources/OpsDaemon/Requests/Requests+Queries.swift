@@ -37,7 +37,8 @@ extension Requests {
             if isLast { exchange.reply(reply) } else { exchange.replyAndGoOn(reply) }
             return done()
         }
-        queries.encode(exchange, { Reply.frame(reply, continues: !isLast) }) { frame in
+        let make: @Sendable () -> [UInt8] = { Reply.frame(reply, continues: !isLast) }
+        queries.encode(exchange, make) { frame in
             if isLast { exchange.reply(frame: frame) } else { exchange.forward(frame) }
             done()
         }
@@ -65,7 +66,7 @@ extension Requests {
     /// Sends a reply, put in bytes beside the loop where it is long.
     private func send(_ reply: ShowReply, length: Int, _ exchange: Exchange) {
         guard length > DaemonLimits.operationsInTheLoop else { return exchange.reply(reply) }
-        queries.encode(exchange, { Reply.frame(reply) }) { exchange.reply(frame: $0) }
+        queries.encode(exchange, { Reply.frame(reply) }, then: { exchange.reply(frame: $0) })
     }
 
     func why(_ request: WhyRequest, _ exchange: Exchange) throws {

@@ -40,7 +40,8 @@ extension Attacker {
         var environment: [String: String] = [:]
         switch dice.roll(0...3) {
         // Almost a megabyte of arguments.
-        case 0: operation["command"] = ["/bin/true"] + Array(repeating: String(repeating: "x", count: 1000), count: 1000)
+        case 0:
+            operation["command"] = ["/bin/true"] + Array(repeating: String(repeating: "x", count: 1000), count: 1000)
         // One that is longer than the kernel takes.
         case 1: operation["command"] = ["/bin/true", String(repeating: "x", count: 200_000)]
         case 2: operation["command"] = ["/bin/true"] + Array(repeating: "x", count: 200_000)

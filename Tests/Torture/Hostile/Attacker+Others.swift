@@ -85,7 +85,8 @@ extension Attacker {
             find("the \(secret) of operation \(ref) was shown: \(row[secret] ?? "")")
         }
         let work = (directory as NSString).deletingLastPathComponent
-        for path in ["state", "state/opsd.db", "state/logs", "marks", "locks"] where access(work + "/" + path, R_OK) == 0 {
+        for path in ["state", "state/opsd.db", "state/logs", "marks", "locks"]
+        where access(work + "/" + path, R_OK) == 0 {
             find("\(path) can be read")
         }
     }

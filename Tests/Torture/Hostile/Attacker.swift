@@ -35,7 +35,8 @@ struct Attacker {
             Thread.detachNewThread {
                 var attacker = Attacker(
                     dice: Dice(seed: seed &* 10 &+ UInt64(thread)), socket: words[0], directory: words[1],
-                    program: words[2], honest: honest, attacks: attacks, count: (Int(getpid()) * threads + thread) << 20)
+                    program: words[2], honest: honest, attacks: attacks, count: (Int(getpid()) * threads + thread) << 20
+                )
                 while true { attacker.attack() }
             }
         }

@@ -55,11 +55,13 @@ final class Hostility: Sendable {
             if let client = state.client, client.wait(seconds: 0) == nil { return true }
             state.starts += 1
             let words = [
-                victims.programs + "/torture", "--attack", victims.socket, directory, victims.tools + "/torture-hostile",
+                victims.programs + "/torture", "--attack", victims.socket, directory,
+                victims.tools + "/torture-hostile",
                 people.honest.name, "\(seed &+ UInt64(state.starts))", attacks.map(\.rawValue).joined(separator: ","),
             ]
             do {
-                state.client = try Program(words, environment: Victims.environment, output: victims.work + "/hostile.log")
+                state.client = try Program(
+                    words, environment: Victims.environment, output: victims.work + "/hostile.log")
             } catch {
                 ledger.find("the attackers cannot be started: \(error)")
                 state.isOver = true
@@ -95,7 +97,9 @@ final class Hostility: Sendable {
     /// Processes that were left alive by leave, or that no operation has started.
     func killLeftovers() {
         for _ in 0..<100 {
-            let left = victims.processes.filter { $0.words.contains("/torture-hostile ") || $0.words.contains("/hostile/") }
+            let left = victims.processes.filter {
+                $0.words.contains("/torture-hostile ") || $0.words.contains("/hostile/")
+            }
             if left.isEmpty { return }
             for process in left { kill(process.pid, SIGKILL) }
             usleep(10_000)
