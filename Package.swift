@@ -44,23 +44,24 @@ let package = Package(
         .target(name: "OpsCore", swiftSettings: strict),
         .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
         .target(name: "OpsWire", resources: [.embedInCode("org.opsd.Control.varlink")], swiftSettings: strict),
-        .target(name: "OpsKernel", dependencies: ["COpsSpawn"], swiftSettings: pointers),
-        .target(name: "OpsLinux", dependencies: ["OpsKernel", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
-        .target(name: "OpsRunner", dependencies: ["OpsLinux"], swiftSettings: strict),
+        .target(name: "OpsSystem", dependencies: ["COpsSpawn"], swiftSettings: pointers),
+        .target(name: "OpsSystemd", dependencies: ["OpsSystem", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
+        .target(name: "OpsRunner", dependencies: ["OpsSystem", "OpsSystemd"], swiftSettings: strict),
         .target(
-            name: "OpsDaemon", dependencies: ["OpsCore", "OpsStore", "OpsWire", "OpsLinux", "OpsRunner"],
+            name: "OpsDaemon",
+            dependencies: ["OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner"],
             swiftSettings: strict),
 
         .executableTarget(
-            name: "opsd", dependencies: ["OpsDaemon", "OpsLinux"], swiftSettings: strict,
+            name: "opsd", dependencies: ["OpsDaemon", "OpsSystem"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
         .executableTarget(
-            name: "opsd-runner", dependencies: ["OpsRunner"], swiftSettings: strict,
+            name: "opsd-runner", dependencies: ["OpsRunner", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
         // Started thousands of times by scripts: without a dynamic loader it starts in half the time. It asks the C
         // library for nothing that a static one lacks: no names of users or hosts, no locales.
         .executableTarget(
-            name: "opsctl", dependencies: ["OpsWire", "OpsKernel"], swiftSettings: strict,
+            name: "opsctl", dependencies: ["OpsWire", "OpsSystem"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
 
         .executableTarget(
@@ -85,11 +86,11 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "WireTesting", dependencies: ["OpsWire"], path: "Tests/WireTesting", swiftSettings: strict),
         tests("OpsWireTests", ["OpsWire", "WireTesting"]),
-        tests("OpsLinuxTests", ["OpsLinux", "COpsSpawn"]),
-        tests("OpsRunnerTests", ["OpsRunner", "OpsLinux", "opsd-runner", "log-holder"]),
+        tests("OpsSystemTests", ["OpsSystem", "OpsSystemd", "COpsSpawn"]),
+        tests("OpsRunnerTests", ["OpsRunner", "OpsSystem", "OpsSystemd", "opsd-runner", "log-holder"]),
         tests(
             "OpsDaemonTests",
-            ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "WireTesting", "OpsLinux", "OpsRunner"]),
+            ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "WireTesting", "OpsSystem", "OpsSystemd", "OpsRunner"]),
         .testTarget(
             name: "OpsctlTests", dependencies: ["opsctl", "PseudoTerminal"], exclude: ["Golden"],
             swiftSettings: strict),

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// One instant at which something is to be done. Its timer is made when it is first set; where none can be had, the log
 /// tells.

@@ -1,5 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Who is at the other end of a connection, as the kernel said when it connected.
 struct Caller: Equatable, Sendable {

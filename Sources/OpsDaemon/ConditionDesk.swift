@@ -1,7 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsRunner
 internal import OpsStore
+internal import OpsSystem
 internal import OpsWire
 
 /// Finds out whether the conditions of operations are true. The scheduler says of which, and how many at once.

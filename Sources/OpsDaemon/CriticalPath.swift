@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 
 /// The chain of operations, each of which waited for the one before, whose run times add up to the most.
 ///

@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Why opsd did not start: one sentence for a person.
 struct StartError: Error, CustomStringConvertible {

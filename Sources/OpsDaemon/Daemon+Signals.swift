@@ -1,5 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// What the service manager, or a terminal, says to opsd and hears from it.
 extension Daemon {

@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 
 /// opsd: one thread, one loop, one turn after the other. Read this file first.
 ///

@@ -1,7 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsRunner
 internal import OpsStore
+internal import OpsSystem
 
 /// Carries out what a committed turn ordered: a flat switch, one order after the other. All may be repeated.
 final class EffectPerformer {

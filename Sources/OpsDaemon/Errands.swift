@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsRunner
+internal import OpsSystem
 
 /// Small processes beside the operations: what conditions ask and observers do. The runner starts them like attempts,
 /// so they have the operation's user, directory and environment, and their trees can be ended. Nothing of them is

@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 
 /// Tells the system's journal of the life of operations, with fields to select by: `journalctl OPS_ID=12`.
 /// Without a journal it is silent: `opsctl watch` tells the same.

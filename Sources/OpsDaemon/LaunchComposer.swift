@@ -1,7 +1,8 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsRunner
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// Puts together what the runner needs to start an attempt: texts of the store, and what opsd adds.

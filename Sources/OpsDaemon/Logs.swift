@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsLinux
+internal import OpsSystem
 
 /// Where the output of attempts is: a thousand operations share a directory, so that none grows without bound.
 final class Logs {

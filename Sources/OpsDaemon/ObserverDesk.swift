@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 internal import OpsWire
 
 /// Runs observers: after the change is durable, outside the pool, a few at once, each for a bounded time.

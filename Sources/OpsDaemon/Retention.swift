@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Takes old finished operations away by itself, where the configuration says so, and the logs of whatever is pruned.
 final class Retention {

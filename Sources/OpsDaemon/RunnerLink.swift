@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsRunner
+internal import OpsSystem
+internal import OpsSystemd
 
 /// The line to opsd-runner: orders out, facts in. While it is down nothing starts, and what runs goes on.
 final class RunnerLink {

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Notices when opsd-runner stops answering, and when it answers again.
 ///

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Starts opsd-runner where no service manager does. It detaches itself: it is to outlive opsd.
 final class RunnerStarter {

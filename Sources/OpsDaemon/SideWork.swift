@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// A side thread that is there once it is needed.
 final class SideWork {

@@ -1,5 +1,5 @@
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 
 /// Gives back what a busy time has left on the disk and in memory: a little at a time, when nobody has needed the disk for a while.
 /// Its alarm is set only while there is something left to do, so an idle daemon sleeps.

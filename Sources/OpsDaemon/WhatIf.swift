@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsLinux
+internal import OpsSystem
 internal import OpsWire
 
 /// Answers "what would it wait for then" from a copy: the rules are a value, and trying them changes nothing.

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// What the runner knows of one attempt, from its launch until opsd has stored its end.
 final class AttemptRecord {

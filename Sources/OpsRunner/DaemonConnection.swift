@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// The socket to opsd: bytes in, bytes out, each bounded.
 final class DaemonConnection {

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Trees without control groups: this process adopts orphans, so every living process of an operation has an
 /// ancestor among our own children, a main process or an adopted one.

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// What a runner hands to the program it becomes: the process, its children and its descriptors stay the same.
 ///

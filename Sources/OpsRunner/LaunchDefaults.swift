@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// What of this process an operation must not have.
 struct LaunchDefaults: Equatable {

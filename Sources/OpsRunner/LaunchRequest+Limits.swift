@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 extension ResourceLimit.Resource {
     /// The kernel's number, the same on every architecture that Swift runs on.

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Where the output goes.
 extension LaunchRequest.Output {

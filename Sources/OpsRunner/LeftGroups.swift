@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Control groups in which an operation has left processes behind with consent, or by force, until nothing lives in them.
 final class LeftGroups {

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Keeps logs within their caps by dropping their oldest part, for as long as any process can write to them: one that an
 /// operation has left behind, or one outside of it that was handed the descriptor.

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Where the operations of one slot speak, one after the other: `NOTIFY_SOCKET` names who speaks, even when the
 /// sender has ended before it is heard.

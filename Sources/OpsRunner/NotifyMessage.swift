@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 extension Told {
     /// The longest text handed to dependents, and the longest status.

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Launches that opsd has stored and given out beforehand: the first that waits for nobody begins the moment an attempt
 /// succeeds, in its slot.

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Starting attempts.
 extension Runner {

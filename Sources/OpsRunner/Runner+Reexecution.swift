@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Upgrade in place: the process goes on as the program that is now installed.
 extension Runner {

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// What an earlier runner left of an attempt, until it is proven gone.
 struct Remains {

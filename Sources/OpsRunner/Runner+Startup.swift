@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// The start of another user's process: it exists, and its program does not run yet.
 ///

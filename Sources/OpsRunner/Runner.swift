@@ -1,4 +1,5 @@
-public import OpsLinux
+public import OpsSystem
+internal import OpsSystemd
 
 /// The parent of every operation: it starts process trees, outlives the daemon, remembers how they ended until the
 /// daemon has stored it, and ends what it is told to end, also while no daemon is there.

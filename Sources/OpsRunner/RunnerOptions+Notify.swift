@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Where operations speak to the runner.
 extension RunnerOptions {

@@ -1,4 +1,4 @@
-public import OpsLinux
+public import OpsSystem
 
 /// How a runner was started.
 public struct RunnerOptions: Sendable {

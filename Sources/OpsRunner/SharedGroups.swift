@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Control groups that serve one attempt after another: to make and remove one for each would cost a short operation a
 /// tenth of its time, half of it in the kernel after the removal.

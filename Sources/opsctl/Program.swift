@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 
 /// From the command line to the exit status.
 enum Program {

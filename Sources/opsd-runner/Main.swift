@@ -1,5 +1,6 @@
-internal import OpsLinux
 internal import OpsRunner
+internal import OpsSystem
+internal import OpsSystemd
 
 /// The parent of every operation; see `Runner`.
 @main struct Main {

@@ -1,5 +1,5 @@
 internal import OpsDaemon
-internal import OpsLinux
+internal import OpsSystem
 
 /// opsd: the daemon. See `Daemon` for what it does.
 @main struct Main {

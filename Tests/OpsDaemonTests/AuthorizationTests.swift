@@ -1,5 +1,6 @@
 import OpsCore
-import OpsLinux
+import OpsSystem
+import OpsSystemd
 import Testing
 
 @testable import OpsDaemon

@@ -1,6 +1,7 @@
 import OpsCore
-import OpsLinux
 import OpsStore
+import OpsSystem
+import OpsSystemd
 import OpsWire
 import Testing
 import WireTesting

@@ -1,5 +1,6 @@
 import OpsCore
-import OpsLinux
+import OpsSystem
+import OpsSystemd
 import OpsWire
 import Testing
 import WireTesting

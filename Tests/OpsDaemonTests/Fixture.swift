@@ -1,7 +1,8 @@
 import Glibc
-import OpsLinux
 import OpsRunner
 import OpsStore
+import OpsSystem
+import OpsSystemd
 import OpsWire
 import Testing
 import WireTesting

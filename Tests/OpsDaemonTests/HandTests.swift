@@ -1,6 +1,6 @@
 import OpsCore
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import OpsWire
 import Testing
 

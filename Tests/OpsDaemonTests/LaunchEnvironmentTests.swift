@@ -1,7 +1,7 @@
 import OpsCore
-import OpsLinux
 import OpsRunner
 import OpsStore
+import OpsSystem
 import OpsWire
 import Testing
 import WireTesting

@@ -1,7 +1,8 @@
 import Glibc
 import OpsCore
-import OpsLinux
 import OpsStore
+import OpsSystem
+import OpsSystemd
 import OpsWire
 import Synchronization
 import Testing

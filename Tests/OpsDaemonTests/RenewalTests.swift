@@ -1,5 +1,5 @@
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 @testable import OpsDaemon

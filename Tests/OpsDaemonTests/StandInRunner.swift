@@ -1,6 +1,7 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
+import OpsSystemd
 
 @testable import OpsDaemon
 

@@ -1,4 +1,4 @@
-import OpsLinux
+import OpsSystem
 import Testing
 
 @testable import OpsRunner

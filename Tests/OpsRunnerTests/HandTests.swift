@@ -1,6 +1,6 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 /// What the runner begins by itself, and what it does not.

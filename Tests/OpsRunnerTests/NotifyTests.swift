@@ -1,6 +1,6 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 /// What operations say through $NOTIFY_SOCKET.

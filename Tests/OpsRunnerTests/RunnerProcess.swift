@@ -1,6 +1,6 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 /// All that a program needs, and the mark by which scripts/clean-run finds what a test has left behind.

@@ -1,6 +1,6 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 /// A machine that refuses what the runner asks of it, for a while.

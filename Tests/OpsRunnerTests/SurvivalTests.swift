@@ -1,6 +1,6 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 /// Daemons come and go; runners are killed and replaced.

@@ -1,6 +1,6 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 /// Nothing of a tree stays alive, however it hides; each with and without control groups.

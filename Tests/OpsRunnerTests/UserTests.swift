@@ -1,6 +1,6 @@
 import Glibc
-import OpsLinux
 import OpsRunner
+import OpsSystem
 import Testing
 
 /// Operations of other users, which only root's runner starts; and a runner of an ordinary user.

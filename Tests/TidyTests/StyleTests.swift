@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    static let kernel: Set<String> = ["OpsKernel", "OpsLinux"]
+    static let kernel: Set<String> = ["OpsSystem", "OpsSystemd"]
     static let refusals = [
         Refusal(#"\btry!"#, "an error is handled or thrown on"),
         Refusal(#"\b(async|await)\b"#, "an await between reading and writing is where another event gets in"),
@@ -25,10 +25,10 @@ import Testing
         Refusal(
             #"\b(random|randomElement|shuffled?|getrandom|SystemRandomNumberGenerator)\("#,
             but: kernel.union(["OpsWire", "OpsStore"]),
-            "randomness comes from OpsLinux"),
+            "randomness comes from OpsSystem"),
         Refusal(
             #"\b(clock_gettime|gettimeofday|Date|ContinuousClock|SuspendingClock)\("#, but: kernel,
-            "the only clock is in OpsKernel"),
+            "the only clock is in OpsSystem"),
         Refusal(#"\b(debugPrint|print|dump|puts|fputs|printf)\("#, "only the daemon's log and opsctl's output speak"),
         Refusal(#"[\w)\]]!(?![=\w])"#, "a force unwrap is a crash without a sentence"),
     ]

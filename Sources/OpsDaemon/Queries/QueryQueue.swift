@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Answers queries. What takes a moment is read in the loop; everything else beside it, where users take turns, slice by
 /// slice, and so do the queries of one user: who asks little waits for one slice of each who asks much.

@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 internal import OpsWire
 
 /// Verbs that look and change nothing.

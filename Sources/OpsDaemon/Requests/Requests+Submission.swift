@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 internal import OpsWire
 
 /// Submissions: whole, or in parts on one connection.

@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// One message, read.

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 extension Configuration {
     /// What the machine, the files and the command line say together; the later of these win.

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// What opsd says about itself: to standard error, or with fields to the journal where that is the journal's.
 final class Diary {

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// One client: bytes in, calls out; replies in, bytes out. What waits in either direction is bounded.

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Who users are, for a second after the user database was asked: to ask it costs a client that says one thing and
 /// leaves, as opsctl does, a tenth of what it waits for.

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// Accepts clients, counts them, and decides when each is served. What calls mean is `Requests`' matter.

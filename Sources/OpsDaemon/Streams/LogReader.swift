@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 /// Reads one log file from an offset on, in chunks, while it may grow.
 struct LogReader: ~Copyable {

@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// The output of one operation to one client: what is there, and when it follows, what comes until the end.

@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsLinux
+internal import OpsSystem
 
 /// Tells the service manager how things stand, after changes and at most once a second: `systemctl status opsd`.
 final class ServiceStatus: Follower {

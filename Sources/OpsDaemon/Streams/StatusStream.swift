@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsLinux
+internal import OpsSystem
 internal import OpsWire
 
 /// `Status` again after every change, at most ten times a second.

@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// One `Wait`: answers when what it is about is finished, and with `more` tells each end as it comes.

@@ -1,4 +1,5 @@
-internal import OpsLinux
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// What the submitting process was, or for a client that tells nothing, what a login of its user would be.

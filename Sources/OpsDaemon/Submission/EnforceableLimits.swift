@@ -1,5 +1,5 @@
-internal import OpsLinux
 internal import OpsRunner
+internal import OpsSystem
 internal import OpsWire
 
 /// Which limits this machine can keep: those of a whole tree need controllers of the runner's control group, some of

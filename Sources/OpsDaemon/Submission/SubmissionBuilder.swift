@@ -1,6 +1,7 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// Makes what scheduler and store take out of a graph that is sound in itself, and checks what only the daemon can:

@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsLinux
+internal import OpsSystem
 internal import OpsWire
 
 /// Reads the operations of one submission in slices, so that the other clients of a large one are served meanwhile.

@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 internal import OpsWire
 
 /// Rows of the store in the words of the interface. What only the scheduler knows is put in by `Daemon.update`.

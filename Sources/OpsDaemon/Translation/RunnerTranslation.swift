@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsRunner
+internal import OpsSystem
 
 // What the runner says, in the words of the rules, and back.
 

@@ -1,6 +1,6 @@
 internal import OpsCore
-internal import OpsLinux
 internal import OpsStore
+internal import OpsSystem
 internal import OpsWire
 
 // Where the daemon, its queues and its categories stand, in the words of the interface.

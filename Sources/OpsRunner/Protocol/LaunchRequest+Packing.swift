@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 extension Packer {
     mutating func pack(_ attempt: Attempt) {

@@ -1,4 +1,4 @@
-public import OpsLinux
+public import OpsSystem
 
 /// One start of an operation's process, as both programs name it.
 public struct Attempt: Hashable, Comparable, Sendable {

@@ -1,4 +1,4 @@
-internal import OpsLinux
+internal import OpsSystem
 
 extension RunnerReport: RunnerMessage {
     public var kind: UInt8 {

@@ -1,4 +1,4 @@
-public import OpsLinux
+public import OpsSystem
 
 /// What the runner tells opsd: facts, each named by its attempt.
 public enum RunnerReport: Hashable, Sendable {

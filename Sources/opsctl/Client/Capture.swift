@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 internal import OpsWire
 
 /// What the submitting process is: every operation of the submission starts from it.

@@ -1,4 +1,4 @@
-internal import OpsKernel
+internal import OpsSystem
 internal import OpsWire
 
 /// One conversation with opsd: calls go out, replies come back in order, messages end with NUL.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 
 /// A file read whole; `-` is standard input.
 enum InputFile {

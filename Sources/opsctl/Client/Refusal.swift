@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 
 /// The daemon's errors in the words and exit statuses of opsctl.
 enum Refusal {

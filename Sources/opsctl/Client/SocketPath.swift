@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 
 /// Where the daemon is listening.
 enum SocketPath {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 
 /// `man`: writes the manual pages; `make install` calls it.
 enum ManVerb {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 internal import OpsWire
 
 /// The keys of an operation, as the options of `submit` and `run` give them.

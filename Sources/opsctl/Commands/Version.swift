@@ -1,4 +1,4 @@
-internal import OpsKernel
+internal import OpsSystem
 internal import OpsWire
 
 /// `version`: of this program, and of the daemon where one is reachable.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 internal import OpsWire
 
 /// What goes on in a selection while it goes on: a block at the bottom of a terminal, or a line for every end in a pipe.

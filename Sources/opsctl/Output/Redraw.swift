@@ -1,4 +1,4 @@
-internal import OpsKernel
+internal import OpsSystem
 
 /// Shows something anew after every change of the daemon, until it is interrupted.
 enum Redraw {

@@ -1,4 +1,4 @@
-internal import OpsKernel
+internal import OpsSystem
 
 /// What is known of the terminal that is written to.
 struct Screen: Sendable {

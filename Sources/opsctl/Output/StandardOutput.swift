@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 
 /// Standard output behind a buffer of our own: rows go out in large pieces, and an unwritable output is an error.
 final class StandardOutput: LineSink {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import OpsKernel
+internal import OpsSystem
 internal import OpsWire
 
 /// A point of wall-clock time, in nanoseconds since 1970.

@@ -1,5 +1,6 @@
 internal import COpsSpawn
 internal import Glibc
+public import OpsSystem
 
 /// Many descriptors of one kind (clients), which the loop watches as one.
 ///

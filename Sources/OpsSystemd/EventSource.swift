@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+public import OpsSystem
 
 /// Something an `EventLoop` watches, for as long as this object lives and is not cancelled.
 @safe public class EventSource {

@@ -1,4 +1,5 @@
 internal import Glibc
+public import OpsSystem
 
 /// Tells when files and directories change, through one inotify descriptor.
 public final class FileWatch {

@@ -25,7 +25,7 @@ public enum Signals {
     }
 
     /// Keeps a signal pending for `EventLoop.watchSignal`.
-    static func block(_ number: Int32) throws(SystemError) {
+    package static func block(_ number: Int32) throws(SystemError) {
         try retrying("block signal \(number)") { ops_block_signal(number) }
     }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+public import OpsSystem
 
 /// A user as the machine's user database knows them.
 public struct Account: Hashable, Sendable {
@@ -85,10 +86,4 @@ extension Account {
             name: unsafe String(cString: record.pw_name), uid: record.pw_uid, gid: record.pw_gid,
             home: unsafe String(cString: record.pw_dir), shell: unsafe String(cString: record.pw_shell))
     }
-}
-
-/// The user this process acts as.
-public enum Identity {
-    public static var uid: UInt32 { geteuid() }
-    public static var pid: Int32 { getpid() }
 }

@@ -1,5 +1,6 @@
 import Glibc
-import OpsLinux
+import OpsSystem
+import OpsSystemd
 import Testing
 
 @Suite struct EventLoopTests {

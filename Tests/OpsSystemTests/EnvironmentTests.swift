@@ -1,5 +1,5 @@
 import Glibc
-import OpsLinux
+import OpsSystem
 import Testing
 
 @Suite struct EnvironmentTests {

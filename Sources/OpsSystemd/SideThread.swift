@@ -1,5 +1,6 @@
 internal import COpsSpawn
 internal import Glibc
+public import OpsSystem
 internal import Synchronization
 
 /// A thread beside the loop, for what would hold it up: it does one job after the other, and what each comes to is told

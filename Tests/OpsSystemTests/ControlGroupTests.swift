@@ -1,5 +1,5 @@
 import Glibc
-import OpsLinux
+import OpsSystem
 import Testing
 
 /// A hierarchy of its own for each test: the end of one takes nothing from another.

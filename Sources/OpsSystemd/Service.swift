@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+public import OpsSystem
 
 /// The talk with the service manager; everything here is a quiet no-op without one.
 public enum Service {

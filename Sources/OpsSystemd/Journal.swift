@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+public import OpsSystem
 
 /// The system's journal.
 public enum Journal {

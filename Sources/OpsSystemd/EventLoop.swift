@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+public import OpsSystem
 
 /// The one loop of a program: it sleeps until something is ready, hands all that is ready to the closures that
 /// watch it, then lets the program finish its turn.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import OpsLinux
+@testable import OpsSystem
 
 @Suite struct ProcessRightsTests {
     private func rights(capabilities: String, nice: String, files: String) -> ProcessRights? {

@@ -1,4 +1,5 @@
-import OpsLinux
+import OpsSystem
+import OpsSystemd
 import Testing
 
 @Suite struct SideThreadTests {
