@@ -109,4 +109,27 @@ import WireTesting
         try runner.tell(.exited(errand, exit, treeIsGone: true))
         try fixture.turn { endings == [.signal(15)] }
     }
+
+    /// A watcher that comes back while the database cannot be read has done nothing wrong, and must not see old events again.
+    @Test func `a watch is refused as unavailable while the database cannot be read`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
+        try daemon.store.database.execute("ALTER TABLE meta RENAME TO elsewhere; PRAGMA query_only = 1")
+        #expect(try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) != nil)
+        let isRead = daemon.core != nil
+        try #require(!isRead)
+        for since in [1, nil] as [Int64?] {
+            let watcher = try fixture.connect()
+            try watcher.send(.with { $0.since = since } as WatchRequest, more: true)
+            let refusal = try watcher.receive()?.failure
+            guard case .control(.storageUnavailable) = refusal else {
+                Issue.record("since \(since ?? -1): \(String(describing: refusal))")
+                continue
+            }
+        }
+        try daemon.store.database.execute("PRAGMA query_only = 0; ALTER TABLE elsewhere RENAME TO meta")
+        try fixture.turn { daemon.outage == nil }
+    }
 }

@@ -44,7 +44,7 @@ extension Requests {
     func watch(_ request: WatchRequest, _ exchange: Exchange) throws {
         try daemon.requireQueue(request.selection?.queue)
         let query = try daemon.selections.query(request.selection)
-        let last = daemon.core?.lastSequence ?? 0
+        guard let last = daemon.core?.lastSequence else { throw daemon.unavailable }
         let since = request.since ?? last
         guard since <= last else {
             throw invalid("since", "the last event is \(last); \(since) has not happened yet")
