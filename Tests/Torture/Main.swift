@@ -36,7 +36,7 @@ struct Arguments: Sendable {
     /// Whether operations have control groups, where the machine has them.
     var usesControlGroups = true
     /// What hostile users do, where the torture is root.
-    var attacks = Attack.usual
+    var attacks = Attack.allCases
     /// What the checker has to find.
     var sabotage: Sabotage?
 

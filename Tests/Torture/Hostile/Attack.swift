@@ -48,8 +48,4 @@ enum Attack: String, CaseIterable, Sendable {
         case .connections, .halves, .parts, .unread, .forge, .signals, .meddle, .labels, .barrier: false
         }
     }
-
-    /// Attacks of every run. The others are made when `--attacks` names them, until long runs have shown that opsd withstands
-    /// them beside all faults.
-    static let usual: [Attack] = []
 }
