@@ -24,6 +24,8 @@ public enum Event: Sendable {
     case setWorkers(Int32, insteadOf: Int32? = nil)
     /// No new starts (`--on-stop drain`), and back.
     case setDraining(Bool)
+    /// Number of unfinished operations that one ordinary user may have, as it is configured now.
+    case setOperationsPerUser(Int)
 
     // Facts
     case launched(AttemptID, Process)
@@ -57,8 +59,8 @@ extension Event {
         switch self {
         case .launched, .launchFailed, .exited, .gone, .told, .taken, .recalled, .emptyHanded: true
         case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .depend, .undepend, .setQueue,
-            .removeQueue, .setCategory, .setWorkers, .setDraining, .runnerConnected, .runnerLost, .conditionsAnswered,
-            .observed, .tick:
+            .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .runnerConnected, .runnerLost,
+            .conditionsAnswered, .observed, .tick:
             false
         }
     }

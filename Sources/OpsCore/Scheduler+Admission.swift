@@ -25,6 +25,21 @@ extension Scheduler {
         }
     }
 
+    /// Refuses what would give an ordinary user more unfinished operations than one may have.
+    func checkRoom(for more: Int, of user: UInt32) throws(Rejection) {
+        guard !privilegedUsers.contains(user), partitions.members(of: user) + more > registry.operationsPerUser else {
+            return
+        }
+        // Operations that finish in this turn are still there.
+        let finished = scratch.endings.count { ending in
+            table[ending.place].partition.map { partitions[$0].key.user } == user
+        }
+        let unfinished = partitions.members(of: user) - finished
+        if unfinished + more > registry.operationsPerUser {
+            throw .tooManyOfUser(user, unfinished: unfinished, more: more, limit: registry.operationsPerUser)
+        }
+    }
+
     /// The producer's place. A child needs one that is executing and not about to end.
     func checkProducer(_ submission: Submission) throws(Rejection) -> OperationIndex? {
         guard let producer = submission.producer else { return nil }

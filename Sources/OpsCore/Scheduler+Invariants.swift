@@ -129,6 +129,11 @@ extension Scheduler {
             if queues[queue].hasBarriers { broken += checkOrder(rows.filter { table[$0].queue == queue }) }
         }
         for partition in partitions.pool.indices {
+        var ofUsers: [UInt32: Int] = [:]
+        for case let partition? in rows.map({ table[$0].partition }) {
+            ofUsers[partitions[partition].key.user, default: 0] += 1
+        }
+        broken += partitions.checkInvariants(ofUsers)
             let members = rows.count { table[$0].partition == partition }
             if Int(partitions[partition].members) != members {
                 broken.append("9: user \(partitions[partition].key.user) counts \(partitions[partition].members)")

@@ -6,6 +6,7 @@ extension Scheduler {
         output = Output(
             sequence: snapshot.lastSequence, nextOperation: snapshot.nextOperation, nextGraph: snapshot.nextGraph)
         registry.privilegedUsers = snapshot.privilegedUsers
+        registry.operationsPerUser = snapshot.operationsPerUser
         registry.suspendedGraphs = Set(snapshot.suspendedGraphs.map(\.rawValue))
         for queue in snapshot.queues {
             _ = queues.add(

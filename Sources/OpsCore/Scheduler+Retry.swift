@@ -18,6 +18,9 @@ extension Scheduler {
             row.isFrozen = false
             rows.append(row)
         }
+        for (user, own) in Dictionary(grouping: rows, by: \.user).sorted(by: { $0.key < $1.key }) {
+            try checkRoom(for: own.count, of: user)
+        }
         for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
             guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
         }

@@ -2,6 +2,7 @@ extension Scheduler {
     /// Takes a whole submission or nothing of it.
     mutating func submit(_ submission: Submission) throws(Rejection) -> Acceptance {
         try checkSizes(submission)
+        try checkRoom(for: submission.operations.count, of: submission.user)
         try checkOrigins(submission.queues.count)
         let producer = try checkProducer(submission)
         let queuePlaces = try places(ofQueues: submission.queues)

@@ -59,8 +59,8 @@ extension Scheduler {
             for name in revived.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
         case .setQueue(let name, let edit):
             if edit.aging != nil, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
-        case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .launched, .taken, .recalled,
-            .emptyHanded, .runnerLost, .observed, .tick, .suspend(.daemon, _), .resume(.daemon),
+        case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .launched,
+            .taken, .recalled, .emptyHanded, .runnerLost, .observed, .tick, .suspend(.daemon, _), .resume(.daemon),
             .conditionsAnswered(_, _, .allTrue):
             break
         }

@@ -61,6 +61,7 @@ public struct Scheduler {
         case .setCategory(let name, let capacity): return try setCategory(name, capacity: capacity)
         case .setWorkers(let count, let configured): return setWorkers(count, insteadOf: configured)
         case .setDraining(let draining): capacity.isDraining = draining
+        case .setOperationsPerUser(let limit): registry.operationsPerUser = limit
         case .launched(let attempt, let process): launched(attempt, process)
         case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)
         case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)

@@ -144,6 +144,8 @@ public struct Snapshot: Sendable {
     public var suspendedGraphs: [GraphID] = []
     /// Users whose barriers order the operations of everybody.
     public var privilegedUsers: Set<UInt32> = [0]
+    /// Number of unfinished operations that one ordinary user may have; those that are there stay.
+    public var operationsPerUser = Int.max
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Those with a capacity other than 1, and any that was ever set.
     public var capacities: [(name: String, capacity: Int32)] = []

@@ -54,4 +54,6 @@ public enum Rejection: Error, Equatable, Sendable {
     case needsFreeze(OperationID)
     case noSuchEdge(OperationID, on: OperationID)
     case tooMany(what: String, limit: Int)
+    /// An ordinary user has so many unfinished operations, and asks for more than the limit leaves.
+    case tooManyOfUser(UInt32, unfinished: Int, more: Int, limit: Int)
 }

@@ -64,6 +64,8 @@ extension Daemon {
             retention.schedule()
             server?.setLimits(connectionLimits)
             if configuredWorkers != oldWorkers { record(.setWorkers(configuredWorkers)) }
+            // After an outage the scheduler is made with it.
+            record(.setOperationsPerUser(configuration.operationsPerUser))
             diary.notice("configuration read again")
         } catch {
             diary.error("configuration not changed: \(error)")

@@ -56,6 +56,7 @@ extension Daemon {
     func storedCore() throws(StoreError) -> Scheduler {
         var snapshot = try store.load()
         snapshot.privilegedUsers = authorization.privilegedUsers
+        snapshot.operationsPerUser = configuration.operationsPerUser
         finished = FinishedCount(store.finishedWhenLoaded)
         if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
         let configured = configuredWorkers

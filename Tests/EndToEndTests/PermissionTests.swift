@@ -74,6 +74,28 @@ struct PermissionTests {
         }
     }
 
+    @Test func `a user has so many unfinished operations and no more`() throws {
+        let house = try House(["--operations-per-user", "3"])
+        defer { house.close() }
+        let held = ["submit", "--hold", "--", "true"]
+        for _ in 1...3 { #expect(try house.run(Self.ann, held).status == 0) }
+        let refused = try house.run(Self.ann, held)
+        #expect(refused.status == 5, "\(refused.out)\(refused.err)")
+        for words in ["3 unfinished operations", "limit of 3", "operations-per-user"] {
+            #expect(refused.err.contains(words), "\(refused.err)")
+        }
+        #expect(try house.run(Self.bob, held).status == 0, "another user has room")
+        for _ in 1...5 { try house.machine.ok("submit", "--hold", "--", "true") }
+        #expect(try house.run(Self.ann, ["cancel", "1"]).status == 0)
+        #expect(try house.run(Self.ann, held).status == 0)
+        #expect(try house.run(Self.ann, ["retry", "1"]).err.contains("operations-per-user"))
+        try house.machine.killDaemon()
+        try house.machine.start(["--operations-per-user", "3"])
+        chmod(house.machine.socket, 0o666)
+        #expect(try house.run(Self.ann, held).status == 5, "counted again after a restart")
+        #expect(try house.run(Self.bob, held).status == 0)
+    }
+
     @Test func whatIsOthersIsSeenAndNeitherReadNorChanged() throws {
         let house = try House()
         defer { house.close() }

@@ -6,6 +6,8 @@ struct Registry {
     var partitions = PartitionTable()
     /// Users whose barriers order everybody's operations.
     var privilegedUsers: Set<UInt32> = []
+    /// Number of unfinished operations that one ordinary user may have.
+    var operationsPerUser = Int.max
     var categories = CategoryTable()
     var policies = Interned<Policy, PolicyIndex>()
     var families = Pool<Family, FamilyIndex>()

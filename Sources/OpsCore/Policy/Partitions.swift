@@ -15,6 +15,8 @@ struct Partition {
 struct PartitionTable {
     private(set) var pool = Pool<Partition, PartitionIndex>()
     private var index: [Partition.Key: PartitionIndex] = [:]
+    /// Number of members of each user's partitions together.
+    private var membersOfUsers: [UInt32: Int] = [:]
 
     subscript(partition: PartitionIndex) -> Partition {
         _read { yield pool[partition] }
@@ -23,13 +25,17 @@ struct PartitionTable {
 
     func find(_ queue: QueueIndex, _ user: UInt32) -> PartitionIndex? { index[Partition.Key(queue: queue, user: user)] }
 
+    /// Number of operations of an ordinary user, those included that finish in this turn.
+    func members(of user: UInt32) -> Int { membersOfUsers[user] ?? 0 }
+
     /// Returns the partition of a user in a queue, which has one member more.
     mutating func retain(_ queue: QueueIndex, _ user: UInt32) -> PartitionIndex {
         let key = Partition.Key(queue: queue, user: user)
         if let known = index[key] {
-            pool[known].members += 1
+            retain(known)
             return known
         }
+        membersOfUsers[user, default: 0] += 1
         let partition = pool.insert(Partition(key: key))
         precondition(
             partition.offset < OperationOrigin.partitions, "every request is refused that needs more partitions")
@@ -37,13 +43,24 @@ struct PartitionTable {
         return partition
     }
 
-    mutating func retain(_ partition: PartitionIndex) { pool[partition].members += 1 }
+    mutating func retain(_ partition: PartitionIndex) {
+        pool[partition].members += 1
+        membersOfUsers[pool[partition].key.user, default: 0] += 1
+    }
 
-    /// Counts one member less, and forgets a partition without members.
+    /// Counts one member less, and forgets a partition or a user without members.
     mutating func release(_ partition: PartitionIndex) {
+        let key = pool[partition].key
+        let left = (membersOfUsers[key.user] ?? 0) - 1
+        membersOfUsers[key.user] = left == 0 ? nil : left
         pool[partition].members -= 1
         guard pool[partition].members == 0 else { return }
-        index[pool[partition].key] = nil
+        index[key] = nil
         pool.remove(partition)
+    }
+
+    /// `members`: of each user, counted.
+    func checkInvariants(_ members: [UInt32: Int]) -> [String] {
+        membersOfUsers == members ? [] : ["9: users count \(membersOfUsers) operations, not \(members)"]
     }
 }

@@ -58,6 +58,7 @@ public struct CommandLineOptions: Sendable {
           --connections N      connections at once (4096)
           --connections-per-user N  of an ordinary user (512)
           --buffered-per-user SIZE  bytes held for the clients of an ordinary user (256M)
+          --operations-per-user N  unfinished operations of an ordinary user (1000000)
           --help, --version
 
         """

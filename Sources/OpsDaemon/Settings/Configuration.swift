@@ -42,6 +42,8 @@ struct Configuration: Equatable, Sendable {
     var connectionsPerUser = 512
     /// Bytes that are buffered for the clients of one user.
     var bufferedPerUser: Int64 = 256 << 20
+    /// Unfinished operations that one ordinary user may have.
+    var operationsPerUser = 1_000_000
 
     init(state: String, socket: String) {
         self.state = state
@@ -61,7 +63,7 @@ extension Configuration {
     static let keys = [
         "state", "socket", "workers", "on-stop", "log-level", "group", "runner", "keep-for", "keep-at-most",
         "log-limit", "exit-when-idle", "connections", "connections-per-user",
-        "buffered-per-user",
+        "buffered-per-user", "operations-per-user",
     ]
 
     /// Lays one setting over what is there.
@@ -95,6 +97,7 @@ extension Configuration {
         case "connections": connections = Int(try count(value, atLeast: 4, refuse))
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
         case "buffered-per-user": bufferedPerUser = try size(value, atLeast: 1 << 20, refuse)
+        case "operations-per-user": operationsPerUser = Int(try count(value, atLeast: 1, refuse))
         default:
             throw ConfigurationError(
                 place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")

@@ -37,6 +37,10 @@ extension Daemon {
         case .noSuchEdge(let id, let on):
             return .notFound(kind: "dependency", name: "\(id.rawValue) on \(on.rawValue)", nearest: nil)
         case .tooMany(let what, let limit): return .tooLarge(what: what, limit: limit)
+        case .tooManyOfUser(let user, let unfinished, let more, let limit):
+            return .busy(
+                "user \(user) has \(unfinished) unfinished operations, and \(more) more would exceed the limit of \(limit); "
+                    + "wait until some have finished, cancel some, or raise operations-per-user in opsd.conf")
         }
     }
 

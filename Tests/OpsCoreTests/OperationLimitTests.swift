@@ -1,0 +1,111 @@
+import Testing
+
+@testable import OpsCore
+
+/// The number of unfinished operations that one ordinary user may have.
+@Suite struct OperationLimitTests {
+    private let ann: UInt32 = 1000
+    private let bob: UInt32 = 1001
+
+    private func world(limit: Int, _ change: (inout Snapshot) -> Void = { _ in }) -> World {
+        var snapshot = Snapshot()
+        snapshot.operationsPerUser = limit
+        change(&snapshot)
+        return World(workers: 8, snapshot)
+    }
+
+    private func submission(_ count: Int, of user: UInt32) -> Submission {
+        var submission = Submission()
+        submission.user = user
+        submission.operations = Array(repeating: Draft(flags: .held), count: count)
+        return submission
+    }
+
+    @Test func `a submission beyond the limit is refused as a whole, and others are not`() {
+        var world = world(limit: 5)
+        #expect(throws: Never.self) { try world.handle(.submit(submission(3, of: ann))).get() }
+        #expect(
+            world.handle(.submit(submission(3, of: ann)))
+                == .failure(.tooManyOfUser(ann, unfinished: 3, more: 3, limit: 5)))
+        #expect(throws: Never.self) { try world.handle(.submit(submission(2, of: ann))).get() }
+        #expect(throws: Never.self) { try world.handle(.submit(submission(5, of: bob))).get() }
+        #expect(throws: Never.self) { try world.handle(.submit(submission(50, of: 0))).get() }
+        world.turn()
+        #expect(world.scheduler.counts.pending + world.scheduler.counts.ready == 60)
+    }
+
+    @Test func `an operation that has ended makes room in the same turn`() {
+        var world = world(limit: 2)
+        let first = world.add(user: ann)
+        #expect(world.add(user: ann) > 0 && world.add(user: ann) == -1)
+        world.turn()
+        world.handle(.cancel([OperationID(2)], by: "ann", reason: nil, force: false))
+        world.handle(world.exit(first))
+        #expect(world.add(user: ann) > 0)
+        world.turn()
+        #expect(world.scheduler.partitions.members(of: ann) == 1 + (world.state(2) == nil ? 0 : 1))
+    }
+
+    @Test func `children count for the user who submits them`() {
+        var world = world(limit: 2)
+        let parent = world.add(user: ann)
+        world.turn()
+        #expect(world.add(child: parent, user: ann) > 0)
+        #expect(world.add(child: parent, user: ann) == -1)
+        #expect(world.add(child: parent, user: 0) > 0)
+        world.turn()
+    }
+
+    @Test func `an operation that moves to another queue counts once`() {
+        var world = world(limit: 2)
+        world.after(.setQueue("other", QueueEdit()))
+        let id = world.add(flags: .held, user: ann)
+        world.after(.edit([OperationID(id)], Edit(queue: "other")))
+        #expect(world.scheduler.partitions.members(of: ann) == 1)
+        #expect(world.add(flags: .held, user: ann) > 0 && world.add(flags: .held, user: ann) == -1)
+    }
+
+    @Test func `a retry beyond the limit is refused and brings nothing back`() {
+        var world = world(limit: 2)
+        let failed = world.add(user: ann)
+        world.turn()
+        world.after(world.exit(failed, 1))
+        for _ in 0..<2 { world.add(flags: .held, user: ann) }
+        world.turn()
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.operations = [
+            Snapshot.Row(id: OperationID(failed), graph: GraphID(1), user: ann, state: .finished, attempt: 1)
+        ]
+        let retry = Event.retry([OperationID(failed)], revived: revival)
+        #expect(world.handle(retry) == .failure(.tooManyOfUser(ann, unfinished: 2, more: 1, limit: 2)))
+        #expect(world.turn() == [])
+        world.after(.setOperationsPerUser(3))
+        #expect(world.handle(retry) == .success(.done(1)))
+        world.turn()
+        #expect(world.scheduler.partitions.members(of: ann) == 3)
+    }
+
+    @Test func `a restart counts what is there, which stays where the limit is lowered`() {
+        var world = world(limit: 2) { snapshot in
+            snapshot.nextOperation = 5
+            snapshot.nextGraph = 2
+            snapshot.operations = (1...4).map { id in
+                Snapshot.Row(
+                    id: OperationID(id), graph: GraphID(1), user: id < 4 ? ann : 0, state: .ready, flags: .held)
+            }
+        }
+        #expect(world.scheduler.counts.ready == 4 && world.scheduler.partitions.members(of: ann) == 3)
+        #expect(
+            world.handle(.submit(submission(1, of: ann)))
+                == .failure(.tooManyOfUser(ann, unfinished: 3, more: 1, limit: 2)))
+        world.after(.cancel([1, 2], by: "ann", reason: nil, force: false))
+        #expect(world.add(flags: .held, user: ann) > 0)
+    }
+
+    @Test func `the daemon's own user has no limit`() {
+        var world = world(limit: 1) { $0.privilegedUsers = [0, ann] }
+        #expect(throws: Never.self) { try world.handle(.submit(submission(9, of: ann))).get() }
+        world.turn()
+    }
+}
