@@ -10,6 +10,8 @@ public enum Limits {
     public static let overtakes: UInt8 = 16
     public static let agingSteps: Int16 = 16
     public static let evaluationsAtOnce = 8
+    /// Evaluations of one ordinary user: two users, however slow their conditions are, do not wait for each other.
+    public static let evaluationsPerUser = evaluationsAtOnce / 2
     /// Operations named where it is told who waits, who is waited for, who holds; of more their number is told.
     public static let named = 1000
     /// Operations in the runner's hand; with fewer than half of them it is filled up.

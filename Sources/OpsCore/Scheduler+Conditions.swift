@@ -12,14 +12,34 @@ extension Scheduler {
         }
         // While it is being asked it keeps no place from others.
         reservations.doubt()
-        guard conditions.hasFreeEvaluation else {
+        let user = evaluationUser(of: place)
+        guard conditions.isTurn(of: user) else {
             park(lane, at: .evaluations)
+            // The user whose turn it is, if one is free.
+            wake(.evaluations)
             return false
         }
-        let token = conditions.ask(place)
+        let token = conditions.ask(place, of: user)
         lanes[lane].status = .evaluating
         order(.evaluate(table[place].operationID, token: token))
         return false
+    }
+
+    /// The user for whom conditions are evaluated; nil: a privileged one.
+    func evaluationUser(of place: OperationIndex) -> ConditionQueue.User {
+        table[place].partition.map { partitions[$0].key.user }
+    }
+
+    /// Removes and returns the lane whose conditions are evaluated next, if an evaluation is free.
+    mutating func popNextEvaluation() -> LaneIndex? {
+        while let user = conditions.next {
+            if let lane = lanes.popBest(from: &conditions.parked[user, default: LaneHeap()], at: .evaluations) {
+                return lane
+            }
+            // All its lanes have left.
+            conditions.leaveLine(user)
+        }
+        return nil
     }
 
     mutating func conditionsAnswered(_ id: OperationID, token: Int64, _ answer: ConditionAnswer) {

@@ -61,8 +61,9 @@ extension Scheduler {
         var broken: [String] = []
         for lane in lanes.indices where lanes[lane].live > 0 && lanes[lane].status != .evaluating {
             if !lanes[lane].key.isGroup, !capacity.hasFreeSlot { continue }
-            if lanes[lane].status == .parked(.evaluations), !conditions.hasFreeEvaluation { continue }
             guard let first = lanes[lane].members.first else { continue }
+            let user = evaluationUser(of: first.place)
+            if lanes[lane].status == .parked(.evaluations), !conditions.hasFreeEvaluation(for: user) { continue }
             if obstacle(to: first.place, in: lane) == nil, lockUp(starting: first.place, lanes[lane].needs) == nil {
                 broken.append("6: \(table[first.place].id) could start, its lane is \(lanes[lane].status)")
             }
@@ -128,12 +129,12 @@ extension Scheduler {
             }
             if queues[queue].hasBarriers { broken += checkOrder(rows.filter { table[$0].queue == queue }) }
         }
-        for partition in partitions.pool.indices {
         var ofUsers: [UInt32: Int] = [:]
         for case let partition? in rows.map({ table[$0].partition }) {
             ofUsers[partitions[partition].key.user, default: 0] += 1
         }
         broken += partitions.checkInvariants(ofUsers)
+        for partition in partitions.pool.indices {
             let members = rows.count { table[$0].partition == partition }
             if Int(partitions[partition].members) != members {
                 broken.append("9: user \(partitions[partition].key.user) counts \(partitions[partition].members)")

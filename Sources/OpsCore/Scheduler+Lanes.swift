@@ -33,7 +33,11 @@ extension Scheduler {
             lanes.block(entry)
             // It keeps no place itself meanwhile.
             reservations.doubt()
-        case .evaluations: lanes.add(entry, to: &conditions.parked)
+        case .evaluations:
+            guard let first = lanes[lane].members.first else { return }
+            let user = evaluationUser(of: first.place)
+            conditions.enterLine(user)
+            lanes.add(entry, to: &conditions.parked[user, default: LaneHeap()])
         }
     }
 
@@ -70,9 +74,7 @@ extension Scheduler {
         case .reservations, .others:
             for entry in lanes.takeBlocked() { makeCandidate(entry.lane) }
             return
-        case .evaluations:
-            guard conditions.hasFreeEvaluation else { return }
-            lane = lanes.popBest(from: &conditions.parked, at: resource)
+        case .evaluations: lane = popNextEvaluation()
         }
         guard let lane else { return }
         makeCandidate(lane)

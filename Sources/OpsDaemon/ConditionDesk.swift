@@ -13,6 +13,8 @@ final class ConditionDesk {
         let operation: OperationID
         let token: Int64
         let conditions: [Condition]
+        /// Monotonic instant at which what has not answered counts as false.
+        let deadline = Clock.read().monotonic + DaemonLimits.evaluation
         var index = 0
         var errand: Attempt?
         init(_ operation: OperationID, _ token: Int64, _ details: Details) {
@@ -132,8 +134,9 @@ final class ConditionDesk {
         guard let request = try daemon.performer.errand(of: evaluation.operation, arguments) else {
             return .known(false, "the operation is not in the store")
         }
-        let errand = try daemon.errands.start(request, timeout: timeout) { [unowned self, unowned evaluation] ending in
-            self.ended(evaluation, ending, detail)
+        let left = max(evaluation.deadline - Clock.read().monotonic, 0)
+        let errand = try daemon.errands.start(request, timeout: min(timeout, left)) {
+            [unowned self, unowned evaluation] ending in self.ended(evaluation, ending, detail)
         }
         // Without a runner it waits for one: see `goOnWithRunner`.
         evaluation.errand = errand

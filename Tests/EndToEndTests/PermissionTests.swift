@@ -74,6 +74,30 @@ struct PermissionTests {
         }
     }
 
+    @Test func `slow conditions of one user do not keep another's from being evaluated`() throws {
+        let house = try House()
+        defer { house.close() }
+        let graph = (1...20).map { _ in
+            #"{"command": ["true"], "conditions": [{"exec": ["sleep", "600"], "timeout": "10m"}]}"#
+        }
+        .joined(separator: "\n")
+        let slow = house.place + "/slow.jsonl"
+        try graph.write(toFile: slow, atomically: true, encoding: .utf8)
+        #expect(try house.run(Self.ann, ["submit", "-f", slow]).status == 0)
+        let quick = house.place + "/quick.json"
+        try #"[{"command": ["true"], "conditions": [{"exec": ["true"]}]}]"#.write(
+            toFile: quick, atomically: true, encoding: .utf8)
+        #expect(try house.run(Self.bob, ["submit", "-f", quick]).status == 0)
+        let waited = try house.run(Self.bob, ["wait", "21", "--timeout", "60s"])
+        #expect(waited.status == 0, "\(waited.err)")
+        #expect(try house.machine.stateOf(1) == "ready", "it is still asked")
+        let lasting = house.place + "/lasting.json"
+        try #"[{"command": ["true"], "conditions": [{"not": {"exec": ["true"], "timeout": "11m"}}]}]"#.write(
+            toFile: lasting, atomically: true, encoding: .utf8)
+        let refused = try house.run(Self.bob, ["submit", "-f", lasting])
+        #expect(refused.status == 5 && refused.err.contains("conditions[0].timeout"), "\(refused.err)")
+    }
+
     @Test func `a user has so many unfinished operations and no more`() throws {
         let house = try House(["--operations-per-user", "3"])
         defer { house.close() }

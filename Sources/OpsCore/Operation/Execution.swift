@@ -51,6 +51,8 @@ struct Missed {
 
 /// A question about the conditions of one operation.
 struct Inquiry {
+    /// Nil: a privileged user.
+    let user: UInt32?
     /// Names the question; an answer to an earlier one counts for nothing.
     var token: Int64
     var isAsking: Bool

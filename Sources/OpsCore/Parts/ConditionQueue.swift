@@ -1,30 +1,74 @@
 /// Which conditions are being evaluated, which answers stand, and which lanes wait for an evaluation to be free.
+///
+/// Evaluations may be slow, so users share them. An ordinary user has at most half of them, whether or not others wait: an
+/// evaluation that is lent comes back when it ends and no sooner. One that is free goes to the waiting user who has the
+/// fewest, and among equals to the user who has waited longest. Privileged users count as one and may have all.
 struct ConditionQueue {
+    /// Nil: a privileged user.
+    typealias User = UInt32?
+
     private var inquiries: [OperationIndex: Inquiry] = [:]
     private(set) var evaluating = 0
+    private var evaluatingOfUsers: [User: Int] = [:]
     private var lastToken: Int64 = 0
-    /// Lanes that wait for an evaluation to be free.
-    var parked = LaneHeap()
-
-    var hasFreeEvaluation: Bool { evaluating < Limits.evaluationsAtOnce }
+    /// Lanes of each user that wait for an evaluation to be free.
+    var parked: [User: LaneHeap] = [:]
+    /// Users whose lanes wait, in the order in which they are served among equals.
+    private var line: [User] = []
 
     subscript(operation: OperationIndex) -> Inquiry? { inquiries[operation] }
 
     /// Operations whose conditions are being evaluated.
     var asking: [OperationIndex] { inquiries.filter { $0.value.isAsking }.map(\.key).sorted() }
 
-    /// Starts an evaluation and returns its token.
-    mutating func ask(_ operation: OperationIndex) -> Int64 {
+    // MARK: Turns of users
+
+    /// Whether an evaluation is free that a user may have.
+    func hasFreeEvaluation(for user: User) -> Bool {
+        let limit = user == nil ? Limits.evaluationsAtOnce : Limits.evaluationsPerUser
+        return evaluating < Limits.evaluationsAtOnce && load(of: user) < limit
+    }
+
+    /// Whether an evaluation is free for a user, and for no other user first.
+    func isTurn(of user: User) -> Bool {
+        hasFreeEvaluation(for: user) && (next.map { $0 == user || load(of: $0) > load(of: user) } ?? true)
+    }
+
+    /// The waiting user who is served next.
+    var next: User? { line.filter(hasFreeEvaluation).min { load(of: $0) < load(of: $1) } }
+
+    /// Lets a user wait for a turn.
+    mutating func enterLine(_ user: User) { if !line.contains(user) { line.append(user) } }
+
+    /// Forgets that a user waits.
+    mutating func leaveLine(_ user: User) {
+        line.removeAll { $0 == user }
+        parked[user] = nil
+    }
+
+    private func load(of user: User) -> Int { evaluatingOfUsers[user] ?? 0 }
+
+    private mutating func count(_ step: Int, of user: User) {
+        evaluating += step
+        let load = load(of: user) + step
+        evaluatingOfUsers[user] = load == 0 ? nil : load
+    }
+
+    // MARK: Questions and answers
+
+    /// Starts an evaluation and returns its token. Other users who wait come before the next one of this user.
+    mutating func ask(_ operation: OperationIndex, of user: User) -> Int64 {
         lastToken += 1
-        evaluating += 1
-        inquiries[operation] = Inquiry(token: lastToken, isAsking: true)
+        count(1, of: user)
+        inquiries[operation] = Inquiry(user: user, token: lastToken, isAsking: true)
+        if let index = line.firstIndex(of: user) { line.append(line.remove(at: index)) }
         return lastToken
     }
 
     /// Ends an evaluation; false when the answer is to an earlier question or to none.
     mutating func answer(_ operation: OperationIndex, token: Int64) -> Bool {
         guard let inquiry = inquiries[operation], inquiry.token == token, inquiry.isAsking else { return false }
-        evaluating -= 1
+        count(-1, of: inquiry.user)
         inquiries[operation]?.isAsking = false
         return true
     }
@@ -44,16 +88,25 @@ struct ConditionQueue {
     /// Forgets an operation; returns its inquiry, whose evaluation no longer counts.
     mutating func remove(_ operation: OperationIndex) -> Inquiry? {
         guard let inquiry = inquiries.removeValue(forKey: operation) else { return nil }
-        if inquiry.isAsking { evaluating -= 1 }
+        if inquiry.isAsking { count(-1, of: inquiry.user) }
         return inquiry
     }
 
     func checkInvariants() -> [String] {
-        let counted = inquiries.values.count { $0.isAsking }
+        var counted: [User: Int] = [:]
+        for inquiry in inquiries.values where inquiry.isAsking { counted[inquiry.user, default: 0] += 1 }
         var broken: [String] = []
-        if counted != evaluating { broken.append("conditions: \(evaluating) evaluations, not \(counted)") }
+        if counted != evaluatingOfUsers || counted.values.reduce(0, +) != evaluating {
+            broken.append("conditions: \(evaluating) evaluations of \(evaluatingOfUsers), not \(counted)")
+        }
         if evaluating > Limits.evaluationsAtOnce { broken.append("conditions: \(evaluating) evaluations at once") }
+        for (user, count) in counted where count > Limits.evaluationsPerUser {
+            if let user { broken.append("conditions: \(count) evaluations of user \(user) at once") }
+        }
         if inquiries.values.contains(where: { $0.token > lastToken }) { broken.append("conditions: a token is ahead") }
+        if Set(line).count != line.count || !parked.keys.allSatisfy(line.contains) {
+            broken.append("conditions: users of parked lanes are not in line once")
+        }
         return broken
     }
 }

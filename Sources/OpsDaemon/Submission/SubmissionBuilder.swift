@@ -150,6 +150,11 @@ struct SubmissionBuilder: Sendable {
             runUserOfDetails.append(user)
             refuseReserved(in: own.environment, index())
             for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
+            for (number, condition) in own.conditions.enumerated()
+            where condition.test.timeout > DaemonLimits.evaluation {
+                let most = DurationText.format(DaemonLimits.evaluation)
+                problem(index(), "conditions[\(number)].timeout", "must be at most \(most); others wait for its answer")
+            }
         }
         let highest = input.operations.map(\.priority).max() ?? 0
         try authorization.requireStanding(caller, priority: Int(highest), nice: nil)
@@ -220,5 +225,16 @@ struct SubmissionBuilder: Sendable {
             own: operation.details < 0 ? none : input.details.utf8(operation.details),
             labels: operation.labels < 0 ? none : input.labelSets.utf8(operation.labels),
             runUser: operation.details < 0 ? nil : runUserOfDetails[Int(operation.details)], captured: captured)
+    }
+}
+
+extension Condition.Test {
+    /// Time that a command has to answer.
+    fileprivate var timeout: Int64 {
+        switch self {
+        case .exec(_, let timeout): timeout
+        case .not(let test): test.timeout
+        default: 0
+        }
     }
 }

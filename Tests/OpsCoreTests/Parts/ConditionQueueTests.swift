@@ -9,19 +9,61 @@ struct ConditionQueueTests {
     @Test func `no more evaluations run at once than the limit`() {
         var queue = ConditionQueue()
         for number in 0..<Limits.evaluationsAtOnce {
-            #expect(queue.hasFreeEvaluation)
-            _ = queue.ask(operation(number))
+            #expect(queue.hasFreeEvaluation(for: nil))
+            _ = queue.ask(operation(number), of: nil)
         }
-        #expect(!queue.hasFreeEvaluation)
+        #expect(!queue.hasFreeEvaluation(for: nil))
         _ = queue.remove(operation(0))
-        #expect(queue.hasFreeEvaluation && queue.checkInvariants().isEmpty)
+        #expect(queue.hasFreeEvaluation(for: nil) && queue.checkInvariants().isEmpty)
+    }
+
+    @Test func `an ordinary user has at most half of the evaluations`() {
+        var queue = ConditionQueue()
+        for number in 0..<Limits.evaluationsPerUser { _ = queue.ask(operation(number), of: 1000) }
+        #expect(!queue.hasFreeEvaluation(for: 1000), "also while nobody else waits")
+        #expect(queue.isTurn(of: 1001) && queue.isTurn(of: nil))
+        for number in 0..<Limits.evaluationsPerUser { _ = queue.ask(operation(100 + number), of: 1001) }
+        #expect(!queue.hasFreeEvaluation(for: 1002), "all are in use")
+        _ = queue.remove(operation(0))
+        #expect(queue.hasFreeEvaluation(for: 1000) && !queue.hasFreeEvaluation(for: 1001))
+        #expect(queue.checkInvariants().isEmpty)
+    }
+
+    @Test func `a free evaluation goes to the waiting user with the fewest`() {
+        var queue = ConditionQueue()
+        for number in 0..<4 { _ = queue.ask(operation(number), of: 1000) }
+        for number in 4..<7 { _ = queue.ask(operation(number), of: 1001) }
+        _ = queue.ask(operation(7), of: 1002)
+        for user: UInt32 in [1000, 1001, 1002, 1003] { queue.enterLine(user) }
+        #expect(queue.next == .none, "none is free")
+        _ = queue.remove(operation(0))
+        #expect(queue.next == .some(1003))
+        #expect(!queue.isTurn(of: 1000) && !queue.isTurn(of: 1002) && queue.isTurn(of: 1003))
+        #expect(queue.isTurn(of: 1004) == false, "as few, and those who wait come first")
+        queue.leaveLine(1003)
+        #expect(queue.next == .some(1002) && queue.isTurn(of: 1004), "fewer than any who waits")
+    }
+
+    @Test func `users with equally many evaluations take turns`() {
+        var queue = ConditionQueue()
+        for user: UInt32 in [1000, 1001, 1002] { queue.enterLine(user) }
+        queue.enterLine(1000)
+        var served: [UInt32] = []
+        for number in 0..<6 {
+            guard case .some(.some(let user)) = queue.next else { break }
+            served.append(user)
+            _ = queue.ask(operation(number), of: user)
+            _ = queue.remove(operation(number))
+        }
+        #expect(served == [1000, 1001, 1002, 1000, 1001, 1002])
+        #expect(queue.checkInvariants().isEmpty)
     }
 
     @Test func `an answer to an earlier question counts for nothing`() {
         var queue = ConditionQueue()
-        let early = queue.ask(operation(1))
+        let early = queue.ask(operation(1), of: nil)
         _ = queue.remove(operation(1))
-        let late = queue.ask(operation(1))
+        let late = queue.ask(operation(1), of: nil)
         #expect(queue.answer(operation(1), token: early) == false)
         #expect(queue.evaluating == 1)
         #expect(queue.answer(operation(1), token: late) == true)
@@ -31,7 +73,7 @@ struct ConditionQueueTests {
 
     @Test func `an answer stands or rests until its instant`() {
         var queue = ConditionQueue()
-        let token = queue.ask(operation(1))
+        let token = queue.ask(operation(1), of: nil)
         #expect(queue.asking == [operation(1)])
         #expect(queue.answer(operation(1), token: token) == true)
         queue.hold(operation(1), until: 70)

@@ -1,0 +1,65 @@
+import OpsCore
+import Testing
+
+/// Users take turns for the evaluations of conditions.
+@Suite struct ConditionTurnTests {
+    private let ann: UInt32 = 1000
+    private let bob: UInt32 = 1001
+
+    private func evaluated(_ world: World) -> [(id: Int64, token: Int64)] {
+        world.last.effects.compactMap { effect in
+            if case .evaluate(let id, let token) = effect { (id.rawValue, token) } else { nil }
+        }
+    }
+
+    private func ask(_ count: Int, _ world: inout World, of user: UInt32) -> [Int64] {
+        (0..<count).map { _ in world.add(user: user) { $0.conditions = [ConditionPolicy()] } }
+    }
+
+    @Test func `one user's slow conditions leave another's first four a turn at once`() {
+        var world = World(workers: 40)
+        let slow = ask(20, &world, of: ann)
+        world.turn()
+        #expect(evaluated(world).map(\.id) == Array(slow.prefix(4)))
+        let quick = ask(6, &world, of: bob)
+        world.turn()
+        #expect(evaluated(world).map(\.id) == Array(quick.prefix(4)))
+        let first = evaluated(world)
+        world.after(.conditionsAnswered(OperationID(quick[0]), token: first[0].token, .allTrue))
+        #expect(evaluated(world).map(\.id) == [quick[4]], "what one user gives back does not go to the other")
+    }
+
+    @Test func `a third user gets the first evaluation that is free`() {
+        var world = World(workers: 40)
+        let slow = ask(20, &world, of: ann)
+        world.turn()
+        let anns = evaluated(world)
+        _ = ask(20, &world, of: bob)
+        world.turn()
+        let bobs = evaluated(world)
+        let roots = ask(9, &world, of: 0)
+        world.turn()
+        #expect(evaluated(world).isEmpty, "all eight are in use")
+        world.after(.conditionsAnswered(OperationID(anns[0].id), token: anns[0].token, .allTrue))
+        #expect(evaluated(world).map(\.id) == [roots[0]])
+        world.after(.conditionsAnswered(OperationID(bobs[0].id), token: bobs[0].token, .allTrue))
+        #expect(evaluated(world).map(\.id) == [roots[1]])
+        world.after(.conditionsAnswered(OperationID(anns[1].id), token: anns[1].token, .allTrue))
+        #expect(evaluated(world).map(\.id) == [slow[4]], "ann and root have two each, and ann was served before root")
+    }
+
+    @Test func `a user whose waiting operations have left keeps nobody waiting`() {
+        var world = World(workers: 40)
+        _ = ask(4, &world, of: ann)
+        world.turn()
+        let anns = evaluated(world)
+        _ = ask(4, &world, of: bob)
+        world.turn()
+        let gone = ask(3, &world, of: 1002)
+        let last = ask(1, &world, of: 1003)
+        world.turn()
+        world.handle(.cancel(gone.map { OperationID($0) }, by: "x", reason: nil, force: false))
+        world.after(.conditionsAnswered(OperationID(anns[0].id), token: anns[0].token, .allTrue))
+        #expect(evaluated(world).map(\.id) == last)
+    }
+}
