@@ -301,7 +301,7 @@ int ops_set_open_files(uint64_t soft, uint64_t hard) {
     return setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int ops_kept_group_state(int directory, int events) {
+int ops_pooled_group_state(int directory, int events) {
     char text[128];
     ssize_t length = pread(events, text, sizeof text - 1, 0);
     if (length < 0) return -1;

@@ -25,11 +25,11 @@ extension RunnerReport {
     /// Told of an attempt of an operation, and of nothing else.
     var isWordOfAttempt: Bool {
         switch self {
-        case .hello, .answer: false
+        case .hello, .pong: false
         case .launched(let attempt, _), .failed(let attempt, _, _), .exited(let attempt, _, _), .gone(let attempt),
-            .told(let attempt, _), .taken(let attempt, _, _):
-            !attempt.isErrand
-        case .emptyHanded: true
+            .updated(let attempt, _), .stagedStarted(let attempt, _, _):
+            !attempt.isHelper
+        case .stagingRevoked: true
         }
     }
 }

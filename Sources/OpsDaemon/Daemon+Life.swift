@@ -91,7 +91,7 @@ extension Daemon {
 
     /// Those that systemd handed over, else our own.
     private func listeningSockets() throws -> [ListeningSocket] {
-        let passed = try Service.takeListeningDescriptors()
+        let passed = try Service.claimListeningDescriptors()
         if !passed.isEmpty {
             isActivated = true
             return try passed.map { descriptor in

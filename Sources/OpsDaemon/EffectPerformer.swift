@@ -92,7 +92,7 @@ final class EffectPerformer {
         } catch {
             daemon.diary.warning("operation \(attempt.operation.rawValue): \(error)")
         }
-        daemon.runner.send(.reap(Attempt(attempt), socket: daemon.configuration.socket, uid: uid))
+        daemon.runner.send(.killStaleTree(Attempt(attempt), socket: daemon.configuration.socket, uid: uid))
     }
 
     private func composed(_ attempt: AttemptID, _ slot: Int32) throws -> LaunchRequest {

@@ -13,7 +13,7 @@ struct LaunchComposer {
     let store: Store
     let authorization: Authorization
     /// Operations of one submission share their texts: the last ones are kept taken apart.
-    private var lastEnvironment: (text: String, entries: StringMap, words: Words) = ("", StringMap(), [])
+    private var lastEnvironment: (text: String, entries: StringMap, words: CStringArray) = ("", StringMap(), [])
     private var lastDetails: (text: String, details: Details)?
 
     init(socket: String, logs: Logs, logCap: Int64, store: Store, authorization: Authorization) {
@@ -96,42 +96,44 @@ struct LaunchComposer {
         ]
     }
 
-    private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> Words {
+    private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> CStringArray {
         if lastEnvironment.text != texts.environment {
             var entries = try stringMap(texts.environment)
             // An older opsd stored some of them.
             entries.removeReservedVariables()
-            lastEnvironment = (texts.environment, entries, Words(entries.entries.map { "\($0.name)=\($0.value)" }))
+            lastEnvironment = (
+                texts.environment, entries, CStringArray(entries.entries.map { "\($0.name)=\($0.value)" })
+            )
         }
         if details.own.user == nil && details.own.environment.entries.isEmpty { return lastEnvironment.words }
         var variables = lastEnvironment.entries
         if details.own.user != nil { variables.lay(try login(try runUser(texts, details))) }
         variables.lay(details.own.environment)
         variables.removeReservedVariables()
-        return Words(variables.entries.map { "\($0.name)=\($0.value)" })
+        return CStringArray(variables.entries.map { "\($0.name)=\($0.value)" })
     }
 
     /// Returns the variables that a login of the user would have.
     private func login(_ user: Details.RunUser) throws -> StringMap {
-        guard let account = try Account.withUID(user.uid, calledBefore: user.name) else {
+        guard let account = try Account.withUID(user.uid, formerName: user.name) else {
             return ["HOME": "/", "USER": user.name, "LOGNAME": user.name, "SHELL": "/bin/sh"]
         }
         return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
     }
 
     /// Returns OPS_RESULT_<NAME> for each dependency whose result the owner of the operation may read.
-    private func results(for operation: OperationID, of owner: UInt32) throws -> Words {
+    private func results(for operation: OperationID, of owner: UInt32) throws -> CStringArray {
         let owner = authorization.isPrivileged(user: owner) ? nil : owner
         let limit = DaemonLimits.launchBytes
         guard let results = try store.results(for: operation, of: owner, atMost: limit) else {
             throw tooLarge("the results of its dependencies (more than \(SizeText.format(Int64(limit))))")
         }
-        return Words(
+        return CStringArray(
             results.map { "OPS_RESULT_\(Self.variableName($0.name ?? "\($0.id.rawValue)"))=\($0.result)" })
     }
 
     /// Refuses more than a process can be given, and names the largest part of it.
-    private func requireRoom(for request: LaunchRequest, and results: Words = []) throws(SystemError) {
+    private func requireRoom(for request: LaunchRequest, and results: CStringArray = []) throws(SystemError) {
         let parts = [
             (name: "its arguments", size: request.arguments.reduce(0) { $0 + $1.utf8.count + 1 + Self.pointerSize }),
             (name: "its environment", size: request.environment.sizeInProcess),
@@ -185,7 +187,7 @@ struct LaunchComposer {
     }
 }
 
-extension Words {
+extension CStringArray {
     /// Bytes that they take at the start of a process.
     fileprivate var sizeInProcess: Int { bytes.count + count * LaunchComposer.pointerSize }
 }

@@ -30,7 +30,7 @@ final class RunnerLink {
     private var isEnding = false
     private var instance: String?
     /// What it can do on this machine; nil until one has greeted us.
-    private(set) var abilities: RunnerAbilities?
+    private(set) var capabilities: RunnerCapabilities?
     /// How far it may raise what operations are given; nil: not known.
     private(set) var rights: ProcessRights?
     /// An older one holds no launches for later, and leaves OPS_SLOT to us.
@@ -78,7 +78,7 @@ final class RunnerLink {
             }
             let shared = try Tokens()
             var hello: [UInt8] = []
-            RunnerOrder.hello(version: RunnerProtocol.version).append(to: &hello)
+            RunnerCommand.hello(version: RunnerProtocol.version).append(to: &hello)
             // Into the empty buffer of a new connection it goes whole or not at all.
             guard case .moved = try connected.write(hello[...], passing: shared.descriptor) else {
                 throw SystemError("greet the runner", errno: SystemError.invalid)
@@ -148,19 +148,19 @@ final class RunnerLink {
 
     /// Orders go out together, at `flush`. Without a connection they are dropped: the scheduler gives them again
     /// when it has seen the inventory.
-    func send(_ order: RunnerOrder) {
+    func send(_ command: RunnerCommand) {
         guard descriptor != nil else { return }
         pulse.watch()
-        output.append { order.append(to: &$0) }
+        output.append { command.append(to: &$0) }
     }
 
     /// Orders a launch; throws what the attempt fails of where it is larger than the runner takes.
     func send(launch request: LaunchRequest) throws(SystemError) { try send(bounded: .launch(request)) }
 
-    private func send(bounded order: RunnerOrder) throws(SystemError) {
+    private func send(bounded command: RunnerCommand) throws(SystemError) {
         guard descriptor != nil else { return }
         var fits = true
-        output.append { fits = order.appendIfItFits(to: &$0) }
+        output.append { fits = command.appendIfItFits(to: &$0) }
         if !fits { throw SystemError("the order to the runner", errno: SystemError.argumentsTooLong) }
     }
 
@@ -213,27 +213,27 @@ final class RunnerLink {
         if isTakingBack, !report.isWordOfAttempt { return putOff.append(report) }
         switch report {
         case .hello(let greeting): greet(greeting)
-        case .taken(let attempt, let slot, let at):
+        case .stagedStarted(let attempt, let slot, let at):
             handed.removeAll { $0 == AttemptID(attempt) }
             daemon.record(.taken(AttemptID(attempt), Place(slot, at)))
-        case .emptyHanded: daemon.record(.emptyHanded)
-        case .answer: break
+        case .stagingRevoked: daemon.record(.emptyHanded)
+        case .pong: break
         case .launched(let attempt, let process):
-            if attempt.isErrand { return }
+            if attempt.isHelper { return }
             daemon.record(.launched(AttemptID(attempt), Process(process)))
         case .failed(let attempt, let step, let errno):
-            if attempt.isErrand { return daemon.errands.failed(attempt, step: step, errno: errno) }
+            if attempt.isHelper { return daemon.errands.failed(attempt, step: step, errno: errno) }
             daemon.record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
         case .exited(let attempt, let exit, let treeIsGone):
-            if attempt.isErrand { return daemon.errands.exited(attempt, exit, treeIsGone: treeIsGone) }
+            if attempt.isHelper { return daemon.errands.exited(attempt, exit, treeIsGone: treeIsGone) }
             daemon.record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
         case .gone(let attempt):
-            if attempt.isErrand { return daemon.errands.gone(attempt) }
+            if attempt.isHelper { return daemon.errands.gone(attempt) }
             daemon.record(.gone(AttemptID(attempt)))
-        case .told(let attempt, let told):
-            if attempt.isErrand { return }
-            if isConnected { return daemon.record(.told(AttemptID(attempt), Notice(told))) }
-            words[AttemptID(attempt)] = Notice(told)
+        case .updated(let attempt, let update):
+            if attempt.isHelper { return }
+            if isConnected { return daemon.record(.told(AttemptID(attempt), Notice(update))) }
+            words[AttemptID(attempt)] = Notice(update)
         }
     }
 
@@ -243,7 +243,7 @@ final class RunnerLink {
     func hand(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
         guard descriptor != nil else { return }
         // The token first counts when the order has left.
-        try send(bounded: .hand(launch, after: after.map { Attempt($0) }))
+        try send(bounded: .stage(launch, after: after.map { Attempt($0) }))
         do throws(SystemError) {
             try tokens?.add()
         } catch {
@@ -278,7 +278,7 @@ final class RunnerLink {
         takeTokens()
         handed = []
         takenBack = 0
-        send(.recall)
+        send(.revokeStaged)
     }
 
     /// What had to wait until the hand was back.
@@ -290,7 +290,7 @@ final class RunnerLink {
 
     private func takeTokens() {
         do throws(SystemError) {
-            while try tokens?.take() == true { takenBack += 1 }
+            while try tokens?.acquire() == true { takenBack += 1 }
         } catch {
             daemon.diary.error("\(error)")
         }
@@ -310,11 +310,11 @@ final class RunnerLink {
         }
         instance = greeting.instance
         isEnding = greeting.isEnding
-        abilities = greeting.abilities
+        capabilities = greeting.capabilities
         rights = ProcessRights(of: greeting.pid)
-        takesHand = greeting.version >= RunnerProtocol.versionWithHand
+        takesHand = greeting.version >= RunnerProtocol.versionWithStaging
         pulse.heard()
-        daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isErrand))
+        daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
         swap(&inventory.words, &words)
         daemon.leaveAlone(&inventory)

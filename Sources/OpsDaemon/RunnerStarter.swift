@@ -45,7 +45,7 @@ final class RunnerStarter {
 
     /// As from a fresh shell: with no descriptor, signal disposition or session of ours, nor of whoever started us.
     private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> Int32 {
-        var spawn = Spawn(arguments: [path] + arguments, environment: Words(Self.environment))
+        var spawn = Spawn(arguments: [path] + arguments, environment: CStringArray(Self.environment))
         // Until it is in the background it says on our standard error what went wrong.
         let standardError = try Descriptor.duplicate(of: 2)
         spawn.standardError = .descriptor(standardError.rawValue)

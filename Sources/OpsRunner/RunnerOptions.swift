@@ -1,18 +1,18 @@
 public import OpsSystem
 
-/// How a runner was started.
+/// Command line of a runner.
 public struct RunnerOptions: Sendable {
-    /// The state directory, which one runner has to itself.
+    /// State directory, used by one runner at a time.
     public var state: String
-    /// Started by opsd, not by a service manager: it goes to the background, and ends when it is of no more use.
+    /// Whether it was started by opsd, not by a service manager: it goes to the background, and ends when it has been idle.
     public var isDetached: Bool
-    /// Nanoseconds after which a detached runner without work and without daemon ends.
+    /// Time without work and without daemon after which a detached runner ends, in nanoseconds.
     var idleLimit: Int64 = 30_000_000_000
-    /// `false`: as on a machine without them.
+    /// Whether control groups are used where the machine has them.
     var usesControlGroups = true
-    /// The service manager has delegated the control group that this process is in, which not all of them mark.
+    /// Whether the service manager has delegated the control group of this process. Not all service managers mark it.
     var isDelegated = false
-    /// It went there before it became this program.
+    /// Whether the process went to the background before it became this program.
     var isInBackground = false
 
     public init(state: String, isDetached: Bool = false) {
@@ -20,7 +20,7 @@ public struct RunnerOptions: Sendable {
         self.isDetached = isDetached
     }
 
-    /// `opsd-runner --state DIR [--detach] [--no-cgroup] [--delegated] [--idle-limit SECONDS]`
+    /// Parses `--state DIR [--detach] [--no-cgroup] [--delegated] [--idle-limit SECONDS]`.
     public init(arguments: [String]) throws(UsageError) {
         var state: String?
         var isDetached = false
@@ -58,7 +58,7 @@ public struct RunnerOptions: Sendable {
         self.idleLimit = idleLimit ?? self.idleLimit
     }
 
-    /// The same, for the program that this one becomes.
+    /// Arguments for the program that this one becomes.
     var arguments: [String] {
         var words = ["--state", state]
         if isDetached { words.append("--detached") }
@@ -75,7 +75,7 @@ public struct RunnerOptions: Sendable {
         try usesControlGroups ? .open(name: try groupName(), isDelegated: isDelegated) : nil
     }
 
-    /// A name for our control groups that no other state directory has, made once.
+    /// Returns a name for our control groups that no other state directory has. Makes it once and stores it.
     func groupName() throws(SystemError) -> String {
         let path = state + "/runner.id"
         if let bytes = try Files.readIfPresent(path, limit: 64), bytes.count == 16,
@@ -89,18 +89,18 @@ public struct RunnerOptions: Sendable {
     }
 }
 
-/// The program was called in a way it does not know.
+/// Error of a command line.
 public struct UsageError: Error, CustomStringConvertible {
     public let description: String
     init(_ description: String) { self.description = description }
 }
 
 extension RunnerOptions {
-    /// Leaves the terminal and the session of who started us.
+    /// Leaves the terminal and the session of the program that started this one.
     public func goToBackground() throws(SystemError) {
         guard isDetached, !isInBackground else { return }
         try Program.detach()
-        // Whoever waits for the end of our output must not wait for us.
+        // A program that reads our output to its end must not wait for us.
         try Program.redirectStandardStreams(log: state + "/runner.log")
     }
 }

@@ -1,5 +1,5 @@
-/// Arithmetic for numbers that others choose (sizes of their files, durations they ask for): a result that does not fit
-/// is the nearest that does, where `+` and `*` would end the process.
+/// Arithmetic for numbers that users choose (sizes of files, durations). A result that does not fit is replaced by the
+/// nearest value that does; `+` and `*` would end the process.
 extension FixedWidthInteger {
     public func clampedSum(_ other: Self) -> Self {
         let (sum, overflowed) = addingReportingOverflow(other)

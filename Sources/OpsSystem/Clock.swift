@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// One reading of both clocks, in nanoseconds.
+/// Reading of both clocks at one moment, in nanoseconds.
 public struct ClockReading: Hashable, Sendable {
-    /// CLOCK_BOOTTIME: goes on during sleep, never jumps.
+    /// CLOCK_BOOTTIME: continues while the machine sleeps, never jumps.
     public var monotonic: Int64
-    /// CLOCK_REALTIME since 1970: may jump.
+    /// CLOCK_REALTIME, since 1970: may jump.
     public var wall: Int64
     public init(monotonic: Int64, wall: Int64) {
         self.monotonic = monotonic
@@ -18,7 +18,7 @@ public enum Clock {
         ClockReading(monotonic: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME))
     }
 
-    /// Minutes since local midnight.
+    /// Returns the minutes since local midnight.
     public static func minuteOfDay() -> Int {
         var now = time_t(read(CLOCK_REALTIME) / 1_000_000_000)
         var local = unsafe tm()

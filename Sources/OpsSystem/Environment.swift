@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// The environment this process was given.
+/// Environment of this process.
 public enum Environment {
     public static subscript(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         return unsafe String(cString: value)
     }
 
-    /// Every variable as it lies in memory, in the order the kernel gave them; of one that is there twice the first, as
-    /// `getenv` has it.
+    /// Visits every variable in place, in the order of the kernel. Of a variable that is set twice the first value counts, as
+    /// for `getenv`.
     public static func visit(
         _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
     ) {
         unsafe visit(environ, body)
     }
 
-    /// The same of any entries with nil at their end.
+    /// Visits the variables of any array of entries that ends with nil.
     package static func visit(
         _ entries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>,
         _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
@@ -36,7 +36,7 @@ public enum Environment {
     ) -> Bool {
         var other = unsafe earlier.lowerBound
         while unsafe other < earlier.upperBound {
-            // The first letters tell most of them apart.
+            // Comparing the first letters first is fast.
             if let other = unsafe other.pointee, unsafe other[0] == entry[0],
                 unsafe strncmp(other, entry, equals - entry + 1) == 0
             {
@@ -51,7 +51,7 @@ public enum Environment {
         unsafe UnsafeBufferPointer(start: UnsafeRawPointer(start).assumingMemoryBound(to: UInt8.self), count: count)
     }
 
-    /// Every `NAME=value`, in the order the kernel gave them.
+    /// All entries `NAME=value`, in the order of the kernel.
     public static var all: [String] {
         var entries: [String] = []
         var next = unsafe environ

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The machine this process runs on.
+/// Facts about the machine.
 public enum Machine {
-    /// The CPUs that are there for this process's system.
+    /// Number of processors that are online.
     public static var processors: Int32 { max(1, Int32(truncatingIfNeeded: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
-    /// The load average of the last minute.
+    /// Returns the load average of the last minute.
     public static func load() throws(SystemError) -> Double {
         let text = String(decoding: try Files.read("/proc/loadavg", limit: 256), as: UTF8.self)
         guard let first = text.split(separator: " ").first, let load = Double(first) else {
@@ -14,7 +14,7 @@ public enum Machine {
         return load
     }
 
-    /// Bytes a new process could use without swapping.
+    /// Returns the memory that a new process could use without swapping, in bytes.
     public static func availableMemory() throws(SystemError) -> Int64 {
         let text = String(decoding: try Files.read("/proc/meminfo", limit: 64 << 10), as: UTF8.self)
         for line in text.split(separator: "\n") where line.hasPrefix("MemAvailable:") {
@@ -25,7 +25,7 @@ public enum Machine {
     }
 }
 
-/// Which boot of the machine this is.
+/// Identification of the present boot of the machine.
 public enum Boot {
     public static func identifier() throws(SystemError) -> String {
         try Files.readText("/proc/sys/kernel/random/boot_id")

@@ -1,6 +1,6 @@
 internal import COpsSpawn
 
-/// The kernel's random numbers.
+/// Random numbers of the kernel.
 public enum Randomness {
     static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
         var filled: [UInt8] = []
@@ -12,7 +12,7 @@ public enum Randomness {
         return filled
     }
 
-    /// 128 bits as 32 hexadecimal digits: a name that nobody else has.
+    /// Returns 128 random bits as 32 hexadecimal digits: a unique name.
     public static func identifier() throws(SystemError) -> String {
         try bytes(16).map { byte in
             let digits = String(byte, radix: 16)

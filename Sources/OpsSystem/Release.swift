@@ -1,11 +1,11 @@
-/// The version that opsd, opsd-runner and opsctl, which are built together, call themselves.
+/// Release of opsd, opsd-runner and opsctl, which are built together.
 public struct Release: Hashable, Sendable {
     public static let current = Release("0.1.0")
 
     public let text: String
     public init(_ text: String) { self.text = text }
 
-    /// Number by number; an empty one, of a program from before it said so, is the oldest.
+    /// Compares releases number by number. The empty release, of a program that does not say, is the oldest.
     public static func isOlder(_ a: Release, than b: Release) -> Bool {
         a.numbers.lexicographicallyPrecedes(b.numbers)
     }

@@ -1,9 +1,9 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// A call of the kernel or of a C library that failed.
+/// Failed call of the kernel or of a C library.
 public struct SystemError: Error, Hashable, Sendable {
-    /// What was called, with its subject where there is one: "open /etc/opsd.conf".
+    /// Name of the call and its subject, if it has one: "open /etc/opsd.conf".
     public var call: String
     public var errno: Int32
 
@@ -12,7 +12,7 @@ public struct SystemError: Error, Hashable, Sendable {
         self.errno = errno
     }
 
-    /// The error that the call just made has left in `errno`.
+    /// Returns the error that the last call has left in `errno`.
     package static func last(_ call: @autoclosure () -> String) -> SystemError {
         // Read before the text is put together, which may call the kernel too.
         let errno = Glibc.errno
@@ -21,7 +21,7 @@ public struct SystemError: Error, Hashable, Sendable {
 }
 
 extension SystemError {
-    /// What was found makes no sense.
+    /// Invalid data.
     public static let invalid = EINVAL
     public static let timedOut = ETIMEDOUT
     public static let noSuchFile = ENOENT
@@ -32,14 +32,14 @@ extension SystemError {
 extension SystemError: CustomStringConvertible {
     public var description: String { "\(call): \(SystemError.text(errno))" }
 
-    /// The kernel's words for an errno: "No such file or directory".
+    /// Returns the text of an errno: "No such file or directory".
     public static func text(_ errno: Int32) -> String {
         guard let text = unsafe ops_error_text(errno) else { return "errno \(errno)" }
         return unsafe String(cString: text)
     }
 }
 
-/// Calls `body` until no signal interrupts it; the one place where EINTR is met.
+/// Calls `body` until no signal interrupts it. EINTR is handled nowhere else.
 @discardableResult
 package func retrying<Result: FixedWidthInteger & SignedInteger>(
     _ call: @autoclosure () -> String, _ body: () -> Result

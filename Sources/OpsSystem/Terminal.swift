@@ -1,11 +1,11 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// The terminal a person sits at.
+/// Terminal of the user.
 public enum Terminal {
     public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// `nil` when the descriptor is no terminal or does not know.
+    /// Returns the size; `nil`: the descriptor is no terminal, or has no known size.
     public static func size(of descriptor: Int32) -> (columns: Int, rows: Int)? {
         var columns: Int32 = 0
         var rows: Int32 = 0

@@ -1,7 +1,7 @@
 internal import Glibc
 public import OpsSystem
 
-/// A user as the machine's user database knows them.
+/// User in the user database of the machine.
 public struct Account: Hashable, Sendable {
     public var name: String
     public var uid: UInt32
@@ -26,20 +26,20 @@ extension Account {
         try unsafe lookUp("look up uid \(uid)", passwd(), { unsafe getpwuid_r(uid, $0, $1, $2, $3) }, Account.init)
     }
 
-    /// Returns the account of a uid that was called `name`: of several accounts with that uid the one of that name. The
-    /// name alone may have become somebody else's.
-    public static func withUID(_ uid: UInt32, calledBefore name: String) throws(SystemError) -> Account? {
+    /// Returns the account of a uid. Of several accounts with that uid, the one that still has the name `formerName`; the
+    /// name alone may belong to another user by now.
+    public static func withUID(_ uid: UInt32, formerName name: String) throws(SystemError) -> Account? {
         if let account = try named(name), account.uid == uid { return account }
         return try withUID(uid)
     }
 
-    /// The id of a group, by its name.
+    /// Returns the id of a group.
     public static func group(named name: String) throws(SystemError) -> UInt32? {
         try unsafe lookUp(
             "look up group \(name)", Glibc.group(), { unsafe getgrnam_r(name, $0, $1, $2, $3) }, { unsafe $0.gr_gid })
     }
 
-    /// All groups of the user, the primary one included.
+    /// Returns all groups of the user, the primary one included.
     public func groups() throws(SystemError) -> [UInt32] {
         var capacity = 64
         while capacity <= 65_536 {
@@ -68,7 +68,7 @@ extension Account {
             let error = unsafe buffer.withUnsafeMutableBufferPointer { bytes -> Int32 in
                 guard let base = bytes.baseAddress else { return ENOMEM }
                 let error = unsafe query(&record, base, bytes.count, &found)
-                // The strings live in `buffer`: they are copied while it is held.
+                // The strings are in `buffer`: they are copied while it is accessible.
                 if error == 0, let found = unsafe found { answer = unsafe read(found.pointee) }
                 return error
             }

@@ -2,12 +2,11 @@ internal import CSystemd
 internal import Glibc
 public import OpsSystem
 
-/// The one loop of a program: it sleeps until something is ready, hands all that is ready to the closures that
-/// watch it, then lets the program finish its turn.
+/// Event loop of a program. It sleeps until an event is ready, calls the handlers of all ready events, and then `endTurn`.
 ///
-/// Not `Sendable` on purpose: loop, sources and what they own live on the thread that made them.
+/// Not `Sendable` on purpose: loop, sources and everything that they own belong to the thread that made them.
 @safe public final class EventLoop {
-    /// Events handled in one turn before `endTurn` is called although more is ready: load makes turns longer, not endless.
+    /// Most events of one turn. Then `endTurn` is called although more are ready: load makes turns longer, not endless.
     public static let eventsPerTurn = 256
 
     let event: OpaquePointer
@@ -15,7 +14,7 @@ public import OpsSystem
     /// Events handled in this turn.
     private var handled = 0
 
-    /// Called once per wake-up, when everything that was ready has been handled and before sleeping.
+    /// Handler for the end of a turn, called once per wake-up after all ready events were handled.
     public var endTurn: () -> Void = {}
 
     public init() throws(SystemError) {
@@ -27,7 +26,7 @@ public import OpsSystem
 
     deinit { unsafe sd_event_unref(event) }
 
-    /// Turns until `stop`.
+    /// Runs turns until `stop`.
     public func run() throws(SystemError) {
         while !isStopped { try turn() }
     }
@@ -35,11 +34,11 @@ public import OpsSystem
     /// Makes `run` return once the current turn has ended.
     public func stop() { isStopped = true }
 
-    /// One turn: waits for an event (at most `timeout` microseconds), handles all that are ready, calls `endTurn`.
-    /// `false`: the time passed and nothing happened (`endTurn` is called all the same).
+    /// Runs one turn: waits for an event (at most `timeout` microseconds), handles all that are ready, calls `endTurn`.
+    /// Returns `false` if the time passed without an event.
     @discardableResult
     public func turn(timeout: UInt64 = .max) throws(SystemError) -> Bool {
-        // sd-event hands out one event an iteration.
+        // sd-event handles one event in each iteration.
         var dispatched = try iterate(timeout)
         let happened = dispatched
         handled += 1
@@ -52,7 +51,7 @@ public import OpsSystem
         return happened
     }
 
-    /// One handler dealt with so many events more than the one it was called for.
+    /// Counts events that a handler has dealt with beside the one it was called for.
     func count(_ more: Int) { handled += more }
 
     private func iterate(_ timeout: UInt64) throws(SystemError) -> Bool {
@@ -63,7 +62,7 @@ public import OpsSystem
         }
     }
 
-    /// From now on systemd's watchdog hears that the loop turns, where systemd asked for that.
+    /// Keeps the watchdog of systemd informed that the loop runs, if systemd requested that.
     public func feedWatchdog() throws(SystemError) {
         try systemd("sd_event_set_watchdog", unsafe sd_event_set_watchdog(event, 1))
     }

@@ -2,7 +2,7 @@ internal import CSystemd
 internal import Glibc
 public import OpsSystem
 
-/// Something an `EventLoop` watches, for as long as this object lives and is not cancelled.
+/// Source of events of an `EventLoop`. It is active until it is cancelled or released.
 @safe public class EventSource {
     /// `nil` once cancelled.
     fileprivate var source: OpaquePointer?
@@ -27,7 +27,7 @@ public import OpsSystem
         unsafe Unmanaged.passUnretained(self).toOpaque()
     }
 
-    /// What every callback of sd-event does.
+    /// Calls the handler of a source; the body of every callback of sd-event.
     fileprivate static func call(_ context: UnsafeMutableRawPointer?, _ readiness: UInt32 = 0) -> Int32 {
         if let context = unsafe context {
             unsafe Unmanaged<EventSource>.fromOpaque(context).takeUnretainedValue()
@@ -37,7 +37,7 @@ public import OpsSystem
     }
 }
 
-/// Watches a descriptor, level-triggered.
+/// Watch of a descriptor, level-triggered.
 public final class ReadinessSource: EventSource {
     private(set) var interest: Readiness
 
@@ -46,7 +46,7 @@ public final class ReadinessSource: EventSource {
         super.init(handler)
     }
 
-    /// Asks for other events from now on; the empty set pauses the watch (errors are still reported).
+    /// Changes the events that are reported. The empty set pauses the watch (errors are still reported).
     public func setInterest(_ readiness: Readiness) throws(SystemError) {
         guard let source = unsafe source, readiness != interest else { return }
         try systemd("event mask", unsafe sd_event_source_set_io_events(source, readiness.rawValue))
@@ -54,15 +54,15 @@ public final class ReadinessSource: EventSource {
     }
 }
 
-/// Watches a signal, which stays blocked in this thread.
+/// Watch of a signal, which stays blocked in this thread.
 public final class SignalSource: EventSource {}
 
-/// Calls once when a clock reaches an instant; silent until armed.
+/// Timer that fires once when a clock reaches an instant. It is off until armed.
 public final class TimerSource: EventSource {
-    /// What the timer is set to, in nanoseconds of its clock.
+    /// Instant that the timer is set to, in nanoseconds of its clock.
     public private(set) var deadline: Int64?
 
-    /// Sets (or with `nil` clears) the one instant this timer waits for. An instant in the past is due at once.
+    /// Sets (or with `nil` clears) the instant. An instant in the past is due at once.
     public func arm(at nanoseconds: Int64?) throws(SystemError) {
         guard let source = unsafe source, nanoseconds != deadline else { return }
         if let nanoseconds {
@@ -82,7 +82,7 @@ public final class TimerSource: EventSource {
     }
 }
 
-/// Calls once, in the next round of the loop, after each `schedule`.
+/// Source that calls its handler once, in the next iteration of the loop, after each `schedule`.
 public final class DeferredSource: EventSource {
     public func schedule() throws(SystemError) {
         guard let source = unsafe source else { return }
@@ -91,7 +91,7 @@ public final class DeferredSource: EventSource {
 }
 
 extension EventLoop {
-    /// The clocks a timer can follow.
+    /// Clock of a timer.
     public enum TimerClock: Sendable {
         /// CLOCK_BOOTTIME, `ClockReading.monotonic`.
         case monotonic
@@ -99,7 +99,7 @@ extension EventLoop {
         case wall
     }
 
-    /// Calls `handler` whenever the descriptor is ready; it stays the caller's, who cancels before closing it.
+    /// Calls `handler` whenever the descriptor is ready. The caller owns the descriptor, and cancels before closing it.
     public func watch(
         _ descriptor: Int32, for readiness: Readiness, _ handler: @escaping (Readiness) -> Void
     ) throws(SystemError) -> ReadinessSource {
@@ -125,7 +125,7 @@ extension EventLoop {
         return source
     }
 
-    /// A timer, not yet armed. `accuracy`: by how many microseconds it may be late to share a wake-up.
+    /// Makes a timer, not yet armed. `accuracy`: microseconds by which it may be late, to share a wake-up.
     public func timer(
         _ clock: TimerClock, accuracy: UInt64 = 1, _ handler: @escaping () -> Void
     ) throws(SystemError) -> TimerSource {
@@ -142,7 +142,7 @@ extension EventLoop {
         return source
     }
 
-    /// Work for the next round of the loop, after what is ready now; not yet scheduled.
+    /// Makes a source of work for the next iteration of the loop, not yet scheduled.
     public func deferred(_ handler: @escaping () -> Void) throws(SystemError) -> DeferredSource {
         let source = DeferredSource { _ in handler() }
         try systemd(

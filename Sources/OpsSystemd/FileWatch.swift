@@ -1,9 +1,9 @@
 internal import Glibc
 public import OpsSystem
 
-/// Tells when files and directories change, through one inotify descriptor.
+/// Watch of files and directories, through one inotify descriptor.
 public final class FileWatch {
-    /// One interest in one file; it ends with `cancel`.
+    /// Registration of one handler for one file, until `cancel`.
     public struct Token: Hashable, Sendable {
         fileprivate let watch: Int32
         fileprivate let number: Int
@@ -11,7 +11,7 @@ public final class FileWatch {
 
     private let descriptor: Descriptor
     private var source: ReadinessSource?
-    /// Two interests in one file share its watch.
+    /// Handlers by watch: two handlers for one file share its watch.
     private var handlers: [Int32: [Int: () -> Void]] = [:]
     private var lastNumber = 0
 
@@ -48,13 +48,13 @@ public final class FileWatch {
         handlers[token.watch]?[token.number] = nil
         guard handlers[token.watch]?.isEmpty ?? false else { return }
         handlers[token.watch] = nil
-        // It may have gone with its file.
+        // The watch may have ended with its file.
         _ = inotify_rm_watch(descriptor.rawValue, token.watch)
     }
 
     private func read() {
         var bytes: [UInt8] = []
-        // Nothing to read is no error, and anything else shows at the next watch.
+        // Without events there is nothing to read. Any other error shows at the next watch.
         guard case .moved = try? descriptor.read(atMost: 64 << 10, onto: &bytes) else { return }
         var changed: [Int32] = []
         var rest = bytes[...]
@@ -63,7 +63,7 @@ public final class FileWatch {
             let start = rest.startIndex
             let watch = Int32(truncatingIfNeeded: number(rest, at: start))
             let length = Int(number(rest, at: start + 12))
-            // More happened than the kernel keeps: anything may have changed.
+            // The queue of the kernel was full: any file may have changed.
             if number(rest, at: start + 4) & UInt32(IN_Q_OVERFLOW) != 0 { changed = handlers.keys.sorted() }
             if !changed.contains(watch) { changed.append(watch) }
             rest = rest.dropFirst(16 + length)
@@ -73,7 +73,7 @@ public final class FileWatch {
         }
     }
 
-    private func number(_ bytes: ArraySlice<UInt8>, at place: Int) -> UInt32 {
-        (0..<4).reduce(0) { $0 | UInt32(bytes[place + $1]) << (8 * $1) }
+    private func number(_ bytes: ArraySlice<UInt8>, at offset: Int) -> UInt32 {
+        (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << (8 * $1) }
     }
 }

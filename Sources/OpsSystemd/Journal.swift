@@ -2,9 +2,9 @@ internal import CSystemd
 internal import Glibc
 public import OpsSystem
 
-/// The system's journal.
+/// Journal of the system.
 public enum Journal {
-    /// Whether a journal daemon listens here.
+    /// Whether a journal daemon is there.
     public static var isAvailable: Bool { unsafe access("/run/systemd/journal/socket", W_OK) == 0 }
 
     /// Whether standard error already is a stream of the journal (a service whose output it collects).
@@ -24,7 +24,7 @@ public enum Journal {
         try systemd("sd_journal_sendv", result)
     }
 
-    /// Fills one vector after the other while the bytes each points to are held.
+    /// Fills one vector after the other, while the bytes that each points to are accessible.
     private static func withEach(
         _ entries: ArraySlice<[UInt8]>, into vectors: UnsafeMutableBufferPointer<iovec>, _ body: (Int32) -> Int32
     ) -> Int32 {

@@ -2,10 +2,10 @@ internal import COpsSpawn
 internal import Glibc
 public import OpsSystem
 
-/// Many descriptors of one kind (clients), which the loop watches as one.
+/// Set of descriptors of one kind (clients) that the loop watches as one.
 ///
-/// sd-event asks the kernel anew before every handler it calls, and each time the kernel looks at all that is ready: of
-/// a thousand clients that are ready at once, at a thousand times a thousand. Here one question brings a batch of them.
+/// sd-event calls epoll_wait before every handler, and each time the kernel looks at all ready descriptors: for a thousand
+/// clients that are ready at once, a million times. Here one call returns a batch of them.
 public final class ReadinessGroup {
     private let loop: EventLoop
     private let epoll: Descriptor
@@ -13,7 +13,7 @@ public final class ReadinessGroup {
     private var members: [UInt64: Member] = [:]
     private var lastToken: UInt64 = 0
 
-    /// One descriptor that is watched, level-triggered, until `cancel`; which is called before it is closed.
+    /// Descriptor that is watched, level-triggered, until `cancel`, which must be called before it is closed.
     public final class Member {
         fileprivate let descriptor: Int32
         fileprivate let token: UInt64
@@ -32,7 +32,7 @@ public final class ReadinessGroup {
             self.handler = handler
         }
 
-        /// Asks for other events from now on; the empty set pauses the watch (errors are still reported).
+        /// Changes the events that are reported. The empty set pauses the watch (errors are still reported).
         public func setInterest(_ readiness: Readiness) throws(SystemError) {
             guard let group, readiness != interest else { return }
             let epoll = group.epoll.rawValue
@@ -54,7 +54,7 @@ public final class ReadinessGroup {
 
     deinit { source?.cancel() }
 
-    /// Calls `handler` whenever the descriptor is ready; it stays the caller's.
+    /// Calls `handler` whenever the descriptor is ready. The caller owns the descriptor.
     public func watch(
         _ descriptor: Int32, for readiness: Readiness, _ handler: @escaping (Readiness) -> Void
     ) throws(SystemError) -> Member {
@@ -68,7 +68,7 @@ public final class ReadinessGroup {
 
     private func forget(_ member: Member) {
         guard members.removeValue(forKey: member.token) != nil else { return }
-        // It fails only for a descriptor that is no member.
+        // This fails only for a descriptor that is no member.
         _ = ops_epoll_remove(epoll.rawValue, member.descriptor)
     }
 
@@ -77,12 +77,12 @@ public final class ReadinessGroup {
     private func handleBatch() {
         let epoll = epoll.rawValue
         var readiness = [UInt32](repeating: 0, count: Self.batch)
-        // Nothing ready is no error, and there is no other of a set that is open.
+        // The call has no other error for an open set than that nothing is ready.
         let tokens = unsafe [UInt64](unsafeUninitializedCapacity: Self.batch) { tokens, count in
             count = Int(
                 max(0, unsafe ops_epoll_ready(epoll, tokens.baseAddress, &readiness, Int32(Self.batch))))
         }
-        // By token: a handler may cancel a member behind it, and a new one may get its descriptor's number.
+        // By token: a handler may cancel a later member, and a new one may get the number of its descriptor.
         for (token, ready) in zip(tokens, readiness) { members[token]?.handler(Readiness(rawValue: ready)) }
         loop.count(tokens.count)
     }

@@ -3,21 +3,21 @@ internal import Glibc
 public import OpsSystem
 internal import Synchronization
 
-/// A thread beside the loop, for what would hold it up: it does one job after the other, and what each comes to is told
+/// Thread for work that would block the loop. It does one job after the other, and passes the result of each to a handler
 /// in the loop.
 ///
-/// Nothing is shared but the mailbox: a job has what it was given to itself until it gives it back with its result.
-/// The thread ends, after its last job, when this object does.
+/// Nothing is shared but the mailbox: values that a job gets belong to it until it returns them with its result.
+/// The thread ends after its last job, at the end of this object.
 public final class SideThread {
     private let mailbox: Mailbox
     private var source: ReadinessSource?
-    /// What is told of the jobs that are under way, in their order.
-    private var tellings: [() -> Void] = []
+    /// Handlers for the results of unfinished jobs, in their order.
+    private var handlers: [() -> Void] = []
 
     public init(_ loop: EventLoop) throws(SystemError) {
         mailbox = try Mailbox()
         try mailbox.startThread()
-        source = try loop.watch(mailbox.done.rawValue, for: .readable) { [unowned self] _ in self.tellWhatIsDone() }
+        source = try loop.watch(mailbox.done.rawValue, for: .readable) { [unowned self] _ in self.handleResults() }
     }
 
     deinit {
@@ -25,23 +25,23 @@ public final class SideThread {
         mailbox.close()
     }
 
-    /// Does `job` on the thread, after those before it, then `tell` in the loop.
+    /// Runs `job` on the thread, after those before it, then `handle` in the loop.
     public func run<Value: Sendable>(
-        _ job: @escaping @Sendable () -> Value, then tell: @escaping (Value) -> Void
+        _ job: @escaping @Sendable () -> Value, then handle: @escaping (Value) -> Void
     ) {
         let result = Result<Value>()
-        tellings.append { if let value = result.take() { tell(value) } }
+        handlers.append { if let value = result.take() { handle(value) } }
         mailbox.add { result.put(job()) }
     }
 
-    private func tellWhatIsDone() {
+    private func handleResults() {
         let count = mailbox.takeDone()
-        let due = tellings.prefix(count)
-        tellings.removeFirst(due.count)
-        for tell in due { tell() }
+        let due = handlers.prefix(count)
+        handlers.removeFirst(due.count)
+        for handle in due { handle() }
     }
 
-    /// What one job came to, on its way.
+    /// Result of one job, on its way to the loop.
     private final class Result<Value: Sendable>: Sendable {
         private let value = Mutex<Value?>(nil)
 
@@ -57,7 +57,7 @@ public final class SideThread {
     }
 }
 
-/// Jobs one way, and how many are done the other way. An eventfd wakes each side.
+/// Jobs in one direction, and the number of finished jobs in the other. An eventfd wakes each side.
 private final class Mailbox: Sendable {
     private struct Content {
         var jobs: [@Sendable () -> Void] = []
@@ -74,7 +74,7 @@ private final class Mailbox: Sendable {
         done = Descriptor(owning: try retrying("eventfd") { ops_event(1) })
     }
 
-    /// The thread keeps the mailbox alive, as long as it runs.
+    /// Starts the thread, which keeps the mailbox alive as long as it runs.
     func startThread() throws(SystemError) {
         let this = unsafe Unmanaged.passRetained(self)
         do throws(SystemError) {
@@ -93,7 +93,7 @@ private final class Mailbox: Sendable {
         }
     }
 
-    // MARK: The loop's side
+    // MARK: Side of the loop
 
     func add(_ job: @escaping @Sendable () -> Void) {
         content.withLock { $0.jobs.append(job) }
@@ -114,7 +114,7 @@ private final class Mailbox: Sendable {
         }
     }
 
-    // MARK: The thread's side
+    // MARK: Side of the thread
 
     private func work() {
         while true {
@@ -140,7 +140,7 @@ private final class Mailbox: Sendable {
         while unsafe write(descriptor, &one, 8) < 0 && errno == EINTR {}
     }
 
-    /// Takes the count away; on the thread's side it sleeps until there is one.
+    /// Resets the count. On the side of the thread it sleeps until there is one.
     private func drain(_ event: borrowing Descriptor) {
         var count: UInt64 = 0
         let descriptor = event.rawValue

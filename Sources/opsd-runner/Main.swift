@@ -13,15 +13,15 @@ internal import OpsSystemd
         do throws(UsageError) {
             options = try RunnerOptions(arguments: Array(CommandLine.arguments.dropFirst()))
         } catch {
-            Program.complain("opsd-runner: \(error)")
-            Program.complain(
+            Program.writeError("opsd-runner: \(error)")
+            Program.writeError(
                 "usage: opsd-runner --state DIR [--detach] [--no-cgroup] [--delegated] [--idle-limit SECONDS]")
             return 2
         }
         do throws(SystemError) {
             return try serve(options)
         } catch {
-            Program.complain("opsd-runner: \(error)")
+            Program.writeError("opsd-runner: \(error)")
             Program.detached(status: 1)
             return 1
         }
@@ -33,7 +33,7 @@ internal import OpsSystemd
         try options.goToBackground()
         guard let runner = try Runner.start(options) else {
             // To who started it in the background, a runner is there: that is all that was wanted.
-            Program.complain("opsd-runner: another runner has \(options.state)")
+            Program.writeError("opsd-runner: another runner has \(options.state)")
             Program.detached(status: 0)
             return options.isDetached ? 0 : 1
         }
@@ -42,7 +42,7 @@ internal import OpsSystemd
             try Service.notify("READY=1")
         } catch {
             // No reason to give up the operations that this process may have had before it became this program.
-            Program.complain("opsd-runner: \(error)")
+            Program.writeError("opsd-runner: \(error)")
         }
         try runner.run()
         return 0

@@ -6,11 +6,11 @@ internal import OpsSystem
     static func main() {
         do {
             let options = try CommandLineOptions(Array(CommandLine.arguments.dropFirst()))
-            if options.wantsHelp { return Program.say(CommandLineOptions.help) }
-            if options.wantsVersion { return Program.say("opsd \(Release.current.text)\n") }
+            if options.wantsHelp { return Program.writeOutput(CommandLineOptions.help) }
+            if options.wantsVersion { return Program.writeOutput("opsd \(Release.current.text)\n") }
             try Daemon.run(options)
         } catch let misuse as CommandLineOptions.Misuse {
-            Program.complain("opsd: \(misuse)")
+            Program.writeError("opsd: \(misuse)")
             Program.exit(status: 2)
         } catch {
             Daemon.refuse(error)

@@ -40,13 +40,13 @@ import Testing
         try runner.listen()
         #expect(runner.launches.map(\.attempt) == [attempts[0], attempts[1]])
         let given = runner.orders.compactMap { order -> (Attempt, [Attempt])? in
-            if case .hand(let request, let after) = order { (request.attempt, after) } else { nil }
+            if case .stage(let request, let after) = order { (request.attempt, after) } else { nil }
         }
         #expect(given.map(\.0) == [attempts[2]])
         #expect(given.map(\.1) == [[attempts[1]]])
         try runner.tell(.exited(attempts[1], exit, treeIsGone: true))
         try runner.listen()
-        #expect(runner.orders.contains(.recall))
+        #expect(runner.orders.contains(.revokeStaged))
         #expect(runner.launches.map(\.attempt) == attempts)
     }
 }

@@ -73,7 +73,7 @@ import WireTesting
         try fixture.turn { daemon.core?.contains(OperationID(1)) == false }
         try runner.listen()
         let observer = try #require(runner.launches.last).attempt
-        try #require(observer.isErrand)
+        try #require(observer.isHelper)
 
         try daemon.store.database.execute("PRAGMA query_only = 1")
         #expect(try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) != nil)

@@ -9,9 +9,9 @@ import OpsSystemd
 final class StandInRunner {
     private let fixture: Fixture
     private var connection: Descriptor?
-    private var reader = FrameReader<RunnerOrder>()
+    private var reader = FrameReader<RunnerCommand>()
     /// Those of the present connection, in their order.
-    private(set) var orders: [RunnerOrder] = []
+    private(set) var orders: [RunnerCommand] = []
 
     init(_ fixture: Fixture) { self.fixture = fixture }
 
@@ -30,7 +30,7 @@ final class StandInRunner {
         orders = []
         let greeting = RunnerGreeting(
             version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,
-            handWaits: true)
+            stagesDependents: true)
         try tell(.hello(greeting))
         try fixture.turn { fixture.daemon.runner.pid == 77 }
         try listen()

@@ -124,16 +124,18 @@ import Testing
         var limits = OperationDetails.ResourceLimits()
         limits.memory = 1 << 20
         limits.openFiles = 10
-        #expect(EnforceableLimits(RunnerAbilities()).problems(with: limits).map(\.key) == ["memory"])
+        #expect(EnforceableLimits(RunnerCapabilities()).problems(with: limits).map(\.key) == ["memory"])
         limits.nice = -5
         let narrow = ProcessRights(lowestNice: 0, mostOpenFiles: 9)
-        let told = EnforceableLimits(RunnerAbilities(), rights: narrow).problems(with: limits).map(\.key)
+        let told = EnforceableLimits(RunnerCapabilities(), rights: narrow).problems(with: limits).map(\.key)
         #expect(told == ["nice", "openFiles", "memory"])
         let wide = ProcessRights(lowestNice: -5, mostOpenFiles: 10)
-        #expect(EnforceableLimits(RunnerAbilities(), rights: wide).problems(with: limits).map(\.key) == ["memory"])
+        #expect(EnforceableLimits(RunnerCapabilities(), rights: wide).problems(with: limits).map(\.key) == ["memory"])
         #expect(EnforceableLimits(nil).problems(with: limits).map(\.key) == ["memory"])
         #expect(
-            EnforceableLimits(RunnerAbilities(hasControlGroups: true, controllers: ["memory"])).problems(with: limits)
-                .isEmpty)
+            EnforceableLimits(RunnerCapabilities(hasControlGroups: true, controllers: ["memory"])).problems(
+                with: limits
+            )
+            .isEmpty)
     }
 }

@@ -3,12 +3,12 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// With control groups where this machine gives them to us, and always without.
+/// With control groups where this machine allows them, and always without.
 let treeKinds: [Bool] = [true, false]
 
 @Suite struct LaunchTests {
     @Test(arguments: treeKinds)
-    func anExitComesWithStatusUsageAndOutput(usesControlGroups: Bool) throws {
+    func `an exit is reported with status, usage and output`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(1, "echo out; echo err >&2; exit 3")
         let before = Clock.read()
@@ -26,7 +26,7 @@ let treeKinds: [Bool] = [true, false]
         #expect(try runner.text("log.1.1") == "out\nerr\n")
     }
 
-    @Test func startTicksAreThoseOfTheKernel() throws {
+    @Test func `start ticks are those of the kernel`() throws {
         let runner = try RunnerProcess()
         for operation in 1...20 as ClosedRange<Int64> {
             let request = runner.request(operation, "sleep 1000")
@@ -37,7 +37,7 @@ let treeKinds: [Bool] = [true, false]
         try runner.send([.stop(grace: 0)])
     }
 
-    @Test func aBatchOfOrdersIsDoneInOneGo() throws {
+    @Test func `a batch of launches is carried out and reported`() throws {
         let runner = try RunnerProcess()
         let requests = (1...200 as ClosedRange<Int64>).map { runner.request($0, "exit \($0 % 100)") }
         try runner.send(requests.map { .launch($0) })
@@ -50,7 +50,7 @@ let treeKinds: [Bool] = [true, false]
     }
 
     @Test(arguments: treeKinds)
-    func whatCannotStartSaysWhy(usesControlGroups: Bool) throws {
+    func `a failed launch names the step and its subject`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var missing = runner.request(1, "")
         missing.arguments = ["/no/such"]
@@ -73,12 +73,12 @@ let treeKinds: [Bool] = [true, false]
         #expect(try failure(orphan.attempt) == "exec the interpreter of \(runner.path("script")) \(ENOENT)")
         try runner.settle()
         #expect(runner.greeting?.entries.count == 4)
-        // Told again what became of it.
+        // A repeated launch is answered with the same failure.
         try runner.send([.launch(missing)])
         #expect(try failure(missing.attempt) == "exec /no/such \(ENOENT)")
     }
 
-    @Test func aRepeatedLaunchStartsNothing() throws {
+    @Test func `a repeated launch starts nothing`() throws {
         let runner = try RunnerProcess()
         let request = runner.request(1, "echo once >> $DIR/marks; read line < $DIR/fifo")
         #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
@@ -94,7 +94,7 @@ let treeKinds: [Bool] = [true, false]
         #expect(try runner.text("marks") == "once\n")
     }
 
-    @Test func splitOutputGoesIntoTwoFiles() throws {
+    @Test func `split output goes into two files`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(1, "echo out; echo err >&2")
         request.output = .split(stdout: runner.path("deep/er/out"), stderr: runner.path("deep/err"))
@@ -104,7 +104,7 @@ let treeKinds: [Bool] = [true, false]
         #expect(try runner.text("deep/err") == "err\n")
     }
 
-    @Test func theOperationHasItsOwnLimitOfOpenFiles() throws {
+    @Test func `an operation has its own limit of open files`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(1, "ulimit -Sn; ls /proc/$$/fd | tr '\\n' ' '")
         try runner.send([.launch(request)])
@@ -118,7 +118,7 @@ let treeKinds: [Bool] = [true, false]
         #expect(try runner.text("log.2.1") == "33\n")
     }
 
-    @Test func aLogKeepsItsNewestPart() throws {
+    @Test func `a log keeps its newest part`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(1, "yes 0123456789abcde | head -c 64M; echo end")
         request.logCap = 1 << 20
@@ -136,7 +136,7 @@ let treeKinds: [Bool] = [true, false]
         #expect(String(decoding: newest.suffix(20), as: UTF8.self) == "0123456789abcde\nend\n")
     }
 
-    @Test func aLogWithoutACapIsKeptWhole() throws {
+    @Test func `a log without a cap is kept whole`() throws {
         let runner = try RunnerProcess()
         for (operation, cap) in [(1, Int64.max), (2, 0)] as [(Int64, Int64)] {
             var request = runner.request(operation, "yes 0123456789abcde | head -c 1M")
@@ -148,7 +148,7 @@ let treeKinds: [Bool] = [true, false]
     }
 
     @Test(arguments: treeKinds)
-    func theCapCountsAsLongAsAnythingOfTheAttemptWrites(usesControlGroups: Bool) throws {
+    func `the cap applies as long as any process of the attempt writes`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var request = runner.request(
             1, "(while ! [ -e $DIR/go ]; do sleep 0.01; done; yes 0123456789abcde | head -c 64M) & exit 0")

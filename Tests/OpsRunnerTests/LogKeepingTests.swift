@@ -25,9 +25,9 @@ private final class OpenPlace {
     deinit { removeTree(path) }
 }
 
-/// Logs within their caps, whatever the processes that own them do.
+/// Logs are kept within their caps, whatever the processes that own them do.
 @Suite struct LogKeepingTests {
-    /// Where files can be as large as a number can say; ext4 stops at 16 TiB.
+    /// Directory for files of any size; ext4 stops at 16 TiB.
     static let memory = "/dev/shm"
     static let hasMemory = takesLargestFile(memory)
 
@@ -59,7 +59,7 @@ private final class OpenPlace {
         #expect(try runner.awaitExit(other.attempt).exit.status == .code(3))
     }
 
-    /// As after the restore of a backup, which gives ids again: what has the name is somebody else's.
+    /// After the restore of a backup ids are used again, and the file of that name belongs to another user.
     @Test(arguments: ["file", "link", "symbolic link"])
     func `a log is a new file, whatever has its name`(kind: String) throws {
         let runner = try RunnerProcess()
@@ -84,17 +84,17 @@ private final class OpenPlace {
             #expect(lstat(runner.path(name), &status) == 0)
             #expect(status.st_mode == S_IFREG | 0o600 && status.st_nlink == 1)
         }
-        // Who has the old one open sees nothing of the new one.
+        // A process that has the old file open sees nothing of the new one.
         var bytes = [UInt8](repeating: 0, count: 100)
         #expect(pread(old, &bytes, bytes.count, 0) == 7)
         #expect(try runner.text("secret") == "secret\n")
     }
 
     private static let cap: Int64 = 1 << 20
-    /// Below it a log of 64 MiB has been trimmed, some of it not yet.
+    /// Bytes on the disk below which a log of 64 MiB counts as trimmed.
     private static let most: Int64 = 8 << 20
 
-    /// A process that is left writes 64 MiB once `go` is there, and says when it has.
+    /// Script whose leftover process writes 64 MiB once `go` is there, and then a file that says so.
     private static let writer = """
         setsid sh -c 'echo up > $DIR/up; while ! [ -e $DIR/go ]; do sleep 0.01; done
         yes 0123456789abcde | head -c 64M; echo done > $DIR/done; exec sleep 1000' & while ! [ -s $DIR/up ]; do sleep 0.01; done
@@ -115,7 +115,7 @@ private final class OpenPlace {
         }
     }
 
-    /// What may write to the log of an attempt that is over.
+    /// Process that can write to the log of an ended attempt.
     enum Rest: CaseIterable { case left, prunedAway, givenUp, inheritedByAnUpgrade }
 
     @Test(arguments: treeKinds, Rest.allCases)
@@ -141,12 +141,12 @@ private final class OpenPlace {
             try sizes(of: "/proc/\(writer)/fd/1").stored <= Self.most
         }
         #expect(try !descriptors(of: runner, on: path).isEmpty)
-        // And no longer.
+        // After that the log is no longer open.
         for pid in try runner.survivors() { kill(pid, SIGKILL) }
         try runner.until("it keeps the log open") { try descriptors(of: runner, on: path).isEmpty }
     }
 
-    /// Nothing of the tree is left, and its descriptor is: it was handed to another process.
+    /// No process of the tree is left, but its descriptor is: it was passed to another process.
     @Test func `a log is bounded while a process outside of the operation has it open`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(1, "echo up > $DIR/up; read line < $DIR/fifo; exit 0")
@@ -168,7 +168,7 @@ private final class OpenPlace {
         try runner.until("it keeps the log open") { try descriptors(of: runner, on: path).isEmpty }
     }
 
-    /// It keeps what it once could open, and no process that could be asked.
+    /// The owner keeps a descriptor open outside of the operation.
     @Test(
         .enabled(if: geteuid() == 0, "SKIPPED: only root can act as other users"), arguments: treeKinds)
     func `nobody opens the log of an attempt that is over`(usesControlGroups: Bool) throws {
@@ -189,7 +189,7 @@ private final class OpenPlace {
         try runner.until("it says nothing: \(place.text)") { place.text == "closed\nrefused\n" }
     }
 
-    /// Room that is reserved behind the end of the file is no part of it, and on the disk.
+    /// Space that is reserved behind the end of a file takes disk blocks without being part of the file.
     @Test func `a log that reserves room is bounded`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(
@@ -208,7 +208,7 @@ private final class OpenPlace {
         #expect(try runner.text("log.1.1") == "first\nlast\n")
     }
 
-    /// It would hold up whoever opens the file for 45 seconds, and then again.
+    /// A lease of the owner would delay each open of the file by 45 seconds.
     @Test func `an operation cannot take a lease on its log`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(1, "exec $HOLDER lease $DIR/said $DIR/fifo")
@@ -218,7 +218,7 @@ private final class OpenPlace {
         #expect(try runner.text("said") == "refused\n")
     }
 
-    /// Its owner may write to it from memory that nobody brings: whoever changes the file waits until then.
+    /// The owner may write from memory that never arrives: every other change of the file waits until then.
     @Test func `a log whose lock is held holds up nobody`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(
@@ -231,7 +231,7 @@ private final class OpenPlace {
             print("SKIPPED: a log whose lock is held: this user may not handle page faults (userfaultfd)")
             return
         }
-        // Whatever looks at the log now waits in the kernel; the runner does not.
+        // A process that changes the log now waits in the kernel; the runner does not.
         try runner.until("nobody waits for the lock") {
             try ProcessRecord.all().contains {
                 $0.state == UInt8(ascii: "D") && ($0.pid == runner.pid || $0.parent == runner.pid)
@@ -253,7 +253,7 @@ private final class OpenPlace {
         }
     }
 
-    /// An end is never in the past, however long the grace is.
+    /// A deadline is never in the past, however long the grace is.
     @Test func `a stop with the longest grace waits for the operations`() throws {
         let runner = try RunnerProcess()
         let request = runner.request(1, "trap 'exit 5' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")

@@ -3,15 +3,17 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// What operations say through $NOTIFY_SOCKET.
+/// Messages that operations send to $NOTIFY_SOCKET.
 @Suite struct NotifyTests {
     static let sender = "/usr/bin/systemd-notify"
     static let hasSender = Files.exists(sender)
 
-    func awaitTold(_ runner: RunnerProcess, _ attempt: Attempt, until isDone: (Told) -> Bool) throws -> Told {
-        var all = Told()
+    func awaitTold(_ runner: RunnerProcess, _ attempt: Attempt, until isDone: (NotifyUpdate) -> Bool) throws
+        -> NotifyUpdate
+    {
+        var all = NotifyUpdate()
         while !isDone(all) {
-            let told: Told = try runner.await { if case .told(attempt, let told) = $0 { told } else { nil } }
+            let told: NotifyUpdate = try runner.await { if case .updated(attempt, let told) = $0 { told } else { nil } }
             all.status = told.status ?? all.status
             all.progressDone = told.progressDone ?? all.progressDone
             all.progressTotal = told.progressTotal ?? all.progressTotal
@@ -23,7 +25,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
-    func systemdNotifyWorksInAScript(usesControlGroups: Bool) throws {
+    func `systemd-notify works in a script`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(
             1,
@@ -36,15 +38,15 @@ import Testing
         let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
         #expect(
             told
-                == Told(
+                == NotifyUpdate(
                     status: "half way", progressDone: 42, progressTotal: 100, result: "ok", finished: 3,
                     extendTimeout: 5000))
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
     }
 
-    /// As root it speaks in the name of its parent, which is the runner by then.
+    /// As root `systemd-notify` sends in the name of its parent, which is the runner by then.
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
-    func anOrphanIsHeard(usesControlGroups: Bool) throws {
+    func `a message of an orphan counts`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var request = runner.request(
             1, "(read line < $DIR/fifo; exec systemd-notify STATUS=late X_OPS_FINISHED=3) & exit 0")
@@ -57,11 +59,11 @@ import Testing
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
         let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
-        #expect(told == Told(status: "late", finished: 3))
+        #expect(told == NotifyUpdate(status: "late", finished: 3))
     }
 
-    /// The state directory of a test is closed to others, as root's is.
-    @Test func theAddressIsAFileThatEveryClientKnowsHowToUse() throws {
+    /// The state directory of a test is closed to other users, like that of root.
+    @Test func `the notify address is a file in the file system`() throws {
         let runner = try RunnerProcess()
         let request = runner.request(1, "test -S $NOTIFY_SOCKET && echo $NOTIFY_SOCKET > $DIR/address")
         try runner.send([.launch(request)])
@@ -71,7 +73,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
-    func strangersAreNotHeard(usesControlGroups: Bool) throws {
+    func `messages of processes outside the operation are ignored`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(
             1, "echo $NOTIFY_SOCKET > $DIR/address; read line < $DIR/fifo; systemd-notify READY=1 STATUS=own")
@@ -85,10 +87,10 @@ import Testing
         let fifo = open(runner.path("fifo"), O_WRONLY)
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
-        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "own"))
+        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "own"))
     }
 
-    /// Sends and does not wait to be heard.
+    /// Shell command that sends a message and does not wait until it is read.
     static let hasty = """
         hasty() { perl -MSocket -e 'socket(S, AF_UNIX, SOCK_DGRAM, 0) or exit 1; my $to = $ENV{NOTIFY_SOCKET};
         $to =~ s/^@/\\0/; send(S, $ARGV[0], 0, pack_sockaddr_un($to)) or exit 2' "$1" && echo said > $DIR/said; }
@@ -96,7 +98,7 @@ import Testing
 
         """
 
-    /// The runner sleeps while an operation speaks and ends: all it finds is a message of nobody.
+    /// The runner is stopped while an operation sends a message and ends. It finds a message whose sender is gone.
     @Test(
         arguments: [
             "hasty X_OPS_FINISHED=0", "hasty X_OPS_FINISHED=0; exit 3", "(setsid sh -c :; hasty X_OPS_FINISHED=0) &",
@@ -113,17 +115,17 @@ import Testing
         let fifo = open(runner.path("fifo"), O_WRONLY)
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
-        // From here on nothing is born.
+        // From here on no process is started.
         _ = try runner.awaitFile("said")
         try runner.until("it is still alive") { try runner.survivors().isEmpty }
         kill(runner.pid, SIGCONT)
         let first: RunnerReport = try runner.await { if case .gone = $0 { nil } else { $0 } }
-        #expect(first == .told(request.attempt, Told(finished: 0)))
+        #expect(first == .updated(request.attempt, NotifyUpdate(finished: 0)))
         _ = try runner.awaitExit(request.attempt)
     }
 
     @Test(arguments: treeKinds)
-    func anAddressIsGivenOnWithItsSlotUnlessSomebodyIsLeftWhoKnowsIt(usesControlGroups: Bool) throws {
+    func `a notify address is reused with its slot unless a leftover process knows it`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         func address(_ operation: Int64, leaving: Bool = false) throws -> String {
             var request = runner.request(operation, "echo $NOTIFY_SOCKET")
@@ -145,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func anUpgradeInPlaceGoesOnListening(usesControlGroups: Bool) throws {
+    func `messages are received after an upgrade in place`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let script = Self.hasty + "hasty STATUS=first; read line < $DIR/fifo; hasty X_OPS_FINISHED=0; exec sleep 1000"
         let request = runner.request(1, script)
@@ -158,7 +160,7 @@ import Testing
             close(fifo)
         }
         go()
-        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "first"))
+        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "first"))
         try runner.send([.reexecute])
         try runner.awaitHangUp()
         try runner.connect()
@@ -168,7 +170,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"))
-    func whatWasSaidWithoutADaemonIsTold() throws {
+    func `updates sent while there is no daemon are reported to the next one`() throws {
         let runner = try RunnerProcess()
         let request = runner.request(
             1, "read line < $DIR/fifo; systemd-notify X_OPS_RESULT=kept; echo said > $DIR/said; sleep 1000")
@@ -180,23 +182,23 @@ import Testing
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
         _ = try runner.awaitFile("said")
-        // Each new daemon hears it: the one before may have died with it.
+        // The update is repeated to each new daemon: the one before may have lost it.
         for _ in 0..<2 {
             try runner.connect()
-            #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == Told(result: "kept"))
+            #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == NotifyUpdate(result: "kept"))
         }
     }
 
-    /// Of what has ended meanwhile too, and before the greeting that tells of the end: what is said counts before it.
+    /// The update also comes for an attempt that has ended meanwhile, and before the greeting, which reports the end.
     @Test(arguments: treeKinds)
-    func whatTheDeadHaveSaidIsToldBeforeTheirEnd(usesControlGroups: Bool) throws {
+    func `updates of an ended process are reported before its end`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(1, Self.hasty + "hasty X_OPS_RESULT=kept; hasty EXTEND_TIMEOUT_USEC=5")
         try runner.send([.launch(request)])
         _ = try runner.awaitExit(request.attempt)
         for _ in 0..<2 {
             try runner.connect()
-            #expect(runner.reports == [.told(request.attempt, Told(result: "kept"))])
+            #expect(runner.reports == [.updated(request.attempt, NotifyUpdate(result: "kept"))])
             #expect(runner.greeting?.entries.map(\.attempt) == [request.attempt])
         }
         try runner.send([.acknowledge(request.attempt)])

@@ -3,16 +3,16 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// All that a program needs, and the mark by which scripts/clean-run finds what a test has left behind.
+/// Smallest environment for a program, and the mark by which scripts/clean-run finds processes that a test has left.
 let plainEnvironment = ["PATH=/usr/bin:/bin"] + Environment.all.filter { $0.hasPrefix("OPSD_TEST_RUN=") }
 
-/// A real opsd-runner with a state directory of its own, and what a daemon would see of it.
+/// A real opsd-runner with a state directory of its own, and the connection of a daemon to it.
 final class RunnerProcess {
     let state: String
     private(set) var pid: Int32 = 0
     private var socket: Int32 = -1
     private var reader = FrameReader<RunnerReport>()
-    /// Received and not yet asked for.
+    /// Reports that were received and not awaited yet.
     private(set) var reports: [RunnerReport] = []
     private(set) var greeting: RunnerGreeting?
     var usesControlGroups: Bool
@@ -22,7 +22,7 @@ final class RunnerProcess {
     private let user: Spawn.User?
     private let script: String
 
-    /// `user`: who the runner and so its operations are, where this test is root. `script`: what becomes the runner,
+    /// `user`: user of the runner and its operations, if this test is root. `script`: shell script that becomes the runner,
     /// with `exec "$@"` at its end.
     init(usesControlGroups: Bool = true, user: Spawn.User? = nil, script: String = "") throws {
         self.usesControlGroups = usesControlGroups
@@ -35,12 +35,12 @@ final class RunnerProcess {
     }
 
     deinit {
-        // Whatever happened: nothing stays behind.
+        // The runner ends in any case.
         if pid > 0 {
-            // A test that has failed may leave no connection: SIGTERM ends it too, only later.
+            // After a failed test there may be no connection. SIGTERM ends the runner too, only later.
             if let last = try? UnixSocket.connect(to: state + "/runner.sock") {
                 var bytes: [UInt8] = []
-                RunnerOrder.stop(grace: 0).append(to: &bytes)
+                RunnerCommand.stop(grace: 0).append(to: &bytes)
                 _ = try? last.writeAll(bytes)
             }
             disconnect()
@@ -51,7 +51,7 @@ final class RunnerProcess {
         removeTree(state)
     }
 
-    /// Beside the program that runs the tests.
+    /// Path of a program beside the one that runs the tests.
     static func program(_ name: String = "opsd-runner") throws -> String {
         let own = try Program.path()
         for path in [own, CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own] {
@@ -66,7 +66,7 @@ final class RunnerProcess {
         var arguments = [try RunnerProcess.program(), "--state", state]
         if !usesControlGroups { arguments.append("--no-cgroup") }
         if !script.isEmpty { arguments = ["/bin/sh", "-c", script, "sh"] + arguments }
-        var spawn = Spawn(arguments: arguments, environment: Words(plainEnvironment))
+        var spawn = Spawn(arguments: arguments, environment: CStringArray(plainEnvironment))
         spawn.standardError = .writing(state + "/stderr")
         spawn.user = user
         pid = try spawn.start()
@@ -80,7 +80,7 @@ final class RunnerProcess {
         disconnect()
     }
 
-    /// It ends by itself; its exit status.
+    /// Waits until the runner ends by itself. Returns its exit status.
     func awaitEnd() throws -> EndedChild.Status? {
         try until("the runner does not end") { try !isAlive(pid) }
         let ended = try Children.wait(for: pid)
@@ -89,11 +89,11 @@ final class RunnerProcess {
         return ended?.status
     }
 
-    /// Connects as a new daemon and takes the greeting.
+    /// Connects as a new daemon and receives the greeting.
     func connect() throws {
         disconnect()
         try until("the runner does not listen") {
-            // Not yet: it is asked again.
+            // The runner does not listen yet.
             guard let connected = try? UnixSocket.connect(to: state + "/runner.sock") else { return false }
             socket = connected.release()
             return true
@@ -106,13 +106,13 @@ final class RunnerProcess {
         while greeting == nil { try receive(until: end) }
     }
 
-    /// Takes the greeting that says that the runner is ending.
+    /// Waits for the greeting of a runner that is shutting down.
     func awaitEnding() throws {
         let end = Clock.read().monotonic + RunnerProcess.patience
         while greeting?.isEnding != true { try receive(until: end) }
     }
 
-    /// How many files the runner may have open from now on; nil: as many as at first.
+    /// Limits the open files of the runner from now on; `nil`: to the limit that it had first.
     func limitOpenFiles(to count: UInt64?) throws {
         let soft = try count ?? OpenFiles.limit().hard
         let spawn = Spawn(
@@ -120,7 +120,7 @@ final class RunnerProcess {
         #expect(try Children.wait(for: try spawn.start())?.status == .code(0))
     }
 
-    /// Looks again and again, for as long as patience goes; `trouble` says what it is while it is not so.
+    /// Waits until a condition holds, at most for `patience`. `trouble`: text of the failure.
     func until(_ trouble: @autoclosure () throws -> String, _ isSo: () throws -> Bool) throws {
         let end = Clock.read().monotonic + RunnerProcess.patience
         while try !isSo() {
@@ -129,16 +129,16 @@ final class RunnerProcess {
         }
     }
 
-    /// Until the runner has waited for a process.
+    /// Waits until the runner has waited for a process.
     func awaitReaped(_ pid: Int32) throws {
         try until("\(pid) is still there") { try ProcessRecord.read(pid) == nil }
     }
 
-    /// Greets once more, with the tokens that stand for what is in hand.
+    /// Greets once more, with the semaphore for staged launches.
     func shareTokens() throws -> Tokens {
         let tokens = try Tokens()
         var hello: [UInt8] = []
-        RunnerOrder.hello(version: RunnerProtocol.version).append(to: &hello)
+        RunnerCommand.hello(version: RunnerProtocol.version).append(to: &hello)
         let descriptor = Descriptor(owning: dup(socket))
         #expect(try descriptor.write(hello[...], passing: tokens.descriptor) == .moved(hello.count))
         greeting = nil
@@ -157,7 +157,7 @@ final class RunnerProcess {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    func send(_ orders: [RunnerOrder]) throws {
+    func send(_ orders: [RunnerCommand]) throws {
         var bytes: [UInt8] = []
         for order in orders { order.append(to: &bytes) }
         let descriptor = Descriptor(owning: dup(socket))
@@ -179,7 +179,7 @@ final class RunnerProcess {
         }
     }
 
-    /// Until the runner closes the connection.
+    /// Waits until the runner closes the connection.
     func awaitHangUp() throws {
         let descriptor = Descriptor(owning: dup(socket))
         var bytes: [UInt8] = []
@@ -189,7 +189,7 @@ final class RunnerProcess {
         } while try descriptor.read(atMost: 65_536, onto: &bytes) != .ended
     }
 
-    /// The first report that fits, taken out; waits for it within bounds.
+    /// Waits for the first report that `pick` accepts, and removes it.
     func await<Value>(_ pick: (RunnerReport) -> Value?) throws -> Value {
         let end = Clock.read().monotonic + RunnerProcess.patience
         while true {
@@ -214,7 +214,7 @@ final class RunnerProcess {
         try self.await { $0 == .gone(attempt) ? () : nil }
     }
 
-    /// Everything ordered so far has been done, and its reports are here.
+    /// Waits until all commands so far were carried out and their reports received.
     func settle() throws {
         greeting = nil
         try send([.hello(version: RunnerProtocol.version)])
@@ -230,11 +230,11 @@ extension RunnerProcess {
         String(decoding: try Files.readIfPresent(path(name), limit: 1 << 26) ?? [], as: UTF8.self)
     }
 
-    /// A shell script as attempt 1 of an operation, with what opsd would put into its environment.
+    /// Returns a launch of a shell script as attempt 1 of an operation, with the environment that opsd would set.
     func request(_ operation: Int64, _ script: String) -> LaunchRequest {
         LaunchRequest(
             attempt: Attempt(operation: operation, number: 1), arguments: ["/bin/sh", "-c", script],
-            environment: Words(
+            environment: CStringArray(
                 plainEnvironment + [
                     "OPS_ID=\(operation)", "OPS_ATTEMPT=1", "OPS_SOCKET=\(state)/s", "DIR=\(state)",
                 ]), directory: state, output: .log(path("log.\(operation).1")))
@@ -259,7 +259,7 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A process of ours is there.
+/// Returns whether a process is alive.
 func isAlive(_ pid: Int32) throws -> Bool {
     guard let record = try ProcessRecord.read(pid) else { return false }
     return !record.hasEnded
@@ -273,7 +273,7 @@ func sizes(of path: String) throws -> (length: Int64, stored: Int64) {
 }
 
 func removeTree(_ path: String) {
-    // What cannot be removed has no meaning for any other test.
+    // A file that cannot be removed does not affect other tests.
     for name in (try? Files.list(path)) ?? [] {
         let child = path + "/" + name
         if Files.isDirectory(child) { removeTree(child) } else { unlink(child) }

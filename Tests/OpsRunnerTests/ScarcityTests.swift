@@ -3,9 +3,9 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// A machine that refuses what the runner asks of it, for a while.
+/// A runner without free descriptors, for a while.
 @Suite struct ScarcityTests {
-    /// Lets the main process go while its runner can open nothing.
+    /// Lets the main process end while the runner can open no file.
     private func endWithoutDescriptors(_ request: LaunchRequest, _ runner: RunnerProcess) throws {
         try runner.send([.launch(request)])
         let process = try runner.awaitLaunched(request.attempt)
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func anExitOutlivesAWantOfDescriptors(usesControlGroups: Bool) throws {
+    func `an exit is reported although no descriptor is free`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 3")
         try endWithoutDescriptors(request, runner)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func whatOutlivesItsMainProcessIsWatchedOnceItCanBe(usesControlGroups: Bool) throws {
+    func `leftover processes are watched once a descriptor is free`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var request = runner.request(
             1,
@@ -43,21 +43,21 @@ import Testing
         #expect(try runner.survivors() == [])
     }
 
-    @Test func aDaemonWaitsForADescriptorWithoutKeepingTheRunnerBusy() throws {
+    @Test func `a waiting connection does not keep a runner without descriptors busy`() throws {
         let runner = try RunnerProcess()
         try runner.limitOpenFiles(to: 3)
         let next = try UnixSocket.connect(to: runner.path("runner.sock"))
         for _ in 0..<30 { try runner.settle() }
         #expect(runner.complaints.split(separator: "\n").count < 10, "\(runner.complaints)")
         try runner.limitOpenFiles(to: nil)
-        // The newest daemon is the one that counts, so the older hears the end of its line.
+        // The newest connection replaces the older one, which is closed.
         try runner.awaitHangUp()
         _ = consume next
     }
 
-    /// As root: the user's runner then sees of others nothing but that they are there.
+    /// Needs root: the runner of the user then sees of other processes only that they exist.
     @Test(.enabled(if: Identity.uid == 0))
-    func processesThatCannotBeReadAreNoObstacle() throws {
+    func `processes that cannot be read do not stop a termination`() throws {
         let user = Spawn.User(uid: 65_534, gid: 65_534, groups: [])
         let runner = try RunnerProcess(
             usesControlGroups: false,
@@ -75,9 +75,9 @@ import Testing
         #expect(try runner.survivors() == [])
     }
 
-    /// Whoever started the runner did not care for children.
+    /// The program that started the runner ignored SIGCHLD.
     @Test(arguments: treeKinds)
-    func exitsComeThoughSIGCHLDWasIgnored(usesControlGroups: Bool) throws {
+    func `exits are reported although SIGCHLD was ignored at the start`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(
             usesControlGroups: usesControlGroups, script: "exec env --ignore-signal=CHLD \"$@\"")
         let request = runner.request(1, "exit 4")

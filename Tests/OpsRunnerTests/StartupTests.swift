@@ -12,7 +12,7 @@ import Testing
         #expect(chmod(runner.state, 0o711) == 0)
     }
 
-    /// A program on which this process holds a lease: whoever opens it waits until the lease is dropped.
+    /// Program on which this process holds a lease. Opening it waits until the lease is dropped.
     final class LeasedProgram {
         let path: String
         private let descriptor: Int32
@@ -40,7 +40,7 @@ import Testing
         return request
     }
 
-    /// The process of uid 65534 that is the runner's child.
+    /// Child of the runner with uid 65534.
     func child() throws -> Int32 {
         var found: Int32?
         try runner.until("no process has been made") {

@@ -6,7 +6,7 @@ import Testing
 /// Daemons come and go; runners are killed and replaced.
 @Suite struct SurvivalTests {
     @Test(arguments: treeKinds)
-    func exitsAreKeptUntilAcknowledged(usesControlGroups: Bool) throws {
+    func `exits are kept until they are acknowledged`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let instance = runner.greeting?.instance
         let ends = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 9")
@@ -17,7 +17,7 @@ import Testing
         runner.disconnect()
         #expect(creat(runner.path("go"), 0o600) >= 0)
         let end = Clock.read().monotonic + RunnerProcess.patience
-        // A daemon looks in from time to time, until the exit is in the inventory; each finds the same runner.
+        // Daemons connect one after another until the exit is in the inventory. Each finds the same runner.
         var exit: ProcessExit?
         while exit == nil {
             try #require(Clock.read().monotonic < end, "the exit was lost")
@@ -34,7 +34,7 @@ import Testing
         #expect(runner.greeting?.entries.map(\.attempt) == [runs.attempt])
     }
 
-    @Test func aNewerDaemonReplacesTheOlder() throws {
+    @Test func `a newer connection replaces the older one`() throws {
         let runner = try RunnerProcess()
         let older = try UnixSocket.connect(to: runner.path("runner.sock"))
         try runner.connect()
@@ -46,7 +46,7 @@ import Testing
         #expect(try older.read(atMost: 100, onto: &bytes) == .ended)
     }
 
-    @Test func nonsenseEndsTheConnectionAndNothingElse() throws {
+    @Test func `invalid bytes end the connection and nothing else`() throws {
         let runner = try RunnerProcess()
         let request = runner.request(1, "sleep 1000")
         try runner.send([.launch(request)])
@@ -62,11 +62,11 @@ import Testing
         #expect(runner.greeting?.entries == [.init(request.attempt, .running(process))])
     }
 
-    @Test func aVersionTooFarAwayHearsOnlyOurs() throws {
+    @Test func `a daemon of a distant version is told only the version`() throws {
         let runner = try RunnerProcess()
         let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
         var hello: [UInt8] = []
-        RunnerOrder.hello(version: RunnerProtocol.version + 2).append(to: &hello)
+        RunnerCommand.hello(version: RunnerProtocol.version + 2).append(to: &hello)
         #expect(try socket.writeAll(hello))
         var bytes: [UInt8] = []
         while try socket.read(atMost: 1000, onto: &bytes) != .ended {}
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func escalationGoesOnWithoutADaemon(usesControlGroups: Bool) throws {
+    func `SIGKILL follows SIGTERM also without a daemon`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(1, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
         try runner.send([.launch(request)])
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func whatAKilledRunnerLeftIsReaped(usesControlGroups: Bool) throws {
+    func `processes of a killed runner are found and killed`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let instance = try #require(runner.greeting?.instance)
         let hiding = runner.request(
@@ -103,23 +103,23 @@ import Testing
         try runner.start()
         #expect(runner.greeting?.instance != instance)
         #expect(runner.greeting?.entries == [])
-        try runner.send([.reap(hiding.attempt, socket: runner.path("s"), uid: geteuid())])
+        try runner.send([.killStaleTree(hiding.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(hiding.attempt)
         #expect(try runner.survivors() == [kept.pid])
-        // Not with another daemon's socket; what nobody can find is gone.
-        try runner.send([.reap(Attempt(operation: 77, number: 1), socket: "/elsewhere", uid: geteuid())])
+        // Processes with the socket of another daemon do not count. A tree that cannot be found is gone.
+        try runner.send([.killStaleTree(Attempt(operation: 77, number: 1), socket: "/elsewhere", uid: geteuid())])
         try runner.awaitGone(Attempt(operation: 77, number: 1))
-        try runner.send([.reap(other.attempt, socket: runner.path("s"), uid: geteuid())])
+        try runner.send([.killStaleTree(other.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(other.attempt)
         #expect(try runner.survivors() == [])
     }
 
-    /// Without a mark of its own left on it, in a group that has held another before.
+    /// The process has no tag in its environment, and its group was used by another attempt before.
     @Test(.enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"))
-    func whatHidesInAGroupThatHasServedOthersIsReaped() throws {
+    func `a leftover process in a pooled group of a killed runner is killed`() throws {
         let runner = try RunnerProcess()
         // A mount of cgroup v2 that cannot be written, as in many containers.
-        guard runner.greeting?.abilities.hasControlGroups == true else { return }
+        guard runner.greeting?.capabilities.hasControlGroups == true else { return }
         let first = runner.request(1, "exit 0")
         try runner.send([.launch(first)])
         _ = try runner.awaitExit(first.attempt)
@@ -134,16 +134,16 @@ import Testing
         defer { kill(pid, SIGKILL) }
         try runner.killRunner()
         try runner.start()
-        try runner.send([.reap(first.attempt, socket: runner.path("s"), uid: geteuid())])
+        try runner.send([.killStaleTree(first.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(first.attempt)
         #expect(try isAlive(pid))
-        try runner.send([.reap(hiding.attempt, socket: runner.path("s"), uid: geteuid())])
+        try runner.send([.killStaleTree(hiding.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(hiding.attempt)
         #expect(try !isAlive(pid))
     }
 
     @Test(arguments: treeKinds)
-    func anUpgradeInPlaceLosesNothing(usesControlGroups: Bool) throws {
+    func `an upgrade in place loses nothing`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let instance = try #require(runner.greeting?.instance)
         let runs = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 7")
@@ -158,7 +158,7 @@ import Testing
         let exit = try runner.awaitExit(ended.attempt).exit
         let halfExit = try runner.awaitExit(waits.attempt).exit
         _ = try runner.awaitFile("ready")
-        // The deadline for the stubborn one must go with it.
+        // The deadline of the operation that ignores SIGTERM must survive.
         try runner.send([.terminate(stubborn.attempt, grace: 300_000_000), .reexecute])
         try runner.awaitHangUp()
         try runner.connect()
@@ -176,15 +176,15 @@ import Testing
         if entries.contains(where: { $0.attempt == stubborn.attempt && $0.state.isRunning }) {
             #expect(try runner.awaitExit(stubborn.attempt).exit.status == .signal(SIGKILL))
         }
-        // And it starts new ones as before.
+        // New operations start as before.
         let next = runner.request(6, "ulimit -Sn")
         try runner.send([.launch(next)])
         #expect(try runner.awaitExit(next.attempt).exit.status == .code(0))
         #expect(try runner.text("log.6.1") == "\(try OpenFiles.limit().soft)\n")
     }
 
-    /// Whatever is wrong with what they need: the operations of before keep their parent.
-    @Test func anUpgradeInPlaceWithoutControlGroupsLosesNothing() throws {
+    /// The new program cannot use control groups, and the running operations keep their parent.
+    @Test func `an upgrade in place without control groups loses nothing`() throws {
         let runner = try RunnerProcess()
         let runs = runner.request(1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 7")
         try runner.send([.launch(runs)])
@@ -197,7 +197,7 @@ import Testing
         #expect(runner.greeting?.entries == [.init(runs.attempt, .running(process))])
         #expect(creat(runner.path("go"), 0o600) >= 0)
         #expect(try runner.awaitExit(runs.attempt).exit.status == .code(7))
-        // And has them again, once they can be had.
+        // It uses control groups again once it can.
         #expect(rmdir(runner.path("runner.id")) == 0)
         #expect(rename(runner.path("id"), runner.path("runner.id")) == 0)
         try runner.send([.reexecute])
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func aRunnerWithoutItsStateDirectoryEndsWithItsOperations(usesControlGroups: Bool) throws {
+    func `a runner whose state directory was removed ends with its operations`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let obedient = runner.request(1, "exec sleep 1000")
         var stubborn = runner.request(2, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
@@ -214,16 +214,17 @@ import Testing
         try runner.send([.launch(obedient), .launch(stubborn)])
         _ = try runner.awaitLaunched(obedient.attempt)
         _ = try runner.awaitFile("ready")
-        // A daemon that is there is no reason to wait for ever: it has nowhere to store an end.
+        // The runner does not wait for a connected daemon, which cannot store an end any more.
         removeTree(runner.state)
         #expect(try runner.awaitEnd() == .code(0))
         #expect(try runner.survivors() == [])
     }
 
-    @Test func oneRunnerForAStateDirectory() throws {
+    @Test func `a state directory has one runner`() throws {
         let runner = try RunnerProcess()
         let second = Spawn(
-            arguments: [try RunnerProcess.program(), "--state", runner.state], environment: Words(plainEnvironment))
+            arguments: [try RunnerProcess.program(), "--state", runner.state],
+            environment: CStringArray(plainEnvironment))
         #expect(try Children.wait(for: try second.start())?.status == .code(1))
         var detached = second
         detached.arguments.append("--detach")
@@ -231,15 +232,15 @@ import Testing
         try runner.connect()
     }
 
-    @Test func aDetachedRunnerListensOnceItsStarterReturns() throws {
+    @Test func `a detached runner listens when its starter returns`() throws {
         let runner = try RunnerProcess()
         let instance = runner.greeting?.instance
         try runner.killRunner()
         let detached = Spawn(
             arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach"],
-            environment: Words(plainEnvironment))
+            environment: CStringArray(plainEnvironment))
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
-        // No wait between the two.
+        // There is no wait between the two.
         let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
         _ = consume socket
         try runner.connect()
@@ -254,21 +255,21 @@ import Testing
         #expect(!Files.exists(runner.path("runner.sock")))
     }
 
-    @Test func aDetachedRunnerThatNobodyNeedsEnds() throws {
+    @Test func `an idle detached runner ends`() throws {
         let runner = try RunnerProcess()
         try runner.killRunner()
         let detached = Spawn(
             arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach", "--idle-limit", "0"],
-            environment: Words(plainEnvironment))
+            environment: CStringArray(plainEnvironment))
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
-        // Nobody connects: its end shows in the lock, which ends with its holder, and in what it leaves behind.
+        // There is no connection. The end shows in the lock, which ends with its holder, and in the files that are left.
         try runner.until("it did not end") { !Files.exists(runner.path("runner.sock")) }
     }
 
-    @Test func noZombieAndNoDescriptorStaysBehind() throws {
+    @Test func `no zombie and no descriptor is left after an operation`() throws {
         let runner = try RunnerProcess()
         func descriptors() throws -> Int { try Files.list("/proc/\(runner.pid)/fd").count }
-        // As many at once as there are control groups kept open for those that come.
+        // As many at once as there are control groups in the pool.
         let warm = (1...64).map { runner.request($0, "while ! [ -e $DIR/go ]; do sleep 0.05; done") }
         try runner.send(warm.map { .launch($0) })
         for request in warm { _ = try runner.awaitLaunched(request.attempt) }

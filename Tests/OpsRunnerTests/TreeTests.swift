@@ -3,7 +3,7 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// Nothing of a tree stays alive, however it hides; each with and without control groups.
+/// Whole trees are ended, however their processes hide; each test runs with and without control groups.
 @Suite struct TreeTests {
     static let second: Int64 = 1_000_000_000
 
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func sessionsAndDoubleForksDoNotHide(usesControlGroups: Bool) throws {
+    func `processes in other sessions and after double forks are terminated`(usesControlGroups: Bool) throws {
         let script = """
             setsid sh -c 'setsid sh -c "echo ready > $DIR/ready; sleep 1000" & sleep 0.1; exit' &
             sleep 1000 & sleep 1000
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func anIgnoredSIGTERMIsFollowedBySIGKILL(usesControlGroups: Bool) throws {
+    func `an ignored SIGTERM is followed by SIGKILL`(usesControlGroups: Bool) throws {
         let script = """
             trap '' TERM
             sh -c 'trap "" TERM; while :; do sleep 1000; done' &
@@ -43,14 +43,14 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func aProcessThatObeysGetsItsGrace(usesControlGroups: Bool) throws {
+    func `a process that handles SIGTERM gets its grace`(usesControlGroups: Bool) throws {
         let script = "trap 'exit 5' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done"
         #expect(try end(script, grace: 100 * Self.second, usesControlGroups: usesControlGroups).status == .code(5))
     }
 
     @Test(arguments: treeKinds)
-    func aForkStormIsEnded(usesControlGroups: Bool) throws {
-        // Each child lives on after its parent; the storm is bounded so that a failing test does not take the machine.
+    func `a fork storm is ended`(usesControlGroups: Bool) throws {
+        // Each child outlives its parent. The storm is bounded so that a failing test does not block the machine.
         let script = """
             cat > $DIR/storm <<'E'
             i=0
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func aStoppedTreeIsEnded(usesControlGroups: Bool) throws {
+    func `a stopped tree is terminated`(usesControlGroups: Bool) throws {
         let script = """
             trap 'echo termed > $DIR/termed; exit 6' TERM
             sleep 1000 & echo ready > $DIR/ready; kill -STOP $! ; kill -STOP $$; wait
@@ -73,9 +73,9 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func leftoversAreKilledWithTheirGrace(usesControlGroups: Bool) throws {
+    func `leftover processes are killed after their grace`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
-        // The sleeper says that it is ready itself: a shell's trap is still its child's between fork and exec.
+        // The sleeping process itself reports that it is ready: between fork and exec a child still has the trap of the shell.
         var request = runner.request(
             1,
             """
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func leftoversAreWaitedFor(usesControlGroups: Bool) throws {
+    func `leftover processes are waited for`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
         var request = runner.request(1, "setsid sh -c 'read line < $DIR/fifo; echo $line > $DIR/done' & exit 0")
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func leftoversAreLeftAlone(usesControlGroups: Bool) throws {
+    func `leftover processes stay alive with leftovers: leave`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var request = runner.request(1, "setsid sh -c 'echo $$ > $DIR/left; exec sleep 1000' & exit 0")
         request.leftovers = .leave
@@ -127,13 +127,13 @@ import Testing
         kill(left, SIGKILL)
     }
 
-    /// Where a group only holds together, the next gets that of the last, unless anything was left in it.
+    /// A group without controllers is used by one attempt after another, unless a process is left in it.
     @Test(.enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"))
-    func aGroupServesOneAfterAnotherUnlessSomethingIsLeft() throws {
+    func `a pooled group is reused unless a process is left in it`() throws {
         let runner = try RunnerProcess()
-        let abilities = try #require(runner.greeting?.abilities)
+        let capabilities = try #require(runner.greeting?.capabilities)
         // A mount of cgroup v2 that cannot be written, as in many containers.
-        guard abilities.hasControlGroups else { return }
+        guard capabilities.hasControlGroups else { return }
         func group(_ operation: Int64, _ script: String = "") throws -> String {
             var request = runner.request(operation, "grep ^0:: /proc/self/cgroup; \(script)")
             request.leftovers = .leave
@@ -145,13 +145,13 @@ import Testing
             return group
         }
         let first = try group(1)
-        #expect(try (group(2) == first) == abilities.controllers.isEmpty)
+        #expect(try (group(2) == first) == capabilities.controllers.isEmpty)
         let third = try group(
             3, "setsid sh -c 'echo $$ > $DIR/left; exec sleep 1000' & while ! [ -s $DIR/left ]; do sleep 0.01; done")
         let left = try #require(Int32(try runner.awaitFile("left").dropLast()))
         defer { kill(left, SIGKILL) }
         #expect(try group(4) != third)
-        // Nor one that has a group of its own below.
+        // Nor is a group with a group of its own below.
         let fifth = try group(
             5, "mkdir $(grep -m1 cgroup2 /proc/mounts | cut -d' ' -f2)$(grep ^0:: /proc/self/cgroup | cut -c4-)/below")
         #expect(try group(6) != fifth)
@@ -162,7 +162,7 @@ import Testing
         .enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"), arguments: [false, true])
     func `a group that was left goes with its last process`(throughAnUpgrade: Bool) throws {
         let runner = try RunnerProcess()
-        guard runner.greeting?.abilities.hasControlGroups == true else { return }
+        guard runner.greeting?.capabilities.hasControlGroups == true else { return }
         let mount = "$(grep -m1 cgroup2 /proc/mounts | cut -d' ' -f2)"
         var request = runner.request(
             1, "echo \(mount)$(grep ^0:: /proc/self/cgroup | cut -c4-) > $DIR/group; sleep 1000 & sleep 1000 & exit 0")
@@ -183,7 +183,7 @@ import Testing
             #expect(Files.exists(group))
             kill(pid, SIGKILL)
             try runner.awaitReaped(pid)
-            // Other ends meanwhile change nothing.
+            // Other processes that end meanwhile change nothing.
             let other = runner.request(Int64(pid) + 10, "true")
             try runner.send([.launch(other)])
             _ = try runner.awaitExit(other.attempt)
@@ -191,12 +191,12 @@ import Testing
         try runner.until("\(group) is still there") { !Files.exists(group) }
     }
 
-    /// In a group that was killed once, Linux 6.18 kills whoever is born into it from outside.
+    /// Linux 6.18 kills a process that is born from outside into a group that was killed once.
     @Test(
         .enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"), arguments: [false, true])
-    func whoComesAfterOneThatWasKilledLives(byItself: Bool) throws {
+    func `an attempt after a killed one is not killed with it`(byItself: Bool) throws {
         let runner = try RunnerProcess()
-        guard runner.greeting?.abilities.hasControlGroups == true else { return }
+        guard runner.greeting?.capabilities.hasControlGroups == true else { return }
         let group = "$(grep -m1 cgroup2 /proc/mounts | cut -d' ' -f2)$(grep ^0:: /proc/self/cgroup | cut -c4-)"
         let killed = runner.request(
             1, (byItself ? "echo 1 >\(group)/cgroup.kill;" : "") + "echo up >$DIR/up; exec sleep 1000")
@@ -212,9 +212,9 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func whatAnotherOperationLeftBehindIsNoConcernOfTheOnlyOneAlive(usesControlGroups: Bool) throws {
+    func `a leftover of another operation is not counted to the only living attempt`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
-        // It comes to the runner only when its parent ends, after its operation.
+        // The runner adopts it only when its parent ends, after its operation.
         var leaves = runner.request(
             1,
             """
@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func aGrandchildThatHoldsTheOutputDelaysNothing(usesControlGroups: Bool) throws {
+    func `a grandchild that holds the output open delays nothing`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var request = runner.request(1, "sleep 1000 & echo said; exit 2")
         request.leftovers = .leave
@@ -250,7 +250,7 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
-    func aFrozenTreeStandsStillAndThaws(usesControlGroups: Bool) throws {
+    func `a frozen tree makes no progress until it is thawed`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(
             1, "setsid sh -c 'while :; do echo x >> $DIR/beat; sleep 0.01; done' & echo ready > $DIR/ready; wait")
@@ -263,7 +263,7 @@ import Testing
         #expect(try runner.text("beat") == before)
         try runner.send([.thaw(request.attempt)])
         try runner.until("it did not go on") { try runner.text("beat") != before }
-        // And a frozen one obeys SIGTERM.
+        // A frozen tree can be terminated.
         try runner.send([.freeze(request.attempt), .terminate(request.attempt, grace: 100 * Self.second)])
         let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
         if !treeIsGone { try runner.awaitGone(request.attempt) }
@@ -271,18 +271,18 @@ import Testing
         #expect(try runner.survivors() == [])
     }
 
-    /// Until every process of the operation is stopped, or its group says that it is frozen.
+    /// Waits until every process of the operation is stopped, or its group is frozen.
     private func awaitStandstill(_ runner: RunnerProcess) throws {
         try runner.until("it does not stand still: \(try runner.survivors())") {
             let all = try runner.survivors().map { try ProcessRecord.read($0) }
-            // D: a shell in the middle of a vfork, which goes on only when its stopped child does.
+            // D: a shell in a vfork, which continues only when its stopped child does.
             let stopped = all.allSatisfy { record in record.map { [0x54, 0x44].contains($0.state) } ?? true }
             return try stopped || isGroupFrozen(runner)
         }
     }
 
     private func isGroupFrozen(_ runner: RunnerProcess) throws -> Bool {
-        guard runner.greeting?.abilities.hasControlGroups == true else { return false }
+        guard runner.greeting?.capabilities.hasControlGroups == true else { return false }
         guard let pid = try runner.survivors().first else { return false }
         let bytes = try Files.readIfPresent("/proc/\(pid)/cgroup", limit: 65_536) ?? []
         let groups = String(decoding: bytes, as: UTF8.self)

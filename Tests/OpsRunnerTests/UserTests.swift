@@ -3,13 +3,13 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// Operations of other users, which only root's runner starts; and a runner of an ordinary user.
+/// Operations of other users, which only the runner of root starts, and the runner of an ordinary user.
 @Suite(.enabled(if: geteuid() == 0, "SKIPPED: only root can act as other users")) struct UserTests {
-    /// Debian's `nobody`.
+    /// User `nobody` of Debian.
     static let nobody = LaunchRequest.User(name: "nobody", uid: 65534, gid: 65534)
 
     @Test(arguments: treeKinds)
-    func anOperationIsItsUserAlone(usesControlGroups: Bool) throws {
+    func `an operation runs with the rights of its user alone`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         #expect(chmod(runner.state, 0o711) == 0)
         var request = runner.request(
@@ -28,7 +28,7 @@ import Testing
         #expect(try runner.text("log.1.1").contains("err\n"))
         #expect(try !usesControlGroups || runner.text("log.1.1").hasSuffix("closed\n"))
         #expect(try runner.text("log.1.1").contains("log 65534 600\n"), "it is the operation's")
-        // Afterwards nobody else's: what the operation may have kept open or linked opens it no more.
+        // Afterwards it belongs to root: descriptors and links that the operation kept do not open it any more.
         try runner.until("it is still its user's") {
             var status = stat()
             #expect(stat(runner.path("log.1.1"), &status) == 0)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// A process of another user that knows the address, and says that it is of the operation.
+    /// A process of another user that knows the address, and claims in its environment to belong to the operation.
     @Test(
         .enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds, [-1, 0])
     func `another user does not speak for an operation`(usesControlGroups: Bool, slot: Int32) throws {
@@ -51,7 +51,8 @@ import Testing
         let address = try runner.awaitFile("log.1.1").dropLast()
         try speak(as: Self.daemon, at: address, of: runner, "STATUS=forged\nX_OPS_FINISHED=0\nX_OPS_RESULT=forged")
         try go(runner)
-        #expect(try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "own"))
+        #expect(
+            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "own"))
     }
 
     @Test(.enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
@@ -70,10 +71,11 @@ import Testing
         try runner.awaitHangUp()
         try runner.connect()
         try go(runner)
-        #expect(try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == Told(status: "own"))
+        #expect(
+            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "own"))
     }
 
-    /// As after a program that changes its user: it is of the tree, and of the group, and speaks as somebody else.
+    /// A program that changes its user stays in the tree and in the group, and sends messages as another user.
     @Test(
         .enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
     func `a process that has become another user's does not speak for its operation`(usesControlGroups: Bool) throws {
@@ -88,11 +90,11 @@ import Testing
             """)
         try runner.send([.launch(request)])
         let told = try NotifyTests().awaitTold(runner, request.attempt) { $0.progressDone != nil }
-        #expect(told == Told(progressDone: 1))
+        #expect(told == NotifyUpdate(progressDone: 1))
     }
 
-    /// It is the orphan of its own user's operation, whatever it wears.
-    @Test func `an orphan with the badge of another user's operation is not counted to that`() throws {
+    /// The orphan belongs to the operation of its own user, whatever its environment says.
+    @Test func `an orphan with the tag of another user's operation is not counted to that`() throws {
         let runner = try RunnerProcess(usesControlGroups: false)
         #expect(chmod(runner.state, 0o711) == 0)
         var victim = runner.request(1, "exec sleep 1000")
@@ -117,9 +119,9 @@ import Testing
         #expect(try !isAlive(orphan))
     }
 
-    /// What an earlier runner left is found by what it wears, in sessions and by descent: never another user's.
+    /// Processes of an earlier runner are found by environment, session and parent, but never another user's.
     @Test(arguments: treeKinds)
-    func `nothing of another user is reaped for a badge that it wears`(usesControlGroups: Bool) throws {
+    func `nothing of another user is reaped for a tag that it wears`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         #expect(chmod(runner.state, 0o711) == 0)
         var request = runner.request(1, "exec sleep 1000")
@@ -136,7 +138,7 @@ import Testing
             waitpid(pid, nil, 0)
         }
         try runner.start()
-        try runner.send([.reap(request.attempt, socket: runner.path("s"), uid: Self.nobody.uid)])
+        try runner.send([.killStaleTree(request.attempt, socket: runner.path("s"), uid: Self.nobody.uid)])
         try runner.awaitGone(request.attempt)
         #expect(try !isAlive(process.pid))
         #expect(try isAlive(pid))
@@ -144,13 +146,13 @@ import Testing
 
     private static let daemon = LaunchRequest.User(name: "daemon", uid: 1, gid: 1)
 
-    /// Sends a message with the badge of attempt 1, and waits until it is sent.
+    /// Sends a message with the tag of attempt 1, and waits until it is sent.
     private func speak(
         as user: LaunchRequest.User, at address: Substring, of runner: RunnerProcess, _ message: String
     ) throws {
         var sender = Spawn(
             arguments: [NotifyTests.sender] + message.split(separator: "\n").map(String.init),
-            environment: Words(
+            environment: CStringArray(
                 plainEnvironment + [
                     "NOTIFY_SOCKET=\(address)", "OPS_ID=1", "OPS_ATTEMPT=1", "OPS_SOCKET=\(runner.state)/s",
                 ]))
@@ -164,7 +166,7 @@ import Testing
         close(fifo)
     }
 
-    @Test func pathsAreOpenedWithTheRightsOfTheUser() throws {
+    @Test func `paths are opened with the rights of the user`() throws {
         let runner = try RunnerProcess()
         #expect(chmod(runner.state, 0o711) == 0)
         var request = runner.request(1, "true")
@@ -182,16 +184,16 @@ import Testing
         #expect(failure == EACCES)
     }
 
-    @Test func anOrdinaryUsersRunnerHoldsWholeTreesToo() throws {
+    @Test func `the runner of an ordinary user also ends whole trees`() throws {
         let runner = try RunnerProcess(user: .init(uid: 65534, gid: 65534, groups: [65534]))
-        #expect(runner.greeting?.abilities == RunnerAbilities())
+        #expect(runner.greeting?.capabilities == RunnerCapabilities())
         let request = runner.request(1, "setsid sh -c 'id -u > $DIR/who; sleep 1000' & sleep 1000")
         try runner.send([.launch(request)])
         #expect(try runner.awaitFile("who") == "65534\n")
         try runner.send([.terminate(request.attempt, grace: 0)])
         if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
         #expect(try runner.survivors() == [])
-        // It can be nobody else, and bound no tree.
+        // It can start no process of another user, and limit no tree.
         var other = runner.request(2, "true")
         other.user = LaunchRequest.User(name: "daemon", uid: 1, gid: 1)
         other.output = .null

@@ -2,7 +2,7 @@ import Glibc
 import OpsSystem
 import Testing
 
-/// A hierarchy of its own for each test: the end of one takes nothing from another.
+/// A hierarchy of its own for each test, so that the end of one does not disturb another.
 private func withHierarchy<Result>(_ body: (ControlGroupHierarchy) throws -> Result) throws -> Result? {
     let name = "opsd-test-\(getpid())-\(try Randomness.identifier().prefix(8))"
     guard let hierarchy = try ControlGroupHierarchy.open(name: name) else { return nil }
@@ -10,19 +10,19 @@ private func withHierarchy<Result>(_ body: (ControlGroupHierarchy) throws -> Res
     return try body(hierarchy)
 }
 
-// What cannot be opened here cannot be tested, for whatever reason.
+// A hierarchy that cannot be opened cannot be tested.
 private let canMakeControlGroups = geteuid() == 0 && (try? withHierarchy { _ in true }) == true
 
-/// Control groups of this machine, where it lets us make some.
+/// Control groups, on a machine that allows them.
 @Suite(.enabled(if: canMakeControlGroups, "SKIPPED: no cgroup v2 tree can be written here (needs root)"))
 struct ControlGroupTests {
-    /// A group for one test, removed with all that is in it.
+    /// Makes a group for one test, and removes it with all processes in it.
     func withGroup(_ body: (ControlGroup) throws -> Void) throws {
         let done: Void? = try withHierarchy { hierarchy in
             let group = hierarchy.group("test")
             try group.make()
             defer {
-                // What a failed test has left in it must not stay.
+                // Processes of a failed test must not stay.
                 _ = try? group.kill()
                 while (try? group.remove()) == false { usleep(1000) }
             }
@@ -39,7 +39,7 @@ struct ControlGroupTests {
         return try spawn.start()
     }
 
-    /// Born there, or moved there by itself before its program where the kernel cannot do that.
+    /// The process is born in the group, or moves itself there before its program runs if the kernel cannot do that.
     @Test(
         arguments: SpawnTests.everyFallback + [
             .withoutIntoControlGroup, [.withoutIntoControlGroup, .withoutCloseRange],

@@ -3,7 +3,7 @@ import OpsSystem
 import Testing
 
 @Suite struct EnvironmentTests {
-    /// What `visit` tells of these entries.
+    /// Names and values that `visit` finds in some entries.
     private func visited(_ entries: [String]) -> [String] {
         var pointers = entries.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
@@ -17,11 +17,11 @@ import Testing
         return told
     }
 
-    @Test func ofOneThatIsThereTwiceTheFirstCounts() {
+    @Test func `the first value of a variable that is set twice counts`() {
         #expect(visited(["A=1", "AB=2", "A=3", "B=", "AB=2", "ABC=4"]) == ["A 1", "AB 2", "B ", "ABC 4"])
     }
 
-    @Test func whatNamesNothingIsNoVariable() {
+    @Test func `an entry without a name is skipped`() {
         #expect(visited(["no equals sign", "=value", "A=b=c", ""]) == ["A b=c"])
     }
 }

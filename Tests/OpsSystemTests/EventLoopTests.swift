@@ -4,7 +4,7 @@ import OpsSystemd
 import Testing
 
 @Suite struct EventLoopTests {
-    @Test func everythingReadyIsHandledBeforeTheTurnEnds() throws {
+    @Test func `all ready events are handled before the turn ends`() throws {
         let loop = try EventLoop()
         var log: [String] = []
         let first = try loop.deferred { log.append("first") }
@@ -17,7 +17,7 @@ import Testing
         #expect(log.last == "end")
     }
 
-    @Test func aTurnWithoutEventsEndsToo() throws {
+    @Test func `a turn without events ends too`() throws {
         let loop = try EventLoop()
         var ends = 0
         loop.endTurn = { ends += 1 }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [EventLoop.TimerClock.monotonic, .wall])
-    func aTimerFiresOnceAndNeverEarly(clock: EventLoop.TimerClock) throws {
+    func `a timer fires once and never early`(clock: EventLoop.TimerClock) throws {
         let loop = try EventLoop()
         func now() -> Int64 { clock == .monotonic ? Clock.read().monotonic : Clock.read().wall }
         var firedAt: [Int64] = []
@@ -41,7 +41,7 @@ import Testing
         try turn(loop) { firedAt.count == 2 }
     }
 
-    @Test func aClearedTimerStaysSilent() throws {
+    @Test func `a cleared timer does not fire`() throws {
         let loop = try EventLoop()
         var fired = false
         let timer = try loop.timer(.monotonic) { fired = true }
@@ -51,7 +51,7 @@ import Testing
         #expect(!fired)
     }
 
-    @Test func aDescriptorIsWatchedForWhatIsAsked() throws {
+    @Test func `a descriptor is watched for the requested events`() throws {
         let scratch = try Scratch()
         let loop = try EventLoop()
         let listener = try UnixSocket.listen(at: scratch.path + "/s")
@@ -74,7 +74,7 @@ import Testing
         #expect(seen.isEmpty)
     }
 
-    @Test func aHandlerMayCancelItsOwnSource() throws {
+    @Test func `a handler may cancel its own source`() throws {
         let loop = try EventLoop()
         var source: DeferredSource?
         var calls = 0
@@ -89,7 +89,7 @@ import Testing
         #expect(source == nil)
     }
 
-    @Test func aSignalArrivesAsAnEvent() throws {
+    @Test func `a signal arrives as an event`() throws {
         let loop = try EventLoop()
         var caught = 0
         let source = try loop.watchSignal(SIGUSR2) { caught += 1 }
@@ -100,7 +100,7 @@ import Testing
         source.cancel()
     }
 
-    @Test func stopEndsTheRunAfterTheTurn() throws {
+    @Test func `stop ends the loop after the turn`() throws {
         let loop = try EventLoop()
         var ended = false
         loop.endTurn = { ended = true }

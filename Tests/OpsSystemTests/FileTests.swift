@@ -4,18 +4,18 @@ import OpsSystemd
 import Testing
 
 @Suite struct FileTests {
-    @Test func aLockHasOneHolderAndEndsWithIt() throws {
+    @Test func `a lock has one holder and ends with it`() throws {
         let scratch = try Scratch()
         let path = scratch.path + "/lock"
         do {
-            guard let held = try FileLock.take(path) else { throw Missing() }
+            guard let held = try FileLock.acquire(path) else { throw Missing() }
             #expect(try !canTakeLock(path))
             _ = consume held
         }
         #expect(try canTakeLock(path))
     }
 
-    @Test func replacingAFileLeavesNothingBeside() throws {
+    @Test func `replacing a file leaves no other file behind`() throws {
         let scratch = try Scratch()
         let path = scratch.path + "/file"
         try Files.replace(path, with: Array("old".utf8), mode: 0o600)
@@ -24,7 +24,7 @@ import Testing
         #expect(try Files.list(scratch.path) == ["file"])
     }
 
-    @Test func readingIsBounded() throws {
+    @Test func `reading a file is bounded`() throws {
         let scratch = try Scratch()
         let path = scratch.path + "/file"
         try Files.replace(path, with: [UInt8](repeating: 7, count: 100), mode: 0o600)
@@ -33,7 +33,7 @@ import Testing
         #expect(try Files.readIfPresent(scratch.path + "/none", limit: 1) == nil)
     }
 
-    @Test func aDirectoryOthersMayWriteIsRefused() throws {
+    @Test func `a directory that others may write to is refused`() throws {
         let scratch = try Scratch()
         let path = scratch.path + "/open"
         #expect(mkdir(path, 0o700) == 0)
@@ -45,15 +45,15 @@ import Testing
 }
 
 @Suite struct MachineTests {
-    @Test func theClocksMoveForward() {
+    @Test func `the clocks move forward`() {
         let first = Clock.read()
         let second = Clock.read()
         #expect(second.monotonic >= first.monotonic)
-        // 2020: the wall clock is set at all.
+        // 2020: the wall clock is set.
         #expect(first.wall > 1_577_836_800_000_000_000)
     }
 
-    @Test func aProcessKnowsItself() throws {
+    @Test func `a process can read its own record`() throws {
         let record = try #require(try ProcessRecord.read(getpid()))
         #expect(record.pid == getpid())
         #expect(record.parent == getppid())
@@ -64,18 +64,18 @@ import Testing
         #expect(ProcessRecord.environment(of: getpid()).contains { $0.hasPrefix("PATH=") })
     }
 
-    @Test func aProcessThatIsNotThereIsNil() throws {
+    @Test func `the record of a missing process is nil`() throws {
         #expect(try ProcessRecord.read(Int32.max) == nil)
         #expect(ProcessRecord.environment(of: Int32.max).isEmpty)
     }
 
-    @Test func theBootHasAName() throws {
+    @Test func `the boot has an identifier`() throws {
         let name = try Boot.identifier()
         #expect(name.utf8.count == 36)
         #expect(try Boot.identifier() == name)
     }
 
-    @Test func rootIsKnownByNameAndNumber() throws {
+    @Test func `root is found by name and by uid`() throws {
         let root = try #require(try Account.named("root"))
         #expect(root.uid == 0)
         #expect(try Account.withUID(0) == root)
@@ -85,13 +85,13 @@ import Testing
         #expect(try Account.group(named: "root") == 0)
     }
 
-    @Test func randomNamesDiffer() throws {
+    @Test func `random names differ`() throws {
         let one = try Randomness.identifier()
         #expect(one.count == 32)
         #expect(try Randomness.identifier() != one)
     }
 
-    @Test func aNotificationWithoutListenerIsNoError() throws {
+    @Test func `a notification without a service manager is no error`() throws {
         #expect(try Service.notify("STATUS=nobody") == (Environment["NOTIFY_SOCKET"] != nil))
     }
 }

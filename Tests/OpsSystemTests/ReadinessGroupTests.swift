@@ -4,7 +4,7 @@ import OpsSystemd
 import Testing
 
 @Suite struct ReadinessGroupTests {
-    /// Both ends of so many connections.
+    /// Makes connections, and returns both ends of each.
     private func pairs(_ count: Int) throws -> [(near: Int32, far: Int32)] {
         try (0..<count).map { _ in
             var ends: [Int32] = [0, 0]
@@ -29,7 +29,7 @@ import Testing
         #expect(Glibc.read(descriptor, &byte, 1) == 1)
     }
 
-    @Test func eachThatIsReadyIsHandledOnceATurn() throws {
+    @Test func `each ready descriptor is handled once a turn`() throws {
         let loop = try EventLoop()
         let group = try ReadinessGroup(loop)
         let pairs = try pairs(200)
@@ -49,8 +49,8 @@ import Testing
         for member in members { member.cancel() }
     }
 
-    /// More that is ready waits for the next turn.
-    @Test func aTurnIsBounded() throws {
+    /// Further ready members wait for the next turn.
+    @Test func `a turn handles a bounded number of events`() throws {
         let loop = try EventLoop()
         let group = try ReadinessGroup(loop)
         let pairs = try pairs(400)
@@ -76,7 +76,7 @@ import Testing
         for member in members { member.cancel() }
     }
 
-    @Test func theInterestIsWhatIsAskedFor() throws {
+    @Test func `only requested events are reported`() throws {
         let loop = try EventLoop()
         let group = try ReadinessGroup(loop)
         let pairs = try pairs(1)
@@ -98,8 +98,8 @@ import Testing
         #expect(seen.isEmpty)
     }
 
-    /// The first of two that are ready ends the watch of the other: nothing is told of that one any more.
-    @Test func whatIsCancelledIsNotCalled() throws {
+    /// The handler of the first of two ready members cancels the other, whose handler is then not called.
+    @Test func `the handler of a cancelled member is not called`() throws {
         let loop = try EventLoop()
         let group = try ReadinessGroup(loop)
         let pairs = try pairs(2)

@@ -3,7 +3,7 @@ import OpsSystem
 import OpsSystemd
 import Testing
 
-/// A directory of one test, gone with it.
+/// Directory of one test, removed at its end.
 final class Scratch {
     let path: String
 
@@ -13,13 +13,13 @@ final class Scratch {
     }
 
     deinit {
-        // A test that leaves files behind has failed or is done: nothing depends on their removal.
+        // Nothing depends on the removal of the files.
         for name in (try? Files.list(path)) ?? [] { unlink(path + "/" + name) }
         rmdir(path)
     }
 }
 
-/// Turns until `condition` holds, for ten seconds at most.
+/// Runs turns until `condition` holds, for at most ten seconds.
 func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
     let end = Clock.read().monotonic + 10_000_000_000
     while !condition() {
@@ -30,7 +30,7 @@ func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
 
 struct Missing: Error {}
 
-/// `#require` cannot take what is not copyable.
+/// Unwraps a value that is not copyable, which `#require` does not accept.
 func accepted(_ listener: borrowing Descriptor) throws -> Descriptor {
     guard let socket = try UnixSocket.accept(from: listener) else { throw Missing() }
     return socket
@@ -43,7 +43,7 @@ func canAccept(_ listener: borrowing Descriptor) throws -> Bool {
 }
 
 func canTakeLock(_ path: String) throws -> Bool {
-    guard let lock = try FileLock.take(path) else { return false }
+    guard let lock = try FileLock.acquire(path) else { return false }
     _ = consume lock
     return true
 }

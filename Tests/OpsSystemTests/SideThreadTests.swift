@@ -3,7 +3,7 @@ import OpsSystemd
 import Testing
 
 @Suite struct SideThreadTests {
-    @Test func jobsAreDoneInOrderAndToldInTheLoop() throws {
+    @Test func `jobs are done in order and their results handled in the loop`() throws {
         let loop = try EventLoop()
         let thread = try SideThread(loop)
         var told: [Int] = []
@@ -13,7 +13,7 @@ import Testing
         #expect(try loop.turn(timeout: 0) == false)
     }
 
-    @Test func aJobMayBeGivenFromWhatAnotherTells() throws {
+    @Test func `the handler of a result may start another job`() throws {
         let loop = try EventLoop()
         let thread = try SideThread(loop)
         var last = 0
@@ -22,8 +22,8 @@ import Testing
         #expect(last == 2)
     }
 
-    /// A job that is under way when its thread's owner goes is finished, and nobody is told.
-    @Test func nobodyIsToldAfterTheEnd() throws {
+    /// A job that is running at the end of the thread's owner is finished, and its result is dropped.
+    @Test func `no result is handled after the end of the thread`() throws {
         let loop = try EventLoop()
         var thread: SideThread? = try SideThread(loop)
         var isTold = false

@@ -3,7 +3,7 @@ import OpsSystem
 import Testing
 
 @Suite struct SocketTests {
-    @Test func bytesGoBothWaysAndTheEndIsSeen() throws {
+    @Test func `bytes go both ways and the end is seen`() throws {
         let scratch = try Scratch()
         let path = scratch.path + "/s"
         let listener = try UnixSocket.listen(at: path)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func thePeerIsKnown() throws {
+    @Test func `the credentials of the peer are known`() throws {
         let scratch = try Scratch()
         let listener = try UnixSocket.listen(at: scratch.path + "/s")
         let client = try UnixSocket.connect(to: scratch.path + "/s")
@@ -34,7 +34,7 @@ import Testing
         _ = consume client
     }
 
-    @Test func aSocketIsPrivateUnlessToldOtherwise() throws {
+    @Test func `a socket file is private unless another mode is given`() throws {
         let scratch = try Scratch()
         var status = stat()
         _ = try UnixSocket.listen(at: scratch.path + "/private")
@@ -45,7 +45,7 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o666)
     }
 
-    @Test func aPathTooLongForAnAddressIsReachedThroughItsDirectory() throws {
+    @Test func `a path too long for an address is reached through its directory`() throws {
         let scratch = try Scratch()
         let directory = scratch.path + "/" + String(repeating: "d", count: UnixSocket.pathLimit)
         #expect(mkdir(directory, 0o700) == 0)
@@ -57,14 +57,14 @@ import Testing
         _ = consume client
     }
 
-    @Test func aNameTooLongIsRefusedAndNotCutShort() {
+    @Test func `a name too long for an address is refused and not cut short`() {
         let path = "/tmp/" + String(repeating: "x", count: UnixSocket.pathLimit - 4)
         #expect(path.utf8.count == UnixSocket.pathLimit + 1)
         #expect(throws: SystemError("bind \(path)", errno: ENAMETOOLONG)) { _ = try UnixSocket.listen(at: path) }
         #expect(throws: SystemError("connect \(path)", errno: ENAMETOOLONG)) { _ = try UnixSocket.connect(to: path) }
     }
 
-    @Test func nobodyListeningIsAnErrorWithItsReason() throws {
+    @Test func `connecting without a listener is an error with its reason`() throws {
         let scratch = try Scratch()
         let path = scratch.path + "/none"
         #expect(throws: SystemError("connect \(path)", errno: ENOENT)) { _ = try UnixSocket.connect(to: path) }

@@ -18,7 +18,7 @@ import Testing
         return spawn
     }
 
-    /// Runs to the end and gives back what was printed.
+    /// Runs a process to its end and returns its output.
     func printed(by spawn: Spawn) throws -> String {
         let pid = try spawn.start()
         let ended = try #require(try Children.wait(for: pid))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: everyFallback)
-    func statusAndUsageComeBack(fallbacks: Spawn.Fallbacks) throws {
+    func `status and usage of a child are returned`(fallbacks: Spawn.Fallbacks) throws {
         var spawn = shell("exit 7")
         spawn.fallbacks = fallbacks
         let pid = try spawn.start()
@@ -42,12 +42,12 @@ import Testing
     }
 
     @Test(arguments: everyFallback)
-    func nothingIsInherited(fallbacks: Spawn.Fallbacks) throws {
+    func `a process inherits no descriptor`(fallbacks: Spawn.Fallbacks) throws {
         // A descriptor that would be inherited, far from the others, and signals that would stay ignored or blocked.
         let leak = fcntl(0, F_DUPFD, 700)
         #expect(leak >= 700)
         defer { close(leak) }
-        // Asked of grep: the shell blocks signals itself while it starts a command.
+        // Read by grep: the shell blocks signals itself while it starts a command.
         var spawn = shell("ls /proc/$$/fd | tr '\\n' ' '; grep -E '^Sig(Blk|Ign)' /proc/self/status")
         spawn.fallbacks = fallbacks
         let text = try printed(by: spawn)
@@ -58,9 +58,9 @@ import Testing
         #expect(!text.contains("700"))
     }
 
-    /// Though what this process ignores is not asked anew for each start.
+    /// The set of ignored signals is not read for each start.
     @Test(arguments: everyFallback)
-    func whatIsIgnoredSinceTheLastStartIsNotInherited(fallbacks: Spawn.Fallbacks) throws {
+    func `a signal that is ignored since the last start is reset`(fallbacks: Spawn.Fallbacks) throws {
         var spawn = shell("grep SigIgn /proc/self/status")
         spawn.fallbacks = fallbacks
         #expect(try printed(by: spawn) == "SigIgn:\t0000000000000000\n")
@@ -69,14 +69,14 @@ import Testing
         #expect(try printed(by: spawn) == "SigIgn:\t0000000000000000\n")
     }
 
-    @Test func theProcessIsInASessionOfItsOwn() throws {
+    @Test func `a process is in a session of its own`() throws {
         let text = try printed(by: shell("cut -d' ' -f1,5,6 /proc/$$/stat"))
         let numbers = text.split(whereSeparator: \.isWhitespace)
         #expect(Set(numbers).count == 1)
         #expect(numbers.first.map(String.init) != String(getsid(0)))
     }
 
-    @Test func environmentDirectoryAndUmaskAreAsAsked() throws {
+    @Test func `environment, directory and umask are as requested`() throws {
         var spawn = shell("pwd; umask; echo $A")
         spawn.environment.append("A=ä b")
         spawn.directory = scratch.path
@@ -84,12 +84,12 @@ import Testing
         #expect(try printed(by: spawn) == "\(scratch.path)\n0027\nä b\n")
     }
 
-    @Test func bothStreamsMayShareOneFile() throws {
+    @Test func `both output streams may share one file`() throws {
         let spawn = shell("echo one; echo two >&2; echo three")
         #expect(try printed(by: spawn) == "one\ntwo\nthree\n")
     }
 
-    @Test func limitsAndPriorityAreSet() throws {
+    @Test func `limits and priority are set`() throws {
         var spawn = shell("ulimit -n; ulimit -Hn; cut -d' ' -f19 /proc/$$/stat; cat /proc/$$/oom_score_adj; ionice")
         spawn.limits = [.init(resource: 7, soft: 3, hard: 17)]
         spawn.nice = 5
@@ -100,7 +100,7 @@ import Testing
         #expect(try printed(by: spawn) == "16\n17\n5\n321\nbest-effort: prio 6\n")
     }
 
-    @Test func aProgramIsLookedForInItsOwnPath() throws {
+    @Test func `a program is searched in the PATH of its own environment`() throws {
         var spawn = Spawn(arguments: ["greet"], environment: ["PATH=/nowhere:\(scratch.path)"])
         #expect(throws: SpawnError(step: "exec", errno: ENOENT)) { try spawn.start() }
         let program = scratch.path + "/greet"
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: everyFallback)
-    func aFailureNamesItsStepAndLeavesNoProcess(fallbacks: Spawn.Fallbacks) throws {
+    func `a failure names its step and leaves no process`(fallbacks: Spawn.Fallbacks) throws {
         var good = shell("true")
         good.fallbacks = fallbacks
         let cases: [(String, Int32, (inout Spawn) -> Void)] = [
@@ -142,20 +142,20 @@ import Testing
         #expect(SpawnError(step: "exec", errno: ENOENT).description == "exec: No such file or directory")
     }
 
-    @Test func aFIFOWithoutPeerHoldsNobodyUp() throws {
+    @Test func `a FIFO without a writer does not delay the caller`() throws {
         let fifo = scratch.path + "/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
         var spawn = shell("cat")
         spawn.standardInput = .reading(fifo)
         #expect(try printed(by: spawn) == "")
-        // Not also read from there: the process would be its own peer.
+        // Standard input is another file: the process would be its own writer.
         spawn.standardInput = .reading("/dev/null")
         spawn.standardError = .writing(fifo)
         #expect(throws: SpawnError(step: "standard error", errno: ENXIO)) { try spawn.start() }
     }
 
     @Test(.enabled(if: geteuid() == 0, "SKIPPED: only root can start processes of others"), arguments: everyFallback)
-    func credentialsAreThoseOfTheUserAlone(fallbacks: Spawn.Fallbacks) throws {
+    func `credentials are those of the user alone`(fallbacks: Spawn.Fallbacks) throws {
         let out = scratch.path + "/theirs"
         try Files.replace(out, with: [], mode: 0o600)
         #expect(chmod(scratch.path, 0o755) == 0)
@@ -179,10 +179,10 @@ import Testing
                 CapAmb: \(none)
 
                 """)
-        // This process, which shared its memory with the new one, is who it was.
+        // This process, which shared its memory with the new one, has kept its user.
         #expect(geteuid() == 0)
         #expect(getgroups(0, nil) != 2)
-        // Files are opened as that user.
+        // Files are opened with the rights of that user.
         let private0 = scratch.path + "/root-only"
         try Files.replace(private0, with: [], mode: 0o600)
         spawn.standardInput = .reading(private0)

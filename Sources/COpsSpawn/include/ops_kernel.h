@@ -82,7 +82,7 @@ int ops_end_lease(int fd);
 int ops_take_from_owner(int fd);
 /* 1: in this group of cgroup v2 and below it nothing lives, no group is below it, and it is not frozen. -1: see errno.
  * Its directory and its cgroup.events, both open. */
-int ops_kept_group_state(int directory, int events);
+int ops_pooled_group_state(int directory, int events);
 /* An extended attribute of an open file. */
 int ops_set_attribute(int fd, const char *name, const char *value);
 /* How many bytes the attribute of a file has, now in `value`; -1: see errno. */

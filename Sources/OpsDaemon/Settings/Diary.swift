@@ -23,7 +23,7 @@ final class Diary {
         guard level <= self.level else { return }
         let message = text()
         if writesToJournal && writeToJournal(level, message, fields) { return }
-        Program.complain("opsd: \(message)")
+        Program.writeError("opsd: \(message)")
     }
 
     /// Whatever our own level: the journal keeps priorities apart. `false`: it is being restarted, while systemd keeps

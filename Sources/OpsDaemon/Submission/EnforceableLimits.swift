@@ -10,8 +10,8 @@ struct EnforceableLimits: Sendable {
     /// Nil: not known.
     private let rights: ProcessRights?
 
-    init(_ abilities: RunnerAbilities?, rights: ProcessRights? = nil) {
-        controllers = abilities?.controllers
+    init(_ capabilities: RunnerCapabilities?, rights: ProcessRights? = nil) {
+        controllers = capabilities?.controllers
         self.rights = rights
     }
 

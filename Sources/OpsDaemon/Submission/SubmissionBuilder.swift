@@ -30,7 +30,7 @@ struct SubmissionBuilder: Sendable {
         self.caller = caller
         authorization = daemon.authorization
         submission.user = caller.user
-        enforceable = EnforceableLimits(daemon.runner.abilities, rights: daemon.runner.rights)
+        enforceable = EnforceableLimits(daemon.runner.capabilities, rights: daemon.runner.rights)
     }
 
     /// Asks scheduler and store about what the graph names.

@@ -37,10 +37,10 @@ extension Exit {
 }
 
 extension Notice {
-    init(_ told: Told) {
+    init(_ update: NotifyUpdate) {
         self.init(
-            status: told.status, progressDone: told.progressDone, progressTotal: told.progressTotal,
-            result: told.result, finished: told.finished, extendTimeout: told.extendTimeout)
+            status: update.status, progressDone: update.progressDone, progressTotal: update.progressTotal,
+            result: update.result, finished: update.finished, extendTimeout: update.extendTimeout)
     }
 }
 
@@ -55,9 +55,9 @@ extension Inventory {
     init(_ greeting: RunnerGreeting) {
         self.init(
             runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding,
-            takesHand: greeting.version >= RunnerProtocol.versionWithHand, handWaits: greeting.handWaits)
-        for begun in greeting.places { places[AttemptID(begun.attempt)] = Place(begun.slot, begun.at) }
-        for entry in greeting.entries where !entry.attempt.isErrand {
+            takesHand: greeting.version >= RunnerProtocol.versionWithStaging, handWaits: greeting.stagesDependents)
+        for begun in greeting.slotStarts { places[AttemptID(begun.attempt)] = Place(begun.slot, begun.at) }
+        for entry in greeting.entries where !entry.attempt.isHelper {
             let state: Entry =
                 switch entry.state {
                 case .running(let process): .running(Process(process))

@@ -1,24 +1,24 @@
-/// A message of the launch protocol, in either direction.
+/// Message of the launch protocol, in either direction.
 public protocol RunnerMessage: Sendable {
-    /// The kind of message, the first byte of a frame.
+    /// Kind of the message, the first byte of a frame.
     var kind: UInt8 { get }
-    /// Appends the frame of this message to bytes that are to be sent; several messages go out in one write.
+    /// Appends the frame of this message to the bytes of earlier ones, which go out in one write.
     func append(to bytes: inout [UInt8])
     init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError)
 }
 
-/// Cuts received bytes into messages, however they were split on the way.
+/// Reader that divides received bytes into messages, however they were split on the way.
 public struct FrameReader<Message: RunnerMessage> {
     private var buffer: [UInt8] = []
     private var start = 0
 
     public init() {}
 
-    /// How many bytes wait for the rest of their frame.
+    /// Number of bytes of an incomplete frame.
     public var buffered: Int { buffer.count - start }
 
     public mutating func append(_ bytes: some Sequence<UInt8>) {
-        // What has been read is dropped only when it is most of the buffer, so that each byte moves once.
+        // Bytes that were read are dropped only when they are most of the buffer, so that each byte moves at most once.
         if start > buffer.count / 2 {
             buffer.removeFirst(start)
             start = 0
@@ -26,7 +26,7 @@ public struct FrameReader<Message: RunnerMessage> {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next whole message; `nil`: the rest of it has not come yet.
+    /// Returns the next message; `nil`: it is not complete yet.
     public mutating func next() throws(ProtocolError) -> Message? {
         guard buffered >= 4 else { return nil }
         var header = Unpacker(buffer[start...])
@@ -42,7 +42,7 @@ public struct FrameReader<Message: RunnerMessage> {
 }
 
 extension RunnerMessage {
-    /// Appends the frame as `append` does, unless the other side would refuse it for its size.
+    /// Appends the frame as `append` does, unless it is too long for the other side. Returns whether it was appended.
     public func appendIfItFits(to bytes: inout [UInt8]) -> Bool {
         let start = bytes.count
         append(to: &bytes)
@@ -53,7 +53,7 @@ extension RunnerMessage {
 }
 
 extension Packer {
-    /// Frames what `fields` packs.
+    /// Appends a frame with the fields that `fields` packs.
     static func frame(kind: UInt8, onto bytes: inout [UInt8], _ fields: (inout Packer) -> Void) {
         let start = bytes.count
         var packer = Packer(bytes: bytes)
@@ -63,7 +63,7 @@ extension Packer {
         packer.pack(kind)
         fields(&packer)
         let length = UInt32(packer.bytes.count - start - 4)
-        for place in 0..<4 { packer.bytes[start + place] = UInt8(truncatingIfNeeded: length >> (place * 8)) }
+        for index in 0..<4 { packer.bytes[start + index] = UInt8(truncatingIfNeeded: length >> (index * 8)) }
         bytes = packer.bytes
     }
 }

@@ -6,7 +6,7 @@ extension Packer {
         pack(attempt.number)
     }
 
-    mutating func pack(_ words: Words) {
+    mutating func pack(_ words: CStringArray) {
         pack(UInt32(words.count))
         bytes.reserveCapacity(bytes.count + words.bytes.count + 4 * words.count)
         words.visit { word in
@@ -76,18 +76,18 @@ extension Unpacker {
 
     mutating func launchRequest() throws(ProtocolError) -> LaunchRequest {
         LaunchRequest(
-            attempt: try attempt(), slot: try number(), arguments: try texts(), environment: try words(),
+            attempt: try attempt(), slot: try number(), arguments: try texts(), environment: try strings(),
             directory: try text(), umask: try number(), stdin: try text(), output: try output(), user: try user(),
             priority: try priority(), resourceLimits: try resourceLimits(), controlLimits: try controlLimits(),
             leftovers: try choice("leftovers"), grace: try number(), logCap: try number())
     }
 
-    /// In the form of a list of texts, without making texts of them.
-    mutating func words() throws(ProtocolError) -> Words {
+    /// Reads a list of texts without making a `String` of each.
+    mutating func strings() throws(ProtocolError) -> CStringArray {
         let count = Int(try number(UInt32.self))
-        var words = Words()
+        var words = CStringArray()
         words.reserve(min(remaining, count * 64))
-        // In one go: the pieces of an environment are many, and each is short.
+        // In one pass: an environment has many short entries.
         let used = rest.withUnsafeBytes { bytes in
             var start = 0
             for _ in 0..<count {

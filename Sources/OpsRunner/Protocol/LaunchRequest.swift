@@ -1,6 +1,6 @@
 public import OpsSystem
 
-/// One start of an operation's process, as both programs name it.
+/// Identification of one start of an operation's process.
 public struct Attempt: Hashable, Comparable, Sendable {
     public var operation: Int64
     public var number: Int32
@@ -9,41 +9,42 @@ public struct Attempt: Hashable, Comparable, Sendable {
         self.number = number
     }
 
-    /// Attempts of operations count from 1 upwards, errands from -1 downwards.
-    public var isErrand: Bool { number < 0 }
+    /// Whether this is a helper process of opsd (a condition or an observer), not an attempt of an operation. Attempts are
+    /// numbered from 1 upwards, helper processes from -1 downwards.
+    public var isHelper: Bool { number < 0 }
 
     public static func < (a: Attempt, b: Attempt) -> Bool {
         (a.operation, a.number) < (b.operation, b.number)
     }
 }
 
-/// Everything the runner needs to know to start one attempt.
+/// Description of a process to be started for an attempt.
 public struct LaunchRequest: Hashable, Sendable {
     public var attempt: Attempt
-    /// Which of the pool's places it has to itself until its end; -1: none.
+    /// Slot that the attempt occupies until its end; -1: none.
     public var slot: Int32
-    /// The first is the program; without a slash it is looked for in the PATH of `environment`.
+    /// Program and arguments. A program without a slash is searched in the PATH of `environment`.
     public var arguments: [String]
-    /// `NAME=value`, complete but for NOTIFY_SOCKET and OPS_SLOT, which the runner adds.
-    public var environment: Words
+    /// `NAME=value` for each variable. The runner adds NOTIFY_SOCKET and OPS_SLOT.
+    public var environment: CStringArray
     public var directory: String
     public var umask: UInt32
-    /// Opened with the operation's own credentials.
+    /// File for standard input, opened with the credentials of the operation.
     public var stdin: String
     public var output: Output
-    /// `nil`: as the runner itself. The supplementary groups are those of the account that the uid has by then.
+    /// User of the process; `nil`: the user of the runner. The supplementary groups are looked up at the launch.
     public var user: User?
     public var priority: ProcessPriority
     public var resourceLimits: [ResourceLimit]
     public var controlLimits: ControlLimits
     public var leftovers: Leftovers
-    /// Nanoseconds between SIGTERM and SIGKILL for leftovers.
+    /// Time between SIGTERM and SIGKILL for leftover processes, in nanoseconds.
     public var grace: Int64
-    /// Bytes a log keeps: its newest; 0 keeps all.
+    /// Size of the log in bytes, beyond which its oldest part is dropped; 0: no limit.
     public var logCap: Int64
 
     public init(
-        attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: Words = [], directory: String = "/",
+        attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: CStringArray = [], directory: String = "/",
         umask: UInt32 = 0o022, stdin: String = "/dev/null", output: Output = .null, user: User? = nil,
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
         controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = 10_000_000_000,
@@ -68,13 +69,13 @@ public struct LaunchRequest: Hashable, Sendable {
 }
 
 extension LaunchRequest {
-    /// Where standard output and standard error go.
+    /// Destination of standard output and standard error.
     public enum Output: Hashable, Sendable {
-        /// Both into one file, made by the runner (0600, the operation's user's) and capped.
+        /// One file for both, made by the runner (mode 0600, owned by the user of the operation) and bounded by `logCap`.
         case log(String)
-        /// The same, in a file each.
+        /// One such file for each.
         case split(stdout: String, stderr: String)
-        /// Files the user named: opened (made, truncated) with the operation's own credentials, never capped.
+        /// Files that the user named, made or truncated with the credentials of the operation and not bounded.
         case paths(stdout: String, stderr: String)
         case journal(identifier: String)
         case null
@@ -91,13 +92,13 @@ extension LaunchRequest {
         }
     }
 
-    /// What to do with processes that outlive the main one.
+    /// Treatment of processes that outlive the main process.
     public enum Leftovers: UInt8, Hashable, Sendable {
         case kill, wait, leave
     }
 }
 
-/// How the kernel is to favour a process; `nil` leaves it as the runner's own.
+/// Priority of a process in the kernel; `nil` leaves a value as the runner has it.
 public struct ProcessPriority: Hashable, Sendable {
     public enum IOClass: UInt8, Hashable, Sendable {
         case bestEffort = 2
@@ -105,9 +106,9 @@ public struct ProcessPriority: Hashable, Sendable {
     }
     public var nice: Int32?
     public var ioClass: IOClass?
-    /// 0 (first) to 7, within the class.
+    /// Level within the class, 0 (first) to 7.
     public var ioLevel: UInt8
-    /// 1 to 10000, where there is a control group to set it; elsewhere nothing, unlike `ControlLimits.cpuWeight`.
+    /// CPU weight, 1 to 10000. Ignored where there is no control group to set it, unlike `ControlLimits.cpuWeight`.
     public var cpuWeight: Int64?
     public init(
         nice: Int32? = nil, ioClass: IOClass? = nil, ioLevel: UInt8 = 4, cpuWeight: Int64? = nil
@@ -119,7 +120,7 @@ public struct ProcessPriority: Hashable, Sendable {
     }
 }
 
-/// One rlimit of a process.
+/// Resource limit (rlimit) of a process.
 public struct ResourceLimit: Hashable, Sendable {
     public enum Resource: UInt8, Hashable, Sendable, CaseIterable {
         case openFiles, fileSize, coreSize
@@ -134,13 +135,13 @@ public struct ResourceLimit: Hashable, Sendable {
     }
 }
 
-/// Bounds of a whole tree, which only a control group can keep.
+/// Limits of a whole tree, which only a control group can enforce.
 public struct ControlLimits: Hashable, Sendable {
     public var memoryBytes: Int64?
     public var tasks: Int64?
-    /// 1 to 10000, of siblings that want the same CPU (default 100).
+    /// Weight among groups that want the same CPU, 1 to 10000 (default 100).
     public var cpuWeight: Int64?
-    /// Microseconds of CPU time in each second: 500000 is half a CPU.
+    /// CPU time in each second, in microseconds: 500000 is half a CPU.
     public var cpuMicrosecondsPerSecond: Int64?
     public init(
         memoryBytes: Int64? = nil, tasks: Int64? = nil, cpuWeight: Int64? = nil,

@@ -1,4 +1,4 @@
-/// Writes values in the protocol's form: little-endian numbers, texts and lists after their count.
+/// Encoder of the protocol: little-endian numbers; texts and lists after their count.
 struct Packer {
     var bytes: [UInt8] = []
 
@@ -27,13 +27,13 @@ struct Packer {
     }
 }
 
-/// Reads what `Packer` wrote, within the bounds of one frame.
+/// Decoder for bytes of a `Packer`, within the bounds of one frame.
 struct Unpacker {
     var rest: ArraySlice<UInt8>
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-    /// Nothing left: what follows was appended to the protocol after the sender was built.
+    /// Whether no bytes are left: the sender is older than the fields that would follow.
     var isAtEnd: Bool { rest.isEmpty }
     var remaining: Int { rest.count }
 
@@ -57,7 +57,7 @@ struct Unpacker {
 
     mutating func text() throws(ProtocolError) -> String { String(decoding: try slice(), as: UTF8.self) }
 
-    /// The bytes of a text.
+    /// Returns the bytes of a text.
     mutating func slice() throws(ProtocolError) -> ArraySlice<UInt8> {
         let count = Int(try number(UInt32.self))
         guard rest.count >= count else { throw .truncated }
@@ -75,7 +75,7 @@ struct Unpacker {
         _ unpack: (inout Unpacker) throws(ProtocolError) -> Value
     ) throws(ProtocolError) -> [Value] {
         let count = Int(try number(UInt32.self))
-        // Every value takes a byte at least: a count beyond that is a lie and must not reserve memory.
+        // Every value takes at least one byte. A larger count is invalid and must not reserve memory.
         guard count <= rest.count else { throw .truncated }
         var values: [Value] = []
         values.reserveCapacity(count)

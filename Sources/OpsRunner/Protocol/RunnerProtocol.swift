@@ -1,27 +1,27 @@
-/// What opsd and opsd-runner agree on before the first message.
+/// Constants of the launch protocol between opsd and opsd-runner.
 ///
 /// A frame is a length (4 bytes, little-endian, of what follows), a kind (1 byte) and the fields of that kind.
 /// Both sides greet at once with `hello` and its version. Within a version, and to the next, fields are only ever
 /// appended: a reader passes over what it does not know and takes the default for what is not there. So each side
 /// understands the other when it is at most one version older or newer.
 public enum RunnerProtocol {
-    /// 2: the hand, and OPS_SLOT is the runner's to say. 3: pings.
+    /// Version that this program speaks. 2: staged launches, and the runner sets OPS_SLOT. 3: pings.
     public static let version: UInt16 = 3
-    /// The first version that knows of the hand.
-    public static let versionWithHand: UInt16 = 2
-    /// The first version that answers pings.
+    /// First version with staged launches.
+    public static let versionWithStaging: UInt16 = 2
+    /// First version that answers pings.
     public static let versionWithPings: UInt16 = 3
-    /// Every hello starts with it: whoever talks here by mistake is noticed at once.
+    /// First field of every `hello`, so that a program that connects by mistake is refused at once.
     static let magic: UInt32 = 0x5250_534F
-    /// The arguments and the environment of one launch are the largest thing sent.
+    /// Longest frame in bytes. Arguments and environment of a launch are the largest fields.
     static let frameLimit = 64 << 20
-    /// The socket's name in the state directory.
+    /// Name of the socket in the state directory.
     public static let socketName = "runner.sock"
-    /// Held by the one runner of a state directory.
+    /// Name of the file that the runner of a state directory has locked.
     static let lockName = "runner.lock"
 
-    /// Nanoseconds that a report nobody waits for may wait for another to go with.
-    static let patience: Int64 = 2_000_000
+    /// Longest delay of a report that opsd does not wait for, in nanoseconds.
+    static let longestReportDelay: Int64 = 2_000_000
 
     public static func understands(_ other: UInt16) -> Bool {
         // Any number may come, the largest too.
@@ -29,7 +29,7 @@ public enum RunnerProtocol {
     }
 }
 
-/// What was received is not what the protocol allows; the connection is of no more use.
+/// Violation of the protocol. The connection cannot be used any further.
 public enum ProtocolError: Error, Hashable, Sendable {
     case truncated
     case tooLarge(Int)

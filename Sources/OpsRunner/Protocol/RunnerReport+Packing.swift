@@ -8,10 +8,10 @@ extension RunnerReport: RunnerMessage {
         case .failed: 3
         case .exited: 4
         case .gone: 5
-        case .told: 6
-        case .taken: 7
-        case .emptyHanded: 8
-        case .answer: 9
+        case .updated: 6
+        case .stagedStarted: 7
+        case .stagingRevoked: 8
+        case .pong: 9
         }
     }
 
@@ -31,14 +31,14 @@ extension RunnerReport: RunnerMessage {
                 packer.pack(exit)
                 packer.pack(treeIsGone)
             case .gone(let attempt): packer.pack(attempt)
-            case .told(let attempt, let told):
+            case .updated(let attempt, let update):
                 packer.pack(attempt)
-                packer.pack(told)
-            case .taken(let attempt, let slot, let at):
+                packer.pack(update)
+            case .stagedStarted(let attempt, let slot, let at):
                 packer.pack(attempt)
                 packer.pack(slot)
                 packer.pack(at)
-            case .emptyHanded, .answer: break
+            case .stagingRevoked, .pong: break
             }
         }
     }
@@ -51,10 +51,10 @@ extension RunnerReport: RunnerMessage {
         case 3: self = .failed(try from.attempt(), step: try from.text(), errno: try from.number())
         case 4: self = .exited(try from.attempt(), try from.processExit(), treeIsGone: try from.flag())
         case 5: self = .gone(try from.attempt())
-        case 6: self = .told(try from.attempt(), try from.told())
-        case 7: self = .taken(try from.attempt(), slot: try from.number(), at: try from.clockReading())
-        case 8: self = .emptyHanded
-        case 9: self = .answer
+        case 6: self = .updated(try from.attempt(), try from.notifyUpdate())
+        case 7: self = .stagedStarted(try from.attempt(), slot: try from.number(), at: try from.clockReading())
+        case 8: self = .stagingRevoked
+        case 9: self = .pong
         default: throw .unknownMessage(kind)
         }
     }
@@ -88,13 +88,13 @@ extension Packer {
         pack(exit.at)
     }
 
-    mutating func pack(_ told: Told) {
-        pack(told.status) { $0.pack($1) }
-        pack(told.progressDone) { $0.pack($1) }
-        pack(told.progressTotal) { $0.pack($1) }
-        pack(told.result) { $0.pack($1) }
-        pack(told.finished) { $0.pack($1) }
-        pack(told.extendTimeout) { $0.pack($1) }
+    mutating func pack(_ update: NotifyUpdate) {
+        pack(update.status) { $0.pack($1) }
+        pack(update.progressDone) { $0.pack($1) }
+        pack(update.progressTotal) { $0.pack($1) }
+        pack(update.result) { $0.pack($1) }
+        pack(update.finished) { $0.pack($1) }
+        pack(update.extendTimeout) { $0.pack($1) }
     }
 
     mutating func pack(_ state: RunnerGreeting.State) {
@@ -125,16 +125,16 @@ extension Packer {
             packer.pack(entry.attempt)
             packer.pack(entry.state)
         }
-        pack(greeting.abilities.hasControlGroups)
-        pack(greeting.abilities.controllers.sorted()) { $0.pack($1) }
+        pack(greeting.capabilities.hasControlGroups)
+        pack(greeting.capabilities.controllers.sorted()) { $0.pack($1) }
         pack(greeting.release)
         pack(greeting.isEnding)
-        pack(greeting.places) { packer, place in
-            packer.pack(place.attempt)
-            packer.pack(place.slot)
-            packer.pack(place.at)
+        pack(greeting.slotStarts) { packer, start in
+            packer.pack(start.attempt)
+            packer.pack(start.slot)
+            packer.pack(start.at)
         }
-        pack(greeting.handWaits)
+        pack(greeting.stagesDependents)
     }
 }
 
@@ -159,9 +159,9 @@ extension Unpacker {
             systemMicroseconds: try number(), maxResidentBytes: try number(), at: try clockReading())
     }
 
-    mutating func told() throws(ProtocolError) -> Told {
+    mutating func notifyUpdate() throws(ProtocolError) -> NotifyUpdate {
         func text(_ from: inout Unpacker) throws(ProtocolError) -> String { try from.text() }
-        return Told(
+        return NotifyUpdate(
             status: try optional(text), progressDone: try optionalNumber(), progressTotal: try optionalNumber(),
             result: try optional(text), finished: try optionalNumber(), extendTimeout: try optionalNumber())
     }
@@ -173,14 +173,14 @@ extension Unpacker {
             entries: try list { (from: inout Unpacker) throws(ProtocolError) in
                 RunnerGreeting.Entry(try from.attempt(), try from.greetingState())
             },
-            abilities: RunnerAbilities(hasControlGroups: try flag(), controllers: Set(try texts())))
+            capabilities: RunnerCapabilities(hasControlGroups: try flag(), controllers: Set(try texts())))
         if !isAtEnd { greeting.release = try text() }
         if !isAtEnd { greeting.isEnding = try flag() }
         if isAtEnd { return greeting }
-        greeting.places = try list { (from: inout Unpacker) throws(ProtocolError) in
-            RunnerGreeting.Place(try from.attempt(), slot: try from.number(), at: try from.clockReading())
+        greeting.slotStarts = try list { (from: inout Unpacker) throws(ProtocolError) in
+            RunnerGreeting.SlotStart(try from.attempt(), slot: try from.number(), at: try from.clockReading())
         }
-        if !isAtEnd { greeting.handWaits = try flag() }
+        if !isAtEnd { greeting.stagesDependents = try flag() }
         return greeting
     }
 

@@ -1,30 +1,30 @@
 public import OpsSystem
 
-/// What the runner tells opsd: facts, each named by its attempt.
+/// Reports of the runner to opsd: facts, each with its attempt.
 public enum RunnerReport: Hashable, Sendable {
     case hello(RunnerGreeting)
     case launched(Attempt, LaunchedProcess)
-    /// Nothing was started: the step that failed ("directory", "exec") and its errno.
+    /// No program was started. `step`: the step that failed ("directory", "exec").
     case failed(Attempt, step: String, errno: Int32)
-    /// The main process has ended; `treeIsGone`: so has every other of the attempt, and no `gone` follows.
+    /// The main process has ended. `treeIsGone`: all other processes of the attempt have ended too, and no `gone` follows.
     case exited(Attempt, ProcessExit, treeIsGone: Bool)
     case gone(Attempt)
-    /// Before `hello`: all that an attempt it knows has said so far.
-    case told(Attempt, Told)
-    /// What was first in hand is being launched, in this slot.
-    case taken(Attempt, slot: Int32, at: ClockReading)
-    /// Nothing is in hand any more.
-    case emptyHanded
-    /// The answer to a ping.
-    case answer
+    /// An operation has sent an update. Before `hello`: everything that a known attempt has sent so far.
+    case updated(Attempt, NotifyUpdate)
+    /// The first staged launch is being started, in this slot.
+    case stagedStarted(Attempt, slot: Int32, at: ClockReading)
+    /// No launch is staged any more.
+    case stagingRevoked
+    /// Answer to a ping.
+    case pong
 
-    /// Nobody waits for it: that what was ordered has happened.
-    var isPatient: Bool {
+    /// Whether opsd does not wait for the report: it expects a launch to succeed.
+    var canWait: Bool {
         if case .launched = self { true } else { false }
     }
 }
 
-/// Who the runner is and what it knows: everything not yet acknowledged.
+/// Identity of the runner, and all attempts whose end opsd has not acknowledged.
 public struct RunnerGreeting: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         case running(LaunchedProcess)
@@ -42,21 +42,21 @@ public struct RunnerGreeting: Hashable, Sendable {
         }
     }
     public var version: UInt16
-    /// Made anew by a runner that starts with empty hands, kept by one that re-executes itself.
+    /// Random name of the runner. A runner that re-executes itself keeps it.
     public var instance: String
     public var boot: String
     public var pid: Int32
     public var entries: [Entry]
-    public var abilities: RunnerAbilities
-    /// Of the program that it is now; empty for one that does not say.
+    public var capabilities: RunnerCapabilities
+    /// Release of its program; empty if the runner does not say.
     public var release: String
-    /// It starts nothing any more: what is not among `entries` never was and never will be.
+    /// Whether the runner is ending. It starts nothing more: an attempt that is not in `entries` never started.
     public var isEnding: Bool
-    /// Where those of `entries` execute that have a slot.
-    public var places: [Place]
-    /// What is in its hand may wait for the success of others.
-    public var handWaits: Bool
-    public struct Place: Hashable, Sendable {
+    /// Slots of the attempts in `entries`, as far as they have one.
+    public var slotStarts: [SlotStart]
+    /// Whether staged launches may depend on the success of others.
+    public var stagesDependents: Bool
+    public struct SlotStart: Hashable, Sendable {
         public var attempt: Attempt
         public var slot: Int32
         public var at: ClockReading
@@ -68,27 +68,27 @@ public struct RunnerGreeting: Hashable, Sendable {
     }
     public init(
         version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry],
-        abilities: RunnerAbilities = RunnerAbilities(), release: String = "", isEnding: Bool = false,
-        places: [Place] = [], handWaits: Bool = false
+        capabilities: RunnerCapabilities = RunnerCapabilities(), release: String = "", isEnding: Bool = false,
+        slotStarts: [SlotStart] = [], stagesDependents: Bool = false
     ) {
         self.isEnding = isEnding
         self.release = release
-        self.places = places
-        self.handWaits = handWaits
+        self.slotStarts = slotStarts
+        self.stagesDependents = stagesDependents
         self.version = version
         self.instance = instance
         self.boot = boot
         self.pid = pid
         self.entries = entries
-        self.abilities = abilities
+        self.capabilities = capabilities
     }
 }
 
-/// What this machine lets the runner do: what it cannot enforce is refused at submission.
-public struct RunnerAbilities: Hashable, Sendable {
-    /// Every operation has a control group: nothing of its tree can hide.
+/// Features of this machine. Operations that need others are refused at submission.
+public struct RunnerCapabilities: Hashable, Sendable {
+    /// Whether every operation has a control group, which no process of its tree can leave.
     public var hasControlGroups: Bool
-    /// The controllers of those: "memory", "pids", "cpu", "io".
+    /// Controllers of these groups: "memory", "pids", "cpu", "io".
     public var controllers: Set<String>
     public init(hasControlGroups: Bool = false, controllers: Set<String> = []) {
         self.hasControlGroups = hasControlGroups
@@ -98,7 +98,7 @@ public struct RunnerAbilities: Hashable, Sendable {
 
 public struct LaunchedProcess: Hashable, Sendable {
     public var pid: Int32
-    /// Clock ticks since boot (`/proc/PID/stat`, field 22): with the pid, a name for good.
+    /// Start time in clock ticks since boot (`/proc/PID/stat`, field 22). Together with the pid it identifies the process.
     public var startTicks: UInt64
     public var at: ClockReading
     public init(pid: Int32, startTicks: UInt64, at: ClockReading) {
@@ -108,7 +108,7 @@ public struct LaunchedProcess: Hashable, Sendable {
     }
 }
 
-/// How a main process ended.
+/// End of a main process, with the usage of its tree.
 public struct ProcessExit: Hashable, Sendable {
     public enum Status: Hashable, Sendable {
         case code(Int32)
@@ -133,15 +133,15 @@ public struct ProcessExit: Hashable, Sendable {
     }
 }
 
-/// What an operation said through its notify socket; `nil`: it did not speak of that.
-public struct Told: Hashable, Sendable {
+/// Values that an operation has sent through its notify socket; `nil`: not sent.
+public struct NotifyUpdate: Hashable, Sendable {
     public var status: String?
     public var progressDone: Int64?
     public var progressTotal: Int64?
     public var result: String?
-    /// An exit status.
+    /// Exit status with which the operation declares itself finished.
     public var finished: Int32?
-    /// Nanoseconds.
+    /// Extension of the timeout, in nanoseconds.
     public var extendTimeout: Int64?
     public init(
         status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
@@ -155,5 +155,5 @@ public struct Told: Hashable, Sendable {
         self.extendTimeout = extendTimeout
     }
 
-    public var isEmpty: Bool { self == Told() }
+    public var isEmpty: Bool { self == NotifyUpdate() }
 }

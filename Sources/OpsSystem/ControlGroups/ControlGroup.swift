@@ -1,51 +1,51 @@
 internal import Glibc
 
-/// A group of the cgroup v2 hierarchy: no process leaves it by forking or by any call of its own session.
+/// Group of the cgroup v2 hierarchy. A process does not leave it by forking, nor by starting a session.
 public struct ControlGroup: Hashable, Sendable {
-    /// Its directory.
+    /// Directory of the group.
     public let path: String
 
     public init(path: String) { self.path = path }
 
-    /// Makes the directory; one that is there and empty of processes will do.
+    /// Makes the directory. An existing one without processes is used.
     public func make() throws(SystemError) {
         if unsafe mkdir(path, 0o755) == 0 { return }
         guard errno == EEXIST else { throw .last("make control group \(path)") }
         if try isPopulated() { throw SystemError("make control group \(path)", errno: EEXIST) }
     }
 
-    /// The directory, open so that a process can be born in it.
+    /// Opens the directory, so that a process can be born in the group.
     public func open() throws(SystemError) -> Descriptor {
         let number = try retrying("open \(path)") { unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         return Descriptor(owning: number)
     }
 
-    /// Removes the group, and so proves that nothing in it is alive; `false`: something is.
+    /// Removes the group, which proves that no process in it is alive. Returns `false` if one is.
     public func remove() throws(SystemError) -> Bool {
         if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
         guard errno == EBUSY || errno == ENOTEMPTY else { throw .last("remove control group \(path)") }
-        // Groups that the operation made below its own keep the directory too.
+        // Groups that the operation made below its own also keep the directory.
         if try isPopulated() { return false }
         for child in try children() where try !child.remove() { return false }
         return unsafe rmdir(path) == 0 || errno == ENOENT
     }
 
-    /// Whether any process lives in the group or below. `false` for one that is not there.
+    /// Returns whether a process lives in the group or below. `false` for a group that does not exist.
     public func isPopulated() throws(SystemError) -> Bool {
         try value("populated", in: "cgroup.events") == 1
     }
 
-    /// The file that changes whenever `isPopulated` may have become another.
+    /// File that changes whenever `isPopulated` may have changed.
     public var eventsPath: String { path + "/cgroup.events" }
 
-    /// A descriptor that is `changed` whenever `isPopulated` may have become another, until `acknowledge`.
+    /// Opens a descriptor that is ready for `changed` after `isPopulated` may have changed, until `acknowledge`.
     public func openEvents() throws(SystemError) -> Descriptor {
         let file = eventsPath
         let number = try retrying("open \(file)") { unsafe Glibc.open(file, O_RDONLY | O_CLOEXEC) }
         return Descriptor(owning: number)
     }
 
-    /// The kernel reports a change until the file was read through the descriptor that watches it.
+    /// Reads the file, since the kernel reports a change until it was read through the descriptor that watches it.
     public static func acknowledge(_ events: borrowing Descriptor) throws(SystemError) {
         let number = events.rawValue
         var buffer = [UInt8](repeating: 0, count: 256)
@@ -57,7 +57,7 @@ public struct ControlGroup: Hashable, Sendable {
         }
     }
 
-    /// The processes of the group and all below.
+    /// Returns the processes of the group and of all groups below.
     public func processes() throws(SystemError) -> [Int32] {
         guard let bytes = try Files.readIfPresent(path + "/cgroup.procs", limit: 64 << 20) else { return [] }
         var pids = bytes.split(separator: UInt8(ascii: "\n")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
@@ -65,9 +65,9 @@ public struct ControlGroup: Hashable, Sendable {
         return pids
     }
 
-    /// Sends to every process, those included that are born meanwhile (as far as a few passes see them). Appends whom
-    /// it told, also when it fails later.
-    public func signal(_ number: Int32, telling told: inout [ProcessRecord]) throws(SystemError) {
+    /// Sends a signal to every process, those born meanwhile included (as far as a few passes see them). Appends the
+    /// processes to `signalled`, also when it fails later.
+    public func signal(_ number: Int32, recording signalled: inout [ProcessRecord]) throws(SystemError) {
         var known: Set<Int32> = []
         for _ in 0..<8 {
             var fresh: [ProcessRecord] = []
@@ -75,24 +75,24 @@ public struct ControlGroup: Hashable, Sendable {
                 if let process = try ProcessRecord.read(pid) { fresh.append(process) }
             }
             if fresh.isEmpty { return }
-            // Who was read and is still in the group is no stranger with the number of one that has ended.
+            // A process that was read and is still in the group is not another one with the number of one that has ended.
             let members = Set(try processes())
             for process in fresh where members.contains(process.pid) {
-                told.append(process)
+                signalled.append(process)
                 try Signals.send(number, to: process)
             }
         }
     }
 
-    /// Kills all at once, fork as they may.
+    /// Kills all processes at once, also those that fork meanwhile.
     public func kill() throws(SystemError) {
         do throws(SystemError) {
             try Files.write("1", to: path + "/cgroup.kill")
         } catch {
             // Before Linux 5.14 there is no such file.
             guard error.errno == ENOENT else { throw error }
-            var told: [ProcessRecord] = []
-            try signal(SIGKILL, telling: &told)
+            var signalled: [ProcessRecord] = []
+            try signal(SIGKILL, recording: &signalled)
         }
     }
 
@@ -100,17 +100,17 @@ public struct ControlGroup: Hashable, Sendable {
         try Files.write(frozen ? "1" : "0", to: path + "/cgroup.freeze")
     }
 
-    /// Writes one of the group's files: a limit of a controller.
+    /// Writes one of the files of the group: a limit of a controller.
     public func set(_ file: String, _ text: String) throws(SystemError) {
         try Files.write(text, to: path + "/" + file)
     }
 
-    /// One number of a file of `name number` lines, or (`name` empty) of a file of one number; `nil`: not there.
+    /// Reads one number of a file of `name number` lines, or (`name` empty) of a file of one number; `nil`: there is none.
     public func value(_ name: String, in file: String) throws(SystemError) -> Int64? {
         try values(in: file)[name]
     }
 
-    /// The numbers of a file of `name number` lines; one without a name is under the empty one.
+    /// Reads a file of `name number` lines. A number without a name has the empty name.
     public func values(in file: String) throws(SystemError) -> [String: Int64] {
         let bytes: [UInt8]
         do throws(SystemError) {
@@ -129,7 +129,7 @@ public struct ControlGroup: Hashable, Sendable {
         return values
     }
 
-    /// The groups below.
+    /// Returns the groups directly below.
     func children() throws(SystemError) -> [ControlGroup] {
         var groups: [ControlGroup] = []
         do throws(SystemError) {

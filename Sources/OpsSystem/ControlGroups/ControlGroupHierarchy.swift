@@ -1,23 +1,23 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// Where on this machine a program may make control groups of its own.
+/// Part of the cgroup hierarchy in which this program may make groups of its own.
 public struct ControlGroupHierarchy: Hashable, Sendable {
-    /// The group below which all of ours are made.
+    /// Group below which all groups of this program are made.
     public let base: ControlGroup
-    /// What can be limited there: "memory", "pids", "cpu", "io".
+    /// Controllers of the groups: "memory", "pids", "cpu", "io".
     public let controllers: Set<String>
     private let mount: String
 
-    /// Where the program itself is: a group with processes of its own cannot hand controllers to its children.
+    /// Name of the group of the program itself: a group with processes of its own cannot pass controllers to its children.
     private static let leaf = "runner"
 
-    /// The group that systemd delegated to this service, else (for root) one named `name` below the mount's root.
-    /// `nil`: there is no cgroup v2 here, or none that this process may use.
-    /// `isDelegated`: whoever started this program says so, since older user managers mark no group of theirs.
+    /// Opens the group that systemd delegated to this service, or else (for root) one named `name` below the root of the
+    /// mount; `nil`: there is no cgroup v2 here, or none that this process may use.
+    /// `isDelegated`: the group is known to be delegated although it is not marked, as with older user managers.
     public static func open(name: String, isDelegated: Bool = false) throws(SystemError) -> ControlGroupHierarchy? {
         guard let mount = try mountPoint() else { return nil }
-        if let base = try delegatedGroup(mount, isSaid: isDelegated) {
+        if let base = try delegatedGroup(mount, isKnown: isDelegated) {
             try base.move(Identity.pid, into: leaf)
             return ControlGroupHierarchy(base: base, controllers: try base.enableControllers(), mount: mount)
         }
@@ -31,32 +31,32 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         return ControlGroupHierarchy(base: base, controllers: try base.enableControllers(), mount: mount)
     }
 
-    /// Moves this process out of the group of who started it, so that it is not stopped with that one.
+    /// Moves a process out of the group of the program that started it, so that it is not stopped together with that one.
     public func adopt(_ pid: Int32) throws(SystemError) {
         try base.move(pid, into: ControlGroupHierarchy.leaf)
     }
 
-    /// Gives back what `open` made, where no group of ours is left in it.
+    /// Removes the group that `open` made, unless groups of this program are left in it.
     public func close() throws(SystemError) {
         guard base.path.hasPrefix(mount + "/opsd-") else { return }
         try ControlGroup(path: mount).set("cgroup.procs", String(Identity.pid))
         _ = try base.remove()
     }
 
-    /// Clears away what a predecessor left, but for groups in which something lives.
+    /// Removes the empty groups of an earlier program.
     public func removeEmpty() throws(SystemError) {
         for group in try base.children() { _ = try group.remove() }
     }
 
-    /// The groups of our things, by their names.
+    /// Returns the groups of this program, by name.
     public func groups() throws(SystemError) -> [(name: String, group: ControlGroup)] {
         try base.children().map { (String($0.path.dropFirst(base.path.count + 1)), $0) }
     }
 
-    /// The group of one of our things.
+    /// Returns the group with a name. It need not exist.
     public func group(_ name: String) -> ControlGroup { ControlGroup(path: base.path + "/" + name) }
 
-    /// The name below `base` of the group a process is in; `nil`: it is in none of ours, or gone.
+    /// Returns the name of the group below `base` that a process is in; `nil`: it is in no such group, or gone.
     public func member(_ pid: Int32) throws(SystemError) -> String? {
         guard let path = try ControlGroupHierarchy.group(of: "/proc/\(pid)/cgroup") else { return nil }
         let prefix = String(base.path.dropFirst(mount.count)) + "/"
@@ -64,7 +64,7 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         return path.dropFirst(prefix.count).split(separator: "/").first.map(String.init)
     }
 
-    /// Where cgroup v2 is mounted: usually /sys/fs/cgroup, beside v1 /sys/fs/cgroup/unified.
+    /// Returns the mount point of cgroup v2: usually /sys/fs/cgroup, beside v1 /sys/fs/cgroup/unified.
     static func mountPoint() throws(SystemError) -> String? {
         let mounts = String(decoding: try Files.read("/proc/self/mounts", limit: 4 << 20), as: UTF8.self)
         for line in mounts.split(separator: "\n") {
@@ -74,15 +74,15 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         return nil
     }
 
-    /// The group of this service; the program that this one replaced may have moved the process into the leaf.
-    private static func delegatedGroup(_ mount: String, isSaid: Bool) throws(SystemError) -> ControlGroup? {
+    /// Returns the group of this service. The program that this one replaced may have moved the process into the leaf.
+    private static func delegatedGroup(_ mount: String, isKnown: Bool) throws(SystemError) -> ControlGroup? {
         guard var own = try group(of: "/proc/self/cgroup"), own != "/" else { return nil }
         if own.hasSuffix("/" + leaf) { own.removeLast(leaf.utf8.count + 1) }
         guard unsafe access(mount + own + "/cgroup.procs", W_OK) == 0 else { return nil }
-        return isSaid || isMarked(mount + own) ? ControlGroup(path: mount + own) : nil
+        return isKnown || isMarked(mount + own) ? ControlGroup(path: mount + own) : nil
     }
 
-    /// The path after `0::`, which names the v2 group.
+    /// Returns the path after `0::`, which names the v2 group.
     private static func group(of file: String) throws(SystemError) -> String? {
         guard let bytes = try Files.readIfPresent(file, limit: 65_536) else { return nil }
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
@@ -92,7 +92,7 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         return nil
     }
 
-    /// What systemd leaves at a group that it has delegated.
+    /// Whether systemd has marked a group as delegated.
     private static func isMarked(_ path: String) -> Bool {
         for name in ["user.delegate", "trusted.delegate"] where unsafe ops_has_flag_attribute(path, name) == 1 {
             return true
@@ -108,7 +108,7 @@ extension ControlGroup {
         try leaf.set("cgroup.procs", String(pid))
     }
 
-    /// Hands on what there is; one that refuses is not offered.
+    /// Passes the controllers of the group to its children. Returns those for which that succeeded.
     fileprivate func enableControllers() throws(SystemError) -> Set<String> {
         let available = String(decoding: try Files.read(path + "/cgroup.controllers", limit: 4096), as: UTF8.self)
         var enabled: Set<String> = []

@@ -1,25 +1,25 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// An open file descriptor with one owner, closed when that owner lets go of it.
+/// Open file descriptor with one owner. It is closed at the end of its owner.
 public struct Descriptor: ~Copyable, Sendable {
     public let rawValue: Int32
 
-    /// Takes over a descriptor that nobody else will close.
+    /// Takes over a descriptor. No other code may close it.
     public init(owning rawValue: Int32) {
         precondition(rawValue >= 0, "a descriptor is never negative")
         self.rawValue = rawValue
     }
 
-    /// A second descriptor of the open file that has this number; who has the first keeps it.
+    /// Returns a second descriptor of an open file. The first one stays open.
     public static func duplicate(of number: Int32) throws(SystemError) -> Descriptor {
         Descriptor(owning: try retrying("duplicate descriptor \(number)") { fcntl(number, F_DUPFD_CLOEXEC, 3) })
     }
 
-    /// Closing is not retried after EINTR: Linux has let go of the number by then.
+    /// Closes the descriptor. There is no retry after EINTR: Linux has freed the number by then.
     deinit { close(rawValue) }
 
-    /// Gives the number to another owner (a C library, an array).
+    /// Passes the descriptor to another owner (a C library, an array).
     public consuming func release() -> Int32 {
         let value = rawValue
         discard self
@@ -40,12 +40,12 @@ public struct Descriptor: ~Copyable, Sendable {
     }
 }
 
-/// What one read or write came to.
+/// Result of one read or write.
 public enum Transfer: Hashable, Sendable {
     case moved(Int)
-    /// Non-blocking, and nothing can be moved now.
+    /// The descriptor is non-blocking, and no byte can be moved now.
     case wouldBlock
-    /// The other side is closed (for reads: end of file; for writes: nobody will ever read).
+    /// The other side is closed: end of file for a read, no reader for a write.
     case ended
 }
 
@@ -66,7 +66,7 @@ extension Descriptor {
         }
     }
 
-    /// Writes from `bytes`, perhaps less than all. Never raises SIGPIPE on sockets.
+    /// Writes `bytes`, or a part of them. Never raises SIGPIPE on sockets.
     public borrowing func write(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Transfer {
         let rawValue = rawValue
         do throws(SystemError) {
@@ -74,7 +74,7 @@ extension Descriptor {
                 try retrying("write") {
                     unsafe bytes.withUnsafeBytes { raw in
                         let sent = unsafe send(rawValue, raw.baseAddress, raw.count, Int32(MSG_NOSIGNAL))
-                        // Files and pipes are written by the same call of ours.
+                        // Files and pipes.
                         if sent < 0 && errno == ENOTSOCK {
                             return unsafe Glibc.write(rawValue, raw.baseAddress, raw.count)
                         }
@@ -86,7 +86,8 @@ extension Descriptor {
         }
     }
 
-    /// As `write`, with another descriptor beside the bytes: the receiver has a second of the same open file.
+    /// Writes as `write` does, and passes another descriptor with the bytes. The receiver gets a second descriptor of the
+    /// same open file.
     public borrowing func write(
         _ bytes: ArraySlice<UInt8>, passing other: borrowing Descriptor
     ) throws(SystemError) -> Transfer {
@@ -103,7 +104,7 @@ extension Descriptor {
         }
     }
 
-    /// As `read`; a descriptor that came along is put into `passed`.
+    /// Reads as `read` does. A descriptor that was passed with the bytes is stored in `passed`.
     public borrowing func read(
         atMost count: Int, onto buffer: inout [UInt8], passed: inout Descriptor?
     ) throws(SystemError) -> Transfer {
@@ -126,7 +127,7 @@ extension Descriptor {
         return .moved(fresh.count)
     }
 
-    /// Blocks until all of `bytes` is written; `false` when the other side is closed.
+    /// Writes all of `bytes`, and blocks until that is done. Returns `false` if the other side is closed.
     public borrowing func writeAll(_ bytes: [UInt8]) throws(SystemError) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -139,7 +140,7 @@ extension Descriptor {
         return true
     }
 
-    /// Blocks until the descriptor is ready, for at most `milliseconds` (nil: as long as it takes).
+    /// Blocks until the descriptor is ready, for at most `milliseconds` (`nil`: without a limit).
     @discardableResult
     public borrowing func waitUntil(_ readiness: Readiness, milliseconds: Int32? = nil) throws(SystemError) -> Bool {
         var entry = pollfd(fd: rawValue, events: Int16(truncatingIfNeeded: readiness.rawValue), revents: 0)

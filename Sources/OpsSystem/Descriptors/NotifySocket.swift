@@ -1,12 +1,12 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// The receiving end of `NOTIFY_SOCKET`.
+/// Receiving end of `NOTIFY_SOCKET`.
 public struct NotifySocket: ~Copyable {
-    /// What the variable is set to; with `@` in front it is an abstract address.
+    /// Value of the variable. With `@` in front it is an abstract address.
     public let address: String
     public let descriptor: Descriptor
-    /// The longest message that is read whole.
+    /// Longest message that is read, in bytes.
     static let messageLimit = 16_384
 
     public init(address: String) throws(SystemError) {
@@ -15,26 +15,26 @@ public struct NotifySocket: ~Copyable {
         self.descriptor = Descriptor(owning: number)
     }
 
-    /// Takes over a socket that this process had before it re-executed itself.
+    /// Takes over a socket that this process opened before it re-executed itself.
     public init(address: String, descriptor: consuming Descriptor) {
         self.address = address
         self.descriptor = descriptor
     }
 
     public struct Message: Sendable {
-        /// Who sent it, as the kernel vouches.
+        /// Sender, as recorded by the kernel.
         public var sender: Credentials
         /// Empty when the message was longer than `messageLimit`.
         public var text: String
     }
 
-    /// The next message; `nil`: there is none now.
+    /// Receives the next message; `nil`: there is none now.
     public borrowing func receive() throws(SystemError) -> Message? {
         var sender = ops_credentials()
         var truncated: Int32 = 0
         let number = descriptor.rawValue
         var text = ""
-        // Not an array: it is asked at the end of every operation, mostly for nothing, and need not be cleared for that.
+        // Not an array, which would be cleared: this is called at the end of every operation, mostly without a message.
         let count = unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: NotifySocket.messageLimit) {
             buffer in
             while true {

@@ -1,4 +1,4 @@
-/// Bytes that wait for a reader, in order.
+/// Buffer of bytes that are to be written.
 public struct OutputBuffer {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -7,7 +7,7 @@ public struct OutputBuffer {
 
     public var count: Int { bytes.count - start }
     public var isEmpty: Bool { count == 0 }
-    /// What is to be written next.
+    /// Bytes that are to be written next.
     public var rest: ArraySlice<UInt8> { bytes[start...] }
 
     public mutating func append(_ more: [UInt8]) {
@@ -19,14 +19,14 @@ public struct OutputBuffer {
         }
     }
 
-    /// Lets `fill` append in place.
+    /// Calls `fill` to append in place.
     public mutating func append(_ fill: (inout [UInt8]) -> Void) { fill(&bytes) }
 
     public mutating func drop(_ written: Int) {
         precondition(written <= count, "no more is written than there was")
         start += written
         if start == bytes.count {
-            // Not emptied in place: others may hold the same bytes.
+            // Not emptied in place: another array may share the storage.
             bytes = []
             start = 0
         } else if start >= Self.compaction {
@@ -35,6 +35,6 @@ public struct OutputBuffer {
         }
     }
 
-    /// Moving what is left costs; so only after this much was written.
+    /// Number of written bytes after which the rest is moved to the front: moving costs time.
     private static let compaction = 1 << 20
 }

@@ -1,7 +1,7 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// A heap of equal tokens that two processes share: each one is taken by either of them, once.
+/// Semaphore that two processes share: each token is acquired by one of them, once.
 public struct Tokens: ~Copyable {
     public let descriptor: Descriptor
 
@@ -9,7 +9,7 @@ public struct Tokens: ~Copyable {
         descriptor = Descriptor(owning: try retrying("eventfd") { ops_semaphore() })
     }
 
-    /// The same heap, as it came from the other process.
+    /// Opens the semaphore that came from the other process.
     public init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
     public borrowing func add() throws(SystemError) {
@@ -17,11 +17,11 @@ public struct Tokens: ~Copyable {
         try retrying("add token") { ops_semaphore_add(number) }
     }
 
-    /// `false`: there is none left.
-    public borrowing func take() throws(SystemError) -> Bool {
+    /// Acquires a token. Returns `false` if there is none.
+    public borrowing func acquire() throws(SystemError) -> Bool {
         let number = descriptor.rawValue
         do throws(SystemError) {
-            try retrying("take token") { ops_semaphore_take(number) }
+            try retrying("acquire token") { ops_semaphore_take(number) }
             return true
         } catch {
             if error.errno == EAGAIN { return false }

@@ -1,7 +1,7 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// Who is at the other end of a Unix socket, as the kernel recorded it at connect.
+/// Process at the other end of a Unix socket, as the kernel recorded it at connect.
 public struct Credentials: Hashable, Sendable {
     public var pid: Int32
     public var uid: UInt32
@@ -15,18 +15,18 @@ public struct Credentials: Hashable, Sendable {
 
 /// Stream sockets in the file system. Every descriptor made here is close-on-exec.
 public enum UnixSocket {
-    /// Longest path that fits a socket's address: what others than we are told must be no longer.
+    /// Longest path that fits into a socket address. Paths that other programs connect to must not be longer.
     public static let pathLimit = 107
 
-    /// Connections that wait to be accepted.
+    /// Most connections that wait to be accepted.
     private static let waiting: Int32 = 128
 
-    /// A non-blocking listening socket. A socket file left by a dead listener is replaced (hold a lock).
+    /// Returns a non-blocking listening socket. Replaces the socket file of a dead listener; the caller holds a lock.
     public static func listen(at path: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         let descriptor = try make(nonBlocking: true)
         let number = descriptor.rawValue
         if unsafe unlink(path) != 0 && errno != ENOENT { throw .last("unlink \(path)") }
-        // The kernel gives the file the socket's own mode: nobody gets in between bind and chmod.
+        // The kernel gives the file the mode of the socket: no other user can connect between bind and chmod.
         try retrying("fchmod") { fchmod(number, 0o600) }
         try retrying("bind \(path)") { unsafe ops_bind_unix(number, path) }
         if mode != 0o600 { try retrying("chmod \(path)") { unsafe chmod(path, mode) } }
@@ -34,8 +34,8 @@ public enum UnixSocket {
         return descriptor
     }
 
-    /// The next waiting connection, non-blocking; `nil` when there is none.
-    /// Running out of descriptors (EMFILE, ENFILE) is thrown: the caller must stop accepting for a while.
+    /// Accepts the next waiting connection, as a non-blocking socket; `nil`: there is none.
+    /// Throws EMFILE or ENFILE without a free descriptor: the caller must stop accepting for a while.
     public static func accept(from listener: borrowing Descriptor) throws(SystemError) -> Descriptor? {
         let number = listener.rawValue
         while true {

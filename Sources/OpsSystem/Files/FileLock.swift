@@ -1,12 +1,12 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// A lock on a file, held by one process at a time, that ends with its holder however that one dies.
+/// Lock on a file, held by one process at a time. It ends with its holder, also when that one is killed.
 public struct FileLock: ~Copyable {
     public let descriptor: Descriptor
 
-    /// `nil`: somebody else holds it. The file is made (0600) and stays.
-    public static func take(_ path: String) throws(SystemError) -> FileLock? {
+    /// Acquires the lock; `nil`: another process holds it. The file is made (mode 0600) and stays.
+    public static func acquire(_ path: String) throws(SystemError) -> FileLock? {
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
         let number = try retrying("open \(path)") { unsafe open(path, flags, 0o600) }
         let descriptor = Descriptor(owning: number)
@@ -19,7 +19,7 @@ public struct FileLock: ~Copyable {
         return FileLock(descriptor: descriptor)
     }
 
-    /// The locked file has no longer this name: another process can hold a lock that has it.
+    /// Whether the locked file no longer has this name. Another process may then hold a lock on a new file.
     public func isLost(at path: String) -> Bool {
         var held = stat()
         var named = stat()
@@ -28,7 +28,7 @@ public struct FileLock: ~Copyable {
         return held.st_ino != named.st_ino || held.st_dev != named.st_dev
     }
 
-    /// Takes over a lock that this process held before it re-executed itself.
+    /// Takes over a lock that this process acquired before it re-executed itself.
     public init(descriptor: consuming Descriptor) {
         self.descriptor = descriptor
     }

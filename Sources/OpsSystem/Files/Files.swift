@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Small files, whole.
+/// Operations on whole files and directories.
 public enum Files {
     public static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
         let number = try retrying("open \(path)") { unsafe open(path, O_RDONLY | O_CLOEXEC) }
@@ -12,7 +12,7 @@ public enum Files {
         throw SystemError("read \(path)", errno: EFBIG)
     }
 
-    /// `nil`: no such file (or, below /proc, no such process any more).
+    /// Reads a file; `nil`: there is no such file (or, below /proc, no such process).
     public static func readIfPresent(_ path: String, limit: Int) throws(SystemError) -> [UInt8]? {
         do throws(SystemError) {
             return try read(path, limit: limit)
@@ -22,14 +22,14 @@ public enum Files {
         }
     }
 
-    /// Writes over what is there, for kernel files: one write, nothing kept of errors of close.
+    /// Writes to a file of the kernel, in one write.
     static func write(_ text: String, to path: String) throws(SystemError) {
         let number = try retrying("open \(path)") { unsafe open(path, O_WRONLY | O_CLOEXEC) }
         let descriptor = Descriptor(owning: number)
         guard try descriptor.writeAll(Array(text.utf8)) else { throw SystemError("write \(path)", errno: EPIPE) }
     }
 
-    /// Puts a file in place so that a reader, or a crash at any moment, finds the old or the new one whole.
+    /// Replaces a file. A reader, or a crash at any moment, finds either the old or the new one complete.
     public static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
         let fresh = path + ".new"
         do {
@@ -43,7 +43,7 @@ public enum Files {
         try syncDirectory(holding: path)
     }
 
-    /// Makes names just created or renamed beside `path` last.
+    /// Syncs the directory of `path`, so that names just created or renamed in it survive a crash.
     static func syncDirectory(holding path: String) throws(SystemError) {
         let slash = path.lastIndex(of: "/")
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -54,7 +54,7 @@ public enum Files {
 
     public static func isExecutable(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
 
-    /// Makes a file root's and a group's.
+    /// Makes root and a group the owners of a file.
     public static func give(_ path: String, toGroup group: UInt32) throws(SystemError) {
         try retrying("chown \(path)") { unsafe chown(path, 0, group) }
     }
@@ -63,7 +63,7 @@ public enum Files {
         try retrying("move \(path) to \(other)") { unsafe rename(path, other) }
     }
 
-    /// `false`: there was nothing.
+    /// Removes a file. Returns `false` if there was none.
     @discardableResult
     public static func remove(_ path: String) throws(SystemError) -> Bool {
         do throws(SystemError) {
@@ -77,13 +77,13 @@ public enum Files {
 
     public static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-    /// A small file of one line, without its end.
+    /// Reads the first line of a small file.
     public static func readText(_ path: String) throws(SystemError) -> String {
         let bytes = try read(path, limit: 4096)
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    /// Removes an empty directory; one that is not there is no error.
+    /// Removes an empty directory, if it exists.
     public static func removeDirectory(_ path: String) throws(SystemError) {
         guard unsafe rmdir(path) != 0, errno != ENOENT else { return }
         throw .last("remove \(path)")
@@ -105,13 +105,13 @@ public enum Files {
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Names in a directory, without `.` and `..`, in no order.
+    /// Returns the names in a directory, without `.` and `..`, in no order.
     public static func list(_ path: String) throws(SystemError) -> [String] {
         guard let directory = unsafe opendir(path) else { throw .last("open directory \(path)") }
         defer { unsafe closedir(directory) }
         var names: [String] = []
         while true {
-            // The end and an error look the same but for this.
+            // Tells the end from an error.
             errno = 0
             guard let entry = unsafe readdir(directory) else {
                 if errno == 0 { return names }
@@ -124,8 +124,8 @@ public enum Files {
         }
     }
 
-    /// Makes a directory and those above it. One that exists must be a directory, ours or root's, and nobody
-    /// else's to write in; else what is kept there could be exchanged under our hands.
+    /// Makes a directory and those above it. An existing one must be a directory that belongs to this user or to root and
+    /// that no other user can write to; otherwise files in it could be replaced by others.
     public static func makePrivateDirectory(_ path: String, mode: UInt32 = 0o700) throws(SystemError) {
         try makeDirectories(path, mode: mode)
         var status = stat()
@@ -144,7 +144,7 @@ public enum Files {
         if unsafe mkdir(path, mode) != 0 && errno != EEXIST { throw .last("make directory \(path)") }
     }
 
-    /// Where this process was started, as long as it has not moved.
+    /// Current directory of this process.
     public static var currentDirectory: String {
         guard let path = unsafe getcwd(nil, 0) else { return "/" }
         defer { unsafe free(path) }

@@ -1,27 +1,27 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// The file that an operation's output goes to: written by its processes directly, bounded from the front.
+/// File for the output of an operation. Its processes write to it directly; this process drops its oldest part.
 ///
-/// Its user owns it, and can do with it what an owner can. This process has it open for writing from its beginning on:
-/// so nobody can take a lease that would hold up whoever opens it, no name has to be followed again, and it can be
-/// bounded when it has no name any more.
+/// The user of the operation owns the file, and can do with it what an owner can. This process has it open for writing from
+/// the beginning: so no process can take a lease that would delay others at opening it, its name is not followed again, and
+/// it can be bounded even when it has no name any more.
 public final class LogFile {
     public let path: String
-    /// `nil` for one of a program before this, until it can be opened.
+    /// Descriptor; `nil` for a file of the program before this one, until it can be opened.
     private var descriptor: Descriptor?
-    /// Taken from the operation's user, who cannot open it any more.
-    public private(set) var isTaken = false
+    /// Whether the file was taken from the user of the operation, who cannot open it any more.
+    public private(set) var isOwnershipTaken = false
 
-    /// An open file that the program before this one handed on; without a number it is opened when it is needed.
-    public init(_ path: String, descriptor number: Int32?, isTaken: Bool) {
+    /// Takes over a file of the program before this one. Without a descriptor it is opened when it is needed.
+    public init(_ path: String, descriptor number: Int32?, isOwnershipTaken: Bool) {
         self.path = path
-        self.isTaken = isTaken
+        self.isOwnershipTaken = isOwnershipTaken
         descriptor = number.map { Descriptor(owning: $0) }
     }
 
-    /// Makes the file (with the directories above it), in the place of one that has this name: who owned or linked that
-    /// one has nothing of this. 0600, and `owner`'s where given, so that the operation can open its own /dev/stderr.
+    /// Makes the file and the directories above it. Replaces an existing file, so that owners of that one and links to it
+    /// give no access to the new one. Mode 0600; `owner` owns it, so that the operation can open its own /dev/stderr.
     public static func create(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) -> LogFile {
         let number: Int32
         do throws(SystemError) {
@@ -36,7 +36,7 @@ public final class LogFile {
             }
             number = try create(path)
         }
-        let file = LogFile(path, descriptor: number, isTaken: false)
+        let file = LogFile(path, descriptor: number, isOwnershipTaken: false)
         if let owner, owner.uid != geteuid() || owner.gid != getegid() {
             try retrying("chown \(path)") { fchown(number, owner.uid, owner.gid) }
         }
@@ -48,13 +48,13 @@ public final class LogFile {
         return try retrying("create \(path)") { unsafe open(path, flags, 0o600) }
     }
 
-    /// Opens it once more, for the operation: what that does with its descriptor is no matter of ours.
+    /// Opens the file once more, for the operation, which may do anything with its descriptor.
     public func openForAppending() throws(SystemError) -> Descriptor {
         let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
         return Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags) })
     }
 
-    /// The number of its descriptor, once it is open; `nil`: there is no such file, or its owner has a lease on it.
+    /// Returns the descriptor, and opens the file if needed; `nil`: there is no such file, or its owner has a lease on it.
     private func number() throws(SystemError) -> Int32? {
         if descriptor == nil {
             do throws(SystemError) {
@@ -68,14 +68,14 @@ public final class LogFile {
         return openNumber
     }
 
-    /// Its descriptor, for the program that this one becomes.
+    /// Descriptor, for the program that this one becomes.
     public var openNumber: Int32? { descriptor?.rawValue }
 
     public func setInherited(_ inherited: Bool) throws(SystemError) { try descriptor?.setInherited(inherited) }
 }
 
 extension LogFile {
-    /// Bytes written so far and bytes on disk; `nil`: it cannot be opened now.
+    /// Returns the bytes written so far and the bytes on disk; `nil`: the file cannot be opened now.
     public func size() throws(SystemError) -> (length: Int64, stored: Int64)? {
         guard let number = try number() else { return nil }
         var status = stat()
@@ -83,29 +83,29 @@ extension LogFile {
         return (Int64(status.st_size), Int64(status.st_blocks).clampedProduct(512))
     }
 
-    /// Gives back the disk space of all but the newest `keep` bytes; offsets stay as they were. Waits for whoever is
-    /// writing to it. A file system that cannot do this throws EOPNOTSUPP.
+    /// Frees the disk space of all but the newest `keep` bytes; offsets stay. Waits for processes that are writing to the
+    /// file. Throws EOPNOTSUPP on a file system that cannot do this.
     public func trim(keeping keep: Int64) throws(SystemError) {
         guard let number = try number() else { return }
         try retrying("trim \(path)") { ops_trim_log(number, keep) }
     }
 
-    /// Does the same in a new process, which exits with an errno: whoever is writing to it may take any time. Returns
-    /// its pid; `nil`: the file cannot be opened now.
+    /// Does the same in a new process, which exits with an errno, since a process that is writing to the file may take any
+    /// time. Returns the pid; `nil`: the file cannot be opened now.
     public func trimApart(keeping keep: Int64) throws(SystemError) -> Int32? {
         guard let number = try number() else { return nil }
         return try retrying("trim \(path)") { ops_trim_log_apart(number, keep) }
     }
 
-    /// Others that have a file open.
+    /// Other processes that have a file open.
     public enum Others: Hashable, Sendable {
         case none, some
         /// The kernel or the file system does not say.
         case unknown
     }
 
-    /// Calls `body` if nobody else has the file open; until it returns nobody can open it.
-    public func whileAlone(_ body: () throws(SystemError) -> Void) throws(SystemError) -> Others {
+    /// Calls `body` if no other process has the file open. Until `body` returns none can open it.
+    public func whileExclusive(_ body: () throws(SystemError) -> Void) throws(SystemError) -> Others {
         guard let number = try number() else { return Files.exists(path) ? .some : .none }
         do throws(SystemError) {
             try retrying("lease \(path)") { ops_take_lease(number) }
@@ -117,10 +117,10 @@ extension LogFile {
         return .none
     }
 
-    /// Takes it from its owner, who may have kept a way to open it again.
-    public func take() throws(SystemError) {
+    /// Takes the file from its owner, who may have kept a way to open it again.
+    public func takeOwnership() throws(SystemError) {
         guard let number = try number() else { return }
         try retrying("chown \(path)") { ops_take_from_owner(number) }
-        isTaken = true
+        isOwnershipTaken = true
     }
 }

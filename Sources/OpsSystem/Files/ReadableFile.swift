@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A file read from any place while others write it.
+/// File that is read at any offset while other processes write to it.
 public struct ReadableFile: ~Copyable {
     private let descriptor: Descriptor
 
-    /// `nil`: there is no such file.
+    /// Opens a file; `nil`: there is no such file.
     public static func open(_ path: String) throws(SystemError) -> ReadableFile? {
         do throws(SystemError) {
             let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
@@ -25,7 +25,7 @@ public struct ReadableFile: ~Copyable {
         }
     }
 
-    /// At most `count` bytes from `offset`; fewer only at the end.
+    /// Reads at most `count` bytes from `offset`; fewer only at the end.
     public borrowing func read(at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
         let number = descriptor.rawValue
         var failure: SystemError?
@@ -47,7 +47,7 @@ public struct ReadableFile: ~Copyable {
         return bytes
     }
 
-    /// Where the first byte is that no hole was punched over.
+    /// Returns the offset of the first byte that is not in a hole.
     public borrowing func firstData() throws(SystemError) -> Int64 {
         let number = descriptor.rawValue
         // SEEK_DATA, which the Glibc module leaves out.
@@ -55,7 +55,7 @@ public struct ReadableFile: ~Copyable {
         do throws(SystemError) {
             return Int64(try retrying("seek data") { lseek(number, 0, seekData) })
         } catch {
-            // No data at all, or a file system that does not know.
+            // There is no data, or the file system does not know.
             if error.errno == ENXIO || error.errno == EINVAL { return 0 }
             throw error
         }

@@ -14,38 +14,38 @@ public struct EndedChild: Hashable, Sendable {
     public var maxResidentBytes: Int64
 }
 
-/// The processes this one is the parent of.
+/// Child processes of this process.
 public enum Children {
-    /// The next child that has ended, if any has; call until `nil` after each SIGCHLD.
-    public static func takeEnded() throws(SystemError) -> EndedChild? { try take(0, wait: 0) }
+    /// Waits for a child that has ended already, if there is one. To be called after each SIGCHLD until it returns `nil`.
+    public static func collectEnded() throws(SystemError) -> EndedChild? { try wait(0, blocks: 0) }
 
-    /// Sleeps until this child has ended; `nil`: it is no child of ours.
-    public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try take(pid, wait: 1) }
+    /// Sleeps until a child has ended; `nil`: it is no child of this process.
+    public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try wait(pid, blocks: 1) }
 
-    /// Whether this child has not ended yet, where nobody waits for children: SIGCHLD is ignored.
+    /// Whether a child has not ended yet, for a process that ignores SIGCHLD and so does not wait for children.
     public static func isRunning(_ pid: Int32) -> Bool {
         var status: Int32 = 0
         return unsafe waitpid(pid, &status, WNOHANG) == 0
     }
 
-    /// Orphans among the descendants become children of this process from now on.
+    /// Makes orphans among the descendants children of this process from now on.
     public static func adoptOrphans() throws(SystemError) {
         try retrying("become subreaper") { ops_become_subreaper() }
     }
 
-    /// Every child of this (single-threaded) process, dead ones included until they are waited for.
+    /// Returns every child of this (single-threaded) process, dead ones included until they were waited for.
     public static func all() throws(SystemError) -> [Int32] {
         let own = Identity.pid
-        // The kernel appends to this list and only our own waiting shortens it: nothing is missed while we read.
+        // The kernel appends to this list and only our own waiting shortens it, so no child is missed while it is read.
         guard let bytes = try Files.readIfPresent("/proc/self/task/\(own)/children", limit: 64 << 20) else {
             return try ProcessRecord.all().filter { $0.parent == own }.map(\.pid)
         }
         return bytes.split(separator: UInt8(ascii: " ")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
     }
 
-    private static func take(_ pid: Int32, wait: Int32) throws(SystemError) -> EndedChild? {
+    private static func wait(_ pid: Int32, blocks: Int32) throws(SystemError) -> EndedChild? {
         var exit = ops_exit()
-        let found = try retrying("waitid") { unsafe ops_wait_child(pid, wait, &exit) }
+        let found = try retrying("waitid") { unsafe ops_wait_child(pid, blocks, &exit) }
         guard found > 0 else { return nil }
         return EndedChild(
             pid: exit.pid, status: exit.by_signal == 0 ? .code(exit.status) : .signal(exit.status),

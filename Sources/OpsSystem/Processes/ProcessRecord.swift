@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// What /proc says of a process.
+/// Facts about a process, from /proc.
 public struct ProcessRecord: Hashable, Sendable {
     public var pid: Int32
     public var parent: Int32
     public var session: Int32
-    /// One letter: R, S, D, T (stopped), Z (zombie), X (dead).
+    /// State, one letter: R, S, D, T (stopped), Z (zombie), X (dead).
     public var state: UInt8
-    /// Clock ticks since boot: with the pid, this names a process for good.
+    /// Start time in clock ticks since boot. Together with the pid it identifies the process.
     public var startTicks: UInt64
 
-    /// Dead, though perhaps not yet waited for.
+    /// Whether the process is dead, even if its parent has not waited for it.
     public var hasEnded: Bool { state == UInt8(ascii: "Z") || state == UInt8(ascii: "X") }
 
-    /// `nil`: there is no such process, or none that this one may see (another user's, where /proc hides those).
+    /// Reads the facts; `nil`: there is no such process, or this one may not see it (where /proc hides other users').
     public static func read(_ pid: Int32) throws(SystemError) -> ProcessRecord? {
         do throws(SystemError) {
             guard let bytes = try Files.readIfPresent("/proc/\(pid)/stat", limit: 4096) else { return nil }
@@ -24,7 +24,7 @@ public struct ProcessRecord: Hashable, Sendable {
         }
     }
 
-    /// The fields of `/proc/PID/stat`; the name in parentheses may hold anything, so the last one counts.
+    /// Reads the fields of `/proc/PID/stat`. The name may contain parentheses, so the last one ends it.
     init?(pid: Int32, stat: [UInt8]) {
         guard let close = stat.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = stat[(close + 1)...].split(separator: UInt8(ascii: " "))
@@ -49,12 +49,12 @@ public struct ProcessRecord: Hashable, Sendable {
             self.effective = effective
         }
 
-        /// Whether the environment of the process can be believed to be what this user gave it. That of a setuid program
-        /// comes from its real user, and a process of root's may have it from anyone.
-        public func speak(for uid: UInt32) -> Bool { real == uid && (effective == uid || effective == 0) }
+        /// Whether the environment of the process certainly comes from this user. The environment of a setuid program comes
+        /// from its real user, and that of a process of root may come from any user.
+        public func environmentIsFrom(_ uid: UInt32) -> Bool { real == uid && (effective == uid || effective == 0) }
     }
 
-    /// Returns `nil` where there is no such process, or none that this one may see.
+    /// Returns the users of a process; `nil`: there is no such process, or this one may not see it.
     public static func users(of pid: Int32) throws(SystemError) -> Users? {
         do throws(SystemError) {
             guard let bytes = try Files.readIfPresent("/proc/\(pid)/status", limit: 65_536) else { return nil }
@@ -65,7 +65,7 @@ public struct ProcessRecord: Hashable, Sendable {
         }
     }
 
-    /// Every process of the machine that this one may see.
+    /// Returns every process of the machine that this one may see.
     public static func all() throws(SystemError) -> [ProcessRecord] {
         var records: [ProcessRecord] = []
         for name in try Files.list("/proc") {
@@ -75,9 +75,9 @@ public struct ProcessRecord: Hashable, Sendable {
         return records
     }
 
-    /// The environment the process was started with; empty where this process may not look.
+    /// Returns the environment that a process was started with; empty if this process may not read it.
     public static func environment(of pid: Int32) -> [String] {
-        // A process that has gone, is a kernel thread or is not ours has none to show: no error of ours.
+        // A process that has ended, a kernel thread or another user's process has no readable environment.
         guard let bytes = try? Files.readIfPresent("/proc/\(pid)/environ", limit: 4 << 20) else { return [] }
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -1,8 +1,8 @@
-/// How far a process may raise what its children are given.
+/// Limits up to which a process may raise the priority and the open files of its children.
 public struct ProcessRights: Hashable, Sendable {
-    /// The lowest niceness.
+    /// Lowest niceness.
     public var lowestNice: Int32
-    /// The most open files.
+    /// Most open files.
     public var mostOpenFiles: UInt64
 
     public init(lowestNice: Int32, mostOpenFiles: UInt64) {
@@ -10,10 +10,10 @@ public struct ProcessRights: Hashable, Sendable {
         self.mostOpenFiles = mostOpenFiles
     }
 
-    /// Of a process of this machine; `nil` where /proc does not say.
+    /// Reads the rights of a process; `nil`: /proc does not say.
     public init?(of pid: Int32) {
         let texts = ["/proc/\(pid)/status", "/proc/\(pid)/limits", "/proc/sys/fs/nr_open"].compactMap {
-            // What cannot be read is not known, and then nothing is refused for it.
+            // If a file cannot be read the rights are not known, and no operation is refused because of them.
             (try? Files.read($0, limit: 16_384)).map { String(decoding: $0, as: UTF8.self) }
         }
         guard texts.count == 3 else { return nil }
@@ -31,7 +31,7 @@ public struct ProcessRights: Hashable, Sendable {
         mostOpenFiles = set & 1 << Self.systemResource != 0 ? most : min(most, UInt64(files) ?? most)
     }
 
-    /// What follows a name at the beginning of a line.
+    /// Returns the words after a name at the beginning of a line.
     private static func words(of name: String, in text: String) -> [Substring] {
         for line in text.split(separator: "\n") where line.hasPrefix(name) {
             return line.dropFirst(name.count).split { $0 == " " || $0 == "\t" }

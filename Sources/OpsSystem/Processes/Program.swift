@@ -1,35 +1,35 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// This very program, as a process.
+/// The program of this process.
 public enum Program {
-    /// Goes to the background, in a session of its own: the process that was started waits for `detached`.
-    /// To be called before anything else, while nothing is open.
+    /// Goes to the background, in a session of its own. The process that was started waits for `detached`.
+    /// To be called first, before any file is opened.
     public static func detach() throws(SystemError) {
         try retrying("detach") { ops_detach() }
     }
 
-    /// Lets the process that was started exit, with this status; nothing where there is none.
+    /// Lets the process that was started exit with this status, if the program went to the background.
     public static func detached(status: Int32) { ops_detached(status) }
 
-    /// From now on a large block of memory goes back to the kernel when it is freed: what one huge request needed is
-    /// not held for ever.
+    /// Makes large blocks of memory go back to the kernel when they are freed, so that one large request does not occupy
+    /// memory for good.
     public static func returnLargeBlocks() { ops_return_large_blocks() }
 
-    /// Gives back what was freed in smaller blocks; other threads wait where they allocate from the same part of memory.
+    /// Returns memory that was freed in smaller blocks. Threads that allocate from the same arena wait meanwhile.
     public static func returnFreeMemory() { ops_return_free_memory() }
 
-    /// Where the program's file is now: after an upgrade, the new one.
+    /// Returns the path of the program file: after an upgrade, of the new one.
     public static func path() throws(SystemError) -> String {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = try retrying("readlink") { unsafe readlink("/proc/self/exe", &buffer, buffer.count) }
         let path = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // What the kernel appends to the name of a file that was replaced.
+        // The kernel appends this to the name of a file that was replaced.
         let mark = " (deleted)"
         return path.hasSuffix(mark) ? String(path.dropLast(mark.count)) : path
     }
 
-    /// Becomes another program, in this process; returns only when that failed.
+    /// Becomes another program, in this process. Returns only if that failed.
     public static func execute(_ path: String, arguments: [String]) -> SystemError {
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe pointers.append(nil)
@@ -39,7 +39,7 @@ public enum Program {
         return error
     }
 
-    /// Opens /dev/null where standard input, output or error is closed, so that no file of ours takes its number.
+    /// Opens /dev/null for each standard stream that is closed, so that no other file gets its number.
     public static func ensureStandardStreams() throws(SystemError) {
         while true {
             let number = try retrying("open /dev/null") { unsafe open("/dev/null", O_RDWR) }
@@ -50,7 +50,7 @@ public enum Program {
         }
     }
 
-    /// Sends standard input, output and error elsewhere; a `nil` log sends them to /dev/null.
+    /// Redirects standard output and error to a log, or to /dev/null, and standard input to /dev/null.
     public static func redirectStandardStreams(log: String?) throws(SystemError) {
         let null = try retrying("open /dev/null") { unsafe open("/dev/null", O_RDWR | O_CLOEXEC) }
         let empty = Descriptor(owning: null)
@@ -68,13 +68,13 @@ public enum Program {
 
     public static func exit(status: Int32) -> Never { Glibc.exit(status) }
 
-    /// To standard output, of what was asked for.
-    public static func say(_ text: String) { write(text, to: 1) }
+    /// Writes text to standard output.
+    public static func writeOutput(_ text: String) { write(text, to: 1) }
 
-    /// One line on standard error.
-    public static func complain(_ line: String) { write(line + "\n", to: 2) }
+    /// Writes a line to standard error.
+    public static func writeError(_ line: String) { write(line + "\n", to: 2) }
 
-    /// A reader that has gone is no reason to stop, and there is nowhere to report it.
+    /// Writes text to a descriptor. If its reader is gone there is nowhere to report that.
     private static func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -85,7 +85,7 @@ public enum Program {
     }
 }
 
-/// How many files this process may have open.
+/// Limit of open files of this process.
 public enum OpenFiles {
     public static func limit() throws(SystemError) -> (soft: UInt64, hard: UInt64) {
         var soft: UInt64 = 0
@@ -94,7 +94,7 @@ public enum OpenFiles {
         return (soft, hard)
     }
 
-    /// As many as allowed; what a process gets that is started from here must be set back by hand.
+    /// Raises the limit as far as allowed. Programs that are started from here inherit it unless it is reset for them.
     public static func raiseLimit() throws(SystemError) {
         let (soft, hard) = try limit()
         if soft < hard { try retrying("setrlimit") { ops_set_open_files(hard, hard) } }

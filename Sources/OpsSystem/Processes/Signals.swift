@@ -1,7 +1,7 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// What this process does with signals; operations start with everything at its default.
+/// Signals. Operations start with every signal at its default.
 public enum Signals {
     public static let hangUp = SIGHUP
     public static let interrupt = SIGINT
@@ -9,11 +9,11 @@ public enum Signals {
     public static let pipe = SIGPIPE
     public static let terminate = SIGTERM
     public static let child = SIGCHLD
-    /// Somebody wants to open a file on which this process has a lease.
+    /// Another process wants to open a file on which this process has a lease.
     public static let leaseWanted = SIGIO
     public static let resume = SIGCONT
     public static let stop = SIGSTOP
-    /// A file would become larger than this process's limit allows.
+    /// A file would become larger than the limit of this process allows.
     public static let fileSize = SIGXFSZ
 
     public static func ignore(_ number: Int32) throws(SystemError) {
@@ -24,13 +24,13 @@ public enum Signals {
         try retrying("reset signal \(number)") { ops_default_signal(number) }
     }
 
-    /// Keeps a signal pending for `EventLoop.watchSignal`.
+    /// Blocks a signal, so that it stays pending for `EventLoop.watchSignal`.
     package static func block(_ number: Int32) throws(SystemError) {
         try retrying("block signal \(number)") { ops_block_signal(number) }
     }
 
-    /// Sends to one process, or with a negative number to a process group; `false` when there is none, or none that
-    /// this process may signal (one that has become another user's): the others of a tree must be reached all the same.
+    /// Sends a signal to a process, or with a negative number to a process group. Returns `false` if there is none, or if
+    /// this process may not signal it (it has become another user's): other processes of its tree are still signalled.
     @discardableResult
     static func send(_ number: Int32, to pid: Int32) throws(SystemError) -> Bool {
         do throws(SystemError) {
@@ -42,7 +42,7 @@ public enum Signals {
         }
     }
 
-    /// Sends to this very process: not to another that has been given its number since it was looked at.
+    /// Sends a signal to a process, but not to another one that has got its number since it was read.
     @discardableResult
     public static func send(_ signal: Int32, to process: ProcessRecord) throws(SystemError) -> Bool {
         let number: Int32
@@ -50,7 +50,7 @@ public enum Signals {
             number = try retrying("pidfd_open \(process.pid)") { ops_pidfd(process.pid) }
         } catch {
             if error.errno == ESRCH { return false }
-            // Before Linux 5.3, or without a descriptor to spare: as sure as one look can make it.
+            // Before Linux 5.3, or without a free descriptor: the process is checked just before the signal.
             guard try process.isThere() else { return false }
             return try send(signal, to: process.pid)
         }
@@ -67,7 +67,7 @@ public enum Signals {
 }
 
 extension ProcessRecord {
-    /// Whether its number is still its own.
+    /// Returns whether the process still has its number.
     fileprivate func isThere() throws(SystemError) -> Bool {
         try ProcessRecord.read(pid)?.startTicks == startTicks
     }

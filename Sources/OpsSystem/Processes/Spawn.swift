@@ -1,24 +1,24 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// A process to be started: a session of its own, only what is named here inherited.
+/// Process to be started, in a session of its own. It inherits only what is named here.
 public struct Spawn: Sendable {
-    /// Where a standard stream comes from.
+    /// Source or destination of a standard stream.
     public enum Stream: Hashable, Sendable {
-        /// An open descriptor of this process (3 or higher), which stays open here.
+        /// Open descriptor of this process (3 or higher), which stays open here.
         case descriptor(Int32)
-        /// Opened by the new process with its own credentials.
+        /// File that the new process opens with its own credentials.
         case reading(String)
-        /// Opened likewise; made or truncated.
+        /// File that the new process opens with its own credentials; made or truncated.
         case writing(String)
-        /// Standard error into the same open file as standard output.
+        /// For standard error: the same open file as standard output.
         case likeStandardOutput
     }
 
     public struct User: Hashable, Sendable {
         public var uid: UInt32
         public var gid: UInt32
-        /// All of them: the process has no other supplementary group.
+        /// All supplementary groups of the process.
         public var groups: [UInt32]
         public init(uid: UInt32, gid: UInt32, groups: [UInt32]) {
             self.uid = uid
@@ -28,7 +28,7 @@ public struct Spawn: Sendable {
     }
 
     public struct Limit: Hashable, Sendable {
-        /// An RLIMIT number of the kernel.
+        /// RLIMIT number of the kernel.
         public var resource: Int32
         public var soft: UInt64
         public var hard: UInt64
@@ -39,7 +39,7 @@ public struct Spawn: Sendable {
         }
     }
 
-    /// What to do without although this kernel has it, so that each fallback is tested on every kernel.
+    /// Features of the kernel that are not used although it has them, so that each fallback is tested on every kernel.
     public struct Fallbacks: OptionSet, Hashable, Sendable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -49,10 +49,10 @@ public struct Spawn: Sendable {
         public static let withoutCloseRange = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLOSE_RANGE.rawValue)
     }
 
-    /// The first is the program; without a slash it is looked for in the PATH of `environment`.
+    /// Program and arguments. A program without a slash is searched in the PATH of `environment`.
     public var arguments: [String]
-    /// `NAME=value`, complete.
-    public var environment: Words
+    /// All variables, `NAME=value`.
+    public var environment: CStringArray
     public var directory: String?
     public var umask: UInt32 = 0o022
     public var standardInput: Stream = .reading("/dev/null")
@@ -61,22 +61,22 @@ public struct Spawn: Sendable {
     public var user: User?
     public var limits: [Limit] = []
     public var nice: Int32?
-    /// As `ioprio_set` takes it.
+    /// I/O priority, as for `ioprio_set`.
     public var ioPriority: Int32?
     public var oomScore: Int32?
-    /// The open directory of the control group that the process is born in.
+    /// Open directory of the control group that the process is born in.
     public var controlGroup: Int32?
     public var fallbacks: Fallbacks = []
 
-    public init(arguments: [String], environment: Words) {
+    public init(arguments: [String], environment: CStringArray) {
         self.arguments = arguments
         self.environment = environment
     }
 }
 
-/// Nothing was started, and nothing is left of the try.
+/// Failure to start a process. No process is left of the attempt.
 public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What could not be done: "directory", "user", "exec" ...
+    /// Step that failed: "directory", "user", "exec" ...
     public var step: String
     public var errno: Int32
     public init(step: String, errno: Int32) {
@@ -90,16 +90,16 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
 
     fileprivate static func name(ofStep step: Int32) -> String { unsafe String(cString: ops_spawn_step_name(step)) }
 
-    /// This machine cannot do what was asked.
+    /// The machine lacks a feature that the request needs.
     public static let notSupported = ENOTSUP
     /// A file on the way to the program is missing.
     public static let noSuchFile = ENOENT
 }
 
-/// A process that exists, and whose program does not run yet.
+/// Process that exists, and whose program does not run yet.
 public struct StartingProcess: ~Copyable {
     public let pid: Int32
-    /// Readable once the start has an outcome.
+    /// Pipe that is readable once the start has an outcome.
     public let report: Descriptor
 
     public init(pid: Int32, report: consuming Descriptor) {
@@ -107,8 +107,8 @@ public struct StartingProcess: ~Copyable {
         self.report = report
     }
 
-    /// Returns `nil` while the outcome is not known. A process that has died before its program ran counts as started:
-    /// its exit status tells the rest. A failed process has to be waited for.
+    /// Returns the outcome; `nil`: not known yet. A process that died before its program ran counts as started, and its
+    /// exit status tells the rest. A failed process has to be waited for.
     public func outcome() -> Result<Void, SpawnError>? {
         var step: Int32 = 0
         var error: Int32 = 0
@@ -122,13 +122,13 @@ extension Spawn {
     /// Longest time from the start of a process to the start of its program, in nanoseconds.
     public static let longestStart = Int64(OPS_SPAWN_SECONDS) * 1_000_000_000
 
-    /// Returns the pid once the program runs. The caller sleeps until then, so this is only for programs, files and
-    /// users that may hold up the caller (for at most `longestStart`).
+    /// Starts a process, and returns its pid once the program runs. The caller sleeps until then, so this is only for
+    /// programs, files and users that may delay the caller (for at most `longestStart`).
     public func start() throws(SpawnError) -> Int32 {
         try unsafe perform(ops_spawn).pid
     }
 
-    /// Starts a process without waiting for its program, for users and files that must not hold up the caller.
+    /// Starts a process without waiting for its program, for users and files that must not delay the caller.
     public func startApart() throws(SpawnError) -> StartingProcess {
         let result = try unsafe perform(ops_spawn_apart)
         return StartingProcess(pid: result.pid, report: Descriptor(owning: result.report_fd))
@@ -137,8 +137,8 @@ extension Spawn {
     private func perform(
         _ spawn: (UnsafePointer<ops_spawn_request>, UnsafeMutablePointer<ops_spawn_result>) -> Int32
     ) throws(SpawnError) -> ops_spawn_result {
-        let arguments = Words(arguments)
-        let paths = Words([standardInput, standardOutput, standardError].map(\.path) + [directory ?? ""])
+        let arguments = CStringArray(arguments)
+        let paths = CStringArray([standardInput, standardOutput, standardError].map(\.path) + [directory ?? ""])
         let limits = limits.map { ops_spawn_limit(resource: $0.resource, soft: $0.soft, hard: $0.hard) }
         let groups = user?.groups ?? []
         var result = ops_spawn_result()
@@ -170,7 +170,7 @@ extension Spawn {
         return result
     }
 
-    /// The request without its pointers.
+    /// Request without its pointers.
     private var plain: ops_spawn_request {
         var request = unsafe ops_spawn_request()
         var flags = fallbacks.rawValue
@@ -216,7 +216,7 @@ extension Spawn.Stream {
     }
 }
 
-extension Words {
+extension CStringArray {
     /// Calls `body` with an array of pointers that ends in NULL.
     fileprivate func withPointers<Result>(
         _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result

@@ -1,0 +1,89 @@
+internal import OpsSystem
+internal import OpsSystemd
+
+/// Connection to opsd. Both directions are bounded.
+final class DaemonConnection {
+    /// Most bytes of unread reports. A daemon that reads less loses the connection, and gets an inventory with the next.
+    private static let outgoingLimit = 64 << 20
+    private static let readSize = 65_536
+
+    private let socket: Descriptor
+    private var source: ReadinessSource?
+    private var reader = FrameReader<RunnerCommand>()
+    private var outgoing = OutputBuffer()
+    /// Whether opsd waits for one of the reports that are to be sent.
+    private(set) var isUrgent = false
+    /// Whether opsd has sent a version that this program understands.
+    var isGreeted = false
+    /// Protocol version of opsd.
+    var version: UInt16 = 0
+    /// One token for each staged launch; came with the greeting of opsd.
+    private var tokens: Tokens?
+    private(set) var isClosed = false
+
+    init(
+        _ socket: consuming Descriptor, in loop: EventLoop, _ ready: @escaping () -> Void
+    ) throws(SystemError) {
+        self.socket = socket
+        source = try loop.watch(self.socket.rawValue, for: .readable) { [unowned self] readiness in
+            if readiness.contains(.writable) { flush() }
+            if readiness != .writable { ready() }
+        }
+    }
+
+    deinit { source?.cancel() }
+
+    func close() {
+        source?.cancel()
+        source = nil
+        isClosed = true
+    }
+
+    /// Returns the commands that have arrived. Closes the connection at the end of the stream and on invalid bytes.
+    func receive() -> [RunnerCommand] {
+        var commands: [RunnerCommand] = []
+        do {
+            var bytes: [UInt8] = []
+            var passed: Descriptor?
+            let transfer = try socket.read(atMost: DaemonConnection.readSize, onto: &bytes, passed: &passed)
+            if let descriptor = passed.take() { tokens = Tokens(descriptor) }
+            switch transfer {
+            case .moved: reader.append(bytes)
+            case .wouldBlock: return []
+            case .ended: close()
+            }
+            while let command = try reader.next() { commands.append(command) }
+        } catch {
+            Program.writeError("opsd-runner: connection dropped: \(error)")
+            close()
+        }
+        return commands
+    }
+
+    /// Acquires one of the tokens that stand for staged launches. Returns `false` once opsd has revoked them.
+    func acquireToken() throws(SystemError) -> Bool { try tokens?.acquire() ?? false }
+
+    func send(_ report: RunnerReport) {
+        guard !isClosed else { return }
+        outgoing.append { report.append(to: &$0) }
+        isUrgent = isUrgent || !report.canWait
+    }
+
+    var hasOutput: Bool { !outgoing.isEmpty }
+
+    /// Writes as much as the socket takes, and waits for room if something is left.
+    func flush() {
+        guard !isClosed, hasOutput else { return }
+        isUrgent = false
+        do throws(SystemError) {
+            while !outgoing.isEmpty {
+                guard case .moved(let count) = try socket.write(outgoing.rest) else { break }
+                outgoing.drop(count)
+            }
+            if outgoing.count > DaemonConnection.outgoingLimit { return close() }
+            try source?.setInterest(outgoing.isEmpty ? .readable : [.readable, .writable])
+        } catch {
+            close()
+        }
+    }
+}

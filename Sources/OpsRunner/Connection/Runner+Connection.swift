@@ -1,0 +1,116 @@
+internal import OpsSystem
+internal import OpsSystemd
+
+/// The conversation with opsd.
+extension Runner {
+    /// Accepts the waiting connections. The newest one replaces those before it.
+    func acceptDaemon() {
+        do throws(SystemError) {
+            while let socket = try UnixSocket.accept(from: listener) { try welcome(socket) }
+        } catch {
+            // Without a free descriptor the connection keeps waiting, and would wake the loop again at once.
+            Program.writeError("opsd-runner: \(error); no new connections for a second")
+            logErrors { try listenerSource?.setInterest([]) }
+            acceptRetryAt = Clock.read().monotonic + Runner.acceptPause
+        }
+    }
+
+    private static let acceptPause: Int64 = 1_000_000_000
+
+    private func welcome(_ socket: consuming Descriptor) throws(SystemError) {
+        let peer = try UnixSocket.peer(of: socket)
+        guard peer.uid == Identity.uid || peer.uid == 0 else { return }
+        let next = try DaemonConnection(socket, in: loop) { [unowned self] in receiveCommands() }
+        connection?.close()
+        // A staged launch must not start once the opsd that staged it is gone.
+        staged.removeAll()
+        connection = next
+    }
+
+    /// Accepts connections again after a pause.
+    func resumeAccepting(now: Int64) {
+        guard let due = acceptRetryAt, due <= now else { return }
+        acceptRetryAt = nil
+        logErrors { try listenerSource?.setInterest(.readable) }
+    }
+
+    private func receiveCommands() {
+        guard let connection else { return }
+        for command in connection.receive() where !connection.isClosed { perform(command) }
+    }
+
+    private func perform(_ command: RunnerCommand) {
+        switch command {
+        case .hello(let version): greet(version)
+        case .launch(let request): launch(request)
+        case .terminate(let attempt, let grace):
+            if let record = table[attempt], record.isAlive { terminate(record, grace: grace) }
+        case .freeze(let attempt): setFrozen(attempt, true)
+        case .thaw(let attempt): setFrozen(attempt, false)
+        case .killStaleTree(let attempt, let socket, let uid): killStaleTree(of: attempt, socket: socket, uid: uid)
+        case .acknowledge(let attempt): forget(attempt)
+        case .stop(let grace): shutDown(grace: grace)
+        case .reexecute: wantsReexecution = true
+        case .stage(let request, let after): stage(request, after: after)
+        case .revokeStaged:
+            staged.removeAll()
+            report(.stagingRevoked)
+        case .ping: report(.pong)
+        }
+    }
+
+    /// Answers with the greeting and all known attempts. A daemon of a version too far away gets an empty greeting.
+    private func greet(_ version: UInt16) {
+        guard let connection else { return }
+        staged.reset()
+        connection.version = version
+        guard RunnerProtocol.understands(version) else {
+            connection.send(greeting(knowing: []))
+            connection.flush()
+            return connection.close()
+        }
+        let known = table.values.sorted { $0.attempt < $1.attempt }
+        for record in known { repeatUpdates(of: record, to: connection) }
+        connection.send(greeting(knowing: known))
+        connection.isGreeted = true
+    }
+
+    /// Repeats everything that an attempt has reported, also one that has ended since: an earlier daemon may have lost it.
+    /// Updates come before the greeting, which tells of ends: an update counts only before the end of its attempt.
+    private func repeatUpdates(of record: AttemptRecord, to connection: DaemonConnection) {
+        var update = record.update
+        // An extension counts from the moment at which it was requested, so it is reported once.
+        update.extendTimeout = record.unreportedUpdate.extendTimeout
+        record.unreportedUpdate = NotifyUpdate()
+        if !update.isEmpty { connection.send(.updated(record.attempt, update)) }
+    }
+
+    private func greeting(knowing known: [AttemptRecord]) -> RunnerReport {
+        .hello(
+            RunnerGreeting(
+                version: RunnerProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
+                entries: known.map { .init($0.attempt, $0.greetingState) },
+                capabilities: RunnerCapabilities(
+                    hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
+                release: Release.current.text, isEnding: shutdown != nil,
+                slotStarts: known.filter { $0.slot >= 0 }.map { .init($0.attempt, slot: $0.slot, at: $0.process.at) },
+                stagesDependents: true))
+    }
+
+    /// Tells opsd that this runner is ending and starts nothing more. The report follows all earlier ones.
+    func reportShutdown() { report(greeting(knowing: table.values.sorted { $0.attempt < $1.attempt })) }
+
+    /// Forgets an attempt whose end is stored, or that was given up.
+    private func forget(_ attempt: Attempt) {
+        staged.acknowledge(attempt)
+        startups[attempt] = nil
+        guard let record = table.removeValue(forKey: attempt) else { return }
+        mains[record.process.pid] = mains[record.process.pid] == attempt ? nil : mains[record.process.pid]
+        if record.tree == .descendants { descendants.end(attempt, main: record.process.pid) }
+        guard record.isAlive else { return }
+        retireNotifySocket(of: record)
+        withdrawGroup(of: record)
+        if case .group(let group) = record.tree { watchLeftovers(in: group) }
+        logErrors { try logs.end(attempt, hasLeftovers: true, now: Clock.read().monotonic) }
+    }
+}

@@ -1,0 +1,100 @@
+/// Commands of opsd to the runner. Each may be repeated: the second time changes nothing.
+public enum RunnerCommand: Hashable, Sendable {
+    case hello(version: UInt16)
+    /// Starts an attempt. Answered by `launched` or `failed`; for a known attempt, by its present state.
+    case launch(LaunchRequest)
+    /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace` nanoseconds.
+    case terminate(Attempt, grace: Int64)
+    case freeze(Attempt)
+    case thaw(Attempt)
+    /// Kills the processes that an earlier runner left of this attempt. Answered by `gone` once none is alive.
+    /// `socket`: OPS_SOCKET of its processes. `uid`: the user that they were started as; an older opsd does not say.
+    case killStaleTree(Attempt, socket: String, uid: UInt32?)
+    /// Says that the end of an attempt is stored: the runner may forget it.
+    case acknowledge(Attempt)
+    /// Ends every tree, each with `grace` nanoseconds, and then the runner.
+    case stop(grace: Int64)
+    /// Replaces the program of the runner by the installed one. Processes, attempts and instance stay.
+    case reexecute
+    /// Stages a launch: it starts after those staged before it, in the slot of an attempt that has succeeded, for one of
+    /// the tokens that came with `hello`, and once all attempts of `after` have succeeded. `stagedStarted` reports it.
+    case stage(LaunchRequest, after: [Attempt])
+    /// Removes all staged launches. Answered by `stagingRevoked`.
+    case revokeStaged
+    /// Asks whether the runner responds. Answered by `pong`.
+    case ping
+}
+
+extension RunnerCommand: RunnerMessage {
+    public var kind: UInt8 {
+        switch self {
+        case .hello: 1
+        case .launch: 2
+        case .terminate: 3
+        case .freeze: 4
+        case .thaw: 5
+        case .killStaleTree: 6
+        case .acknowledge: 7
+        case .stop: 8
+        case .reexecute: 9
+        case .stage: 10
+        case .revokeStaged: 11
+        case .ping: 12
+        }
+    }
+
+    public func append(to bytes: inout [UInt8]) {
+        Packer.frame(kind: kind, onto: &bytes) { packer in
+            switch self {
+            case .hello(let version):
+                packer.pack(RunnerProtocol.magic)
+                packer.pack(version)
+            case .launch(let request): packer.pack(request)
+            case .stage(let request, let after):
+                packer.pack(request)
+                packer.pack(after) { $0.pack($1) }
+            case .terminate(let attempt, let grace):
+                packer.pack(attempt)
+                packer.pack(grace)
+            case .freeze(let attempt), .thaw(let attempt), .acknowledge(let attempt): packer.pack(attempt)
+            case .killStaleTree(let attempt, let socket, let uid):
+                packer.pack(attempt)
+                packer.pack(socket)
+                packer.pack(uid) { $0.pack($1) }
+            case .stop(let grace): packer.pack(grace)
+            case .reexecute, .revokeStaged, .ping: break
+            }
+        }
+    }
+
+    public init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError) {
+        var from = Unpacker(fields)
+        switch kind {
+        case 1:
+            guard try from.number() == RunnerProtocol.magic else { throw .wrongMagic }
+            self = .hello(version: try from.number())
+        case 2: self = .launch(try from.launchRequest())
+        case 3: self = .terminate(try from.attempt(), grace: try from.number())
+        case 4: self = .freeze(try from.attempt())
+        case 5: self = .thaw(try from.attempt())
+        case 6:
+            self = .killStaleTree(
+                try from.attempt(), socket: try from.text(), uid: try from.isAtEnd ? nil : from.optionalNumber())
+        case 7: self = .acknowledge(try from.attempt())
+        case 8: self = .stop(grace: try from.number())
+        case 9: self = .reexecute
+        case 10:
+            let request = try from.launchRequest()
+            if from.isAtEnd {
+                self = .stage(request, after: [])
+            } else {
+                self = .stage(
+                    request,
+                    after: try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.attempt() })
+            }
+        case 11: self = .revokeStaged
+        case 12: self = .ping
+        default: throw .unknownMessage(kind)
+        }
+    }
+}

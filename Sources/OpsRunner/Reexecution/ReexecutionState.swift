@@ -1,0 +1,226 @@
+internal import OpsSystem
+
+/// State that a runner passes to the program it becomes. The process, its children and its descriptors stay the same.
+///
+/// The state is written to a file of the state directory that names this process, so that the file of a process that
+/// crashed is never used.
+struct ReexecutionState {
+    static let fileName = "runner.table"
+    private static let sizeLimit = 1 << 30
+    private static let version: UInt16 = 1
+
+    var instance: String
+    var defaults: LaunchDefaults
+    var records: [AttemptRecord]
+    var leftoverGroups: [ControlGroup]
+    var staleTrees: [Attempt: StaleTree]
+    var logs: LogTrimmer
+    /// Descriptors, open in this process; the new program owns them.
+    var lock: Int32
+    var listener: Int32
+    var notify: Int32
+    var notifyAddress: String
+    var slotSockets: [SlotSocket] = []
+    /// Processes whose programs do not run yet; their pipes are open in this process.
+    var startups: [Startup] = []
+
+    /// Notify socket of a slot; its descriptor is open in this process.
+    struct SlotSocket {
+        var address: String
+        var descriptor: Int32
+        var slot: Int32
+        /// Whether the next operation of the slot gets it.
+        var isCurrent: Bool
+        /// Attempt that uses it, and the user of that attempt.
+        var attempt: Attempt?
+        var uid: UInt32
+    }
+}
+
+extension ReexecutionState {
+    /// Loads the state that the program before this one has written; `nil`: there was none.
+    static func load(from state: String) throws(SystemError) -> ReexecutionState? {
+        let path = state + "/" + fileName
+        guard let bytes = try Files.readIfPresent(path, limit: sizeLimit),
+            let own = try ProcessRecord.read(Identity.pid)
+        else { return nil }
+        let inheritance: ReexecutionState?
+        do throws(ProtocolError) {
+            inheritance = try ReexecutionState(bytes, for: own)
+        } catch {
+            // Without the state the running children would be lost.
+            throw SystemError("read \(path): \(error)", errno: SystemError.invalid)
+        }
+        if inheritance != nil { try Files.remove(path) }
+        return inheritance
+    }
+
+    /// Reads the state; `nil`: it is the state of another process, which has died.
+    private init?(_ bytes: [UInt8], for own: ProcessRecord) throws(ProtocolError) {
+        var from = Unpacker(bytes[...])
+        let pid: Int32 = try from.number()
+        let startTicks: UInt64 = try from.number()
+        guard pid == own.pid, startTicks == own.startTicks else { return nil }
+        let version: UInt16 = try from.number()
+        guard version == ReexecutionState.version else { throw .badValue("version \(version)") }
+        try self.init(from: &from)
+    }
+
+    func write(to state: String) throws(SystemError) {
+        guard let own = try ProcessRecord.read(Identity.pid) else { return }
+        var packer = Packer()
+        packer.pack(own.pid)
+        packer.pack(own.startTicks)
+        packer.pack(ReexecutionState.version)
+        pack(into: &packer)
+        try Files.replace(state + "/" + ReexecutionState.fileName, with: packer.bytes, mode: 0o600)
+    }
+
+    private func pack(into packer: inout Packer) {
+        packer.pack(instance)
+        packer.pack(defaults.openFiles.soft)
+        packer.pack(defaults.openFiles.hard)
+        packer.pack(defaults.oomScore) { $0.pack($1) }
+        packer.pack(lock)
+        packer.pack(listener)
+        packer.pack(notify)
+        packer.pack(notifyAddress)
+        packer.pack(leftoverGroups) { $0.pack($1.path) }
+        packer.pack(staleTrees.map { ($0.key, $0.value.socket) }) {
+            $0.pack($1.0)
+            $0.pack($1.1)
+        }
+        logs.pack(into: &packer)
+        packer.pack(records) { $0.pack($1) }
+        packer.pack(slotSockets) {
+            $0.pack($1.address)
+            $0.pack($1.descriptor)
+            $0.pack($1.slot)
+            $0.pack($1.isCurrent)
+            $0.pack($1.attempt) { $0.pack($1) }
+            $0.pack($1.uid)
+        }
+        packer.pack(startups) {
+            $0.pack($1.request)
+            $0.pack($1.process.pid)
+            $0.pack($1.process.report.rawValue)
+            $0.pack($1.deadline)
+            $0.pack($1.isOutOfTime)
+        }
+        packer.pack(records) {
+            $0.pack($1.attempt)
+            $0.pack($1.uid)
+        }
+        packer.pack(staleTrees.map { ($0.key, $0.value.uid) }) {
+            $0.pack($1.0)
+            $0.pack($1.1) { $0.pack($1) }
+        }
+        logs.packOpen(into: &packer)
+    }
+
+    private init(from: inout Unpacker) throws(ProtocolError) {
+        instance = try from.text()
+        defaults = LaunchDefaults(
+            openFiles: Spawn.Limit(
+                resource: ResourceLimit.Resource.openFiles.number, soft: try from.number(), hard: try from.number()),
+            oomScore: try from.optionalNumber())
+        lock = try from.number()
+        listener = try from.number()
+        notify = try from.number()
+        notifyAddress = try from.text()
+        leftoverGroups = try from.texts().map { ControlGroup(path: $0) }
+        staleTrees = [:]
+        let trees = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            (try from.attempt(), StaleTree(socket: try from.text(), uid: nil, lookAt: 0))
+        }
+        for (attempt, tree) in trees { staleTrees[attempt] = tree }
+        logs = try LogTrimmer(from: &from)
+        records = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.record() }
+        // A program from before there were slot sockets ends here; its operations use `notifyAddress`.
+        if from.isAtEnd { return }
+        slotSockets = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            SlotSocket(
+                address: try from.text(), descriptor: try from.number(), slot: try from.number(),
+                isCurrent: try from.flag(),
+                attempt: try from.optional { (from: inout Unpacker) throws(ProtocolError) in try from.attempt() },
+                uid: try from.number())
+        }
+        // A program from before starts were followed ends here.
+        if from.isAtEnd { return }
+        startups = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.startup() }
+        // A program from before users counted and logs stayed open ends here. The users of most attempts came with their
+        // slot sockets.
+        if from.isAtEnd { return }
+        try readUsersAndLogs(from: &from)
+    }
+
+    private mutating func readUsersAndLogs(from: inout Unpacker) throws(ProtocolError) {
+        let users = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            (attempt: try from.attempt(), uid: try from.number(UInt32.self))
+        }
+        let uids = Dictionary(users.map { ($0.attempt, $0.uid) }) { $1 }
+        for record in records { record.uid = uids[record.attempt] ?? record.uid }
+        let staleUsers = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            (attempt: try from.attempt(), uid: try from.optionalNumber() as UInt32?)
+        }
+        for (attempt, uid) in staleUsers { staleTrees[attempt]?.uid = uid }
+        logs = try LogTrimmer(openFrom: &from)
+    }
+}
+
+extension Packer {
+    fileprivate mutating func pack(_ record: AttemptRecord) {
+        pack(record.attempt)
+        pack(record.greetingState)
+        pack(record.process)
+        switch record.tree {
+        case .none: pack(UInt8(0))
+        case .descendants: pack(UInt8(1))
+        case .group(let group):
+            pack(UInt8(2))
+            pack(group.path)
+        }
+        pack(record.leftovers.rawValue)
+        pack(record.grace)
+        pack(record.update)
+        pack(record.unreportedUpdate)
+        pack(record.isFrozen)
+        pack(record.killAt) { $0.pack($1) }
+    }
+}
+
+extension Unpacker {
+    fileprivate mutating func startup() throws(ProtocolError) -> Startup {
+        let request = try launchRequest()
+        let process = StartingProcess(pid: try number(), report: Descriptor(owning: try number()))
+        let startup = Startup(request, process, deadline: try number())
+        startup.isOutOfTime = try flag()
+        return startup
+    }
+
+    fileprivate mutating func record() throws(ProtocolError) -> AttemptRecord {
+        let attempt = try attempt()
+        let phase: AttemptRecord.Phase
+        switch try greetingState() {
+        case .running: phase = .running
+        case .exited(let exit): phase = .exited(exit)
+        case .gone(let exit): phase = .gone(exit)
+        case .failed(let step, let errno): phase = .failed(step: step, errno: errno)
+        }
+        let process = try launchedProcess()
+        let tree: AttemptRecord.Tree
+        switch try number(UInt8.self) {
+        case 0: tree = .none
+        case 1: tree = .descendants
+        case 2: tree = .group(ControlGroup(path: try text()))
+        case let other: throw .badValue("tree \(other)")
+        }
+        let record = AttemptRecord(
+            attempt, phase, process: process, tree: tree, leftovers: try choice("leftovers"), grace: try number())
+        record.update = try notifyUpdate()
+        record.unreportedUpdate = try notifyUpdate()
+        record.isFrozen = try flag()
+        record.killAt = try optionalNumber()
+        return record
+    }
+}

@@ -1,0 +1,126 @@
+internal import OpsSystem
+
+/// Process trees of attempts without control groups. This process adopts orphans, so every living process of an attempt
+/// has an ancestor among the children of this process: a main process or an adopted orphan.
+///
+/// Limit: an orphan is recognised by its session or by OPS_ID and OPS_ATTEMPT in its environment. An orphan that has
+/// given up both is counted to an attempt only while no other attempt of its user is alive. The environment counts only
+/// for the user of the operation that it names: any process can write it.
+struct DescendantTracker {
+    /// Adopted children and the attempts that they belong to; `nil`: not known.
+    private(set) var orphans: [Int32: Attempt?] = [:]
+    private struct Tree {
+        var attempt: Attempt
+        /// OPS_SOCKET of its processes; `nil`: no longer known.
+        var socket: String?
+        var uid: UInt32
+
+        func matches(_ tag: AttemptTag) -> Bool {
+            attempt == tag.attempt && (socket ?? tag.socket) == tag.socket
+        }
+    }
+
+    /// Living trees, by the session of their main process.
+    private var sessions: [Int32: Tree] = [:]
+
+    mutating func begin(_ attempt: Attempt, main: Int32, socket: String?, uid: UInt32) {
+        sessions[main] = Tree(attempt: attempt, socket: socket, uid: uid)
+    }
+
+    mutating func end(_ attempt: Attempt, main: Int32) {
+        // The number may belong to another main process by now.
+        if sessions[main]?.attempt == attempt { sessions[main] = nil }
+    }
+
+    var isEmpty: Bool { sessions.isEmpty }
+
+    /// Forgets a child that has ended and was waited for.
+    mutating func removeOrphan(_ pid: Int32) { orphans[pid] = nil }
+
+    /// Records the children that are neither a main process nor a helper process of the runner.
+    mutating func adopt(mains: [Int32: Attempt], except isHelper: (Int32) -> Bool) throws(SystemError) {
+        for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil && !isHelper(pid) {
+            orphans[pid] = .some(try attempt(ofOrphan: pid))
+        }
+    }
+
+    func hasOrphan(of attempt: Attempt) -> Bool { orphans.values.contains { $0 == attempt } }
+
+    /// Returns the attempt of an orphan, by its session, its environment, or its user.
+    private func attempt(ofOrphan pid: Int32) throws(SystemError) -> Attempt? {
+        if let session = try ProcessRecord.read(pid)?.session, let tree = sessions[session] { return tree.attempt }
+        let trees = try self.trees(ofUserOf: pid)
+        if trees.isEmpty { return nil }
+        if let tag = AttemptTag(environment: ProcessRecord.environment(of: pid)), isOurs(tag) {
+            let named = trees.first { $0.matches(tag) }?.attempt
+            // A process with a tag of ours belongs to that attempt alone, also when that attempt is over. The tag of
+            // another user's attempt proves nothing.
+            if named != nil || !sessions.values.contains(where: { $0.matches(tag) }) { return named }
+        }
+        return trees.count == 1 ? trees.first?.attempt : nil
+    }
+
+    /// Returns the living trees of the user who gave a process its environment.
+    private func trees(ofUserOf pid: Int32) throws(SystemError) -> [Tree] {
+        guard let users = try ProcessRecord.users(of: pid) else { return [] }
+        return sessions.values.filter { users.environmentIsFrom($0.uid) }
+    }
+
+    /// Whether a tag names a daemon that this runner starts processes for.
+    private func isOurs(_ tag: AttemptTag) -> Bool {
+        sessions.values.contains { ($0.socket ?? tag.socket) == tag.socket }
+    }
+
+    /// Returns the attempt of any process, by its ancestors.
+    func attempt(ofDescendant pid: Int32, mains: [Int32: Attempt]) throws(SystemError) -> Attempt? {
+        var next = pid
+        // Bounded: ancestors may end and change during the walk.
+        for _ in 0..<256 {
+            if let attempt = mains[next] ?? orphans[next] ?? nil { return attempt }
+            guard let record = try ProcessRecord.read(next) else { break }
+            if let tree = sessions[record.session] { return tree.attempt }
+            if record.parent <= 1 || record.parent == Identity.pid { break }
+            next = record.parent
+        }
+        let trees = try self.trees(ofUserOf: pid)
+        guard !trees.isEmpty, let tag = AttemptTag(environment: ProcessRecord.environment(of: pid)) else { return nil }
+        return trees.first { $0.matches(tag) }?.attempt
+    }
+
+    /// Returns the living processes of attempts, each named with its main process. Lists all processes of the machine once.
+    func members(of attempts: [(attempt: Attempt, main: Int32)]) throws(SystemError) -> [ProcessRecord] {
+        var childrenOf: [Int32: [ProcessRecord]] = [:]
+        for record in try ProcessRecord.all() { childrenOf[record.parent, default: []].append(record) }
+        // Only descendants of this process: the pid of a main process that has ended may belong to another process.
+        var inSession: [Int32: [ProcessRecord]] = [:]
+        var adopted: [Attempt: [ProcessRecord]] = [:]
+        for record in DescendantTracker.below(childrenOf[Identity.pid] ?? [], childrenOf) {
+            inSession[record.session, default: []].append(record)
+            if let owner = orphans[record.pid] ?? nil { adopted[owner, default: []].append(record) }
+        }
+        var members: [ProcessRecord] = []
+        for (attempt, main) in attempts {
+            var tops = adopted[attempt] ?? []
+            if sessions[main]?.attempt == attempt {
+                let own = inSession[main] ?? []
+                // The main process first, so that it does not see its children killed and end as if nothing were wrong.
+                tops += own.filter { $0.pid != main } + own.filter { $0.pid == main }
+            }
+            members += DescendantTracker.below(tops, childrenOf).filter { !$0.hasEnded }
+        }
+        return members
+    }
+
+    /// Returns `tops` and all their descendants, the descendants of the last one first.
+    private static func below(_ tops: [ProcessRecord], _ childrenOf: [Int32: [ProcessRecord]]) -> [ProcessRecord] {
+        var open = tops
+        var seen: Set<Int32> = []
+        var found: [ProcessRecord] = []
+        while let record = open.popLast() {
+            guard seen.insert(record.pid).inserted else { continue }
+            found.append(record)
+            open += childrenOf[record.pid] ?? []
+        }
+        return found
+    }
+}

@@ -1,0 +1,71 @@
+internal import OpsSystem
+
+/// Processes that an earlier runner left of an attempt. They are killed until they are proven gone.
+struct StaleTree {
+    /// OPS_SOCKET of its processes.
+    var socket: String
+    /// User that its processes were started as; `nil`: opsd is older and does not say.
+    var uid: UInt32?
+    var lookAt: Int64
+    var backoff = Backoff()
+
+    /// Whether a process with these users may belong to the attempt that its environment names.
+    func mayContain(_ users: ProcessRecord.Users) -> Bool { uid.map { users.environmentIsFrom($0) } ?? true }
+}
+
+/// Delays between kills of the same processes, which double up to a second. A killed process may stay for long: one that
+/// has become another user's, or one that reads from a dead disk.
+struct Backoff {
+    private var delay: Int64 = 10_000_000
+    static let longest: Int64 = 1_000_000_000
+
+    mutating func next() -> Int64 {
+        defer { delay = min(delay * 2, Backoff.longest) }
+        return delay
+    }
+}
+
+/// Processes of this machine that belong to attempts of an earlier runner.
+struct Survivors {
+    private var processes: [Attempt: [ProcessRecord]] = [:]
+
+    subscript(attempt: Attempt) -> [ProcessRecord] { processes[attempt] ?? [] }
+
+    /// Finds the processes of attempts. A process belongs to an attempt if its environment names attempt and socket and it
+    /// runs as the user of the attempt, if it runs as that user in the session of such a process, or if it descends from
+    /// a process that belongs to the attempt.
+    init(of attempts: [Attempt: StaleTree], ours: Int32) throws(SystemError) {
+        let all = try ProcessRecord.all().filter { !$0.hasEnded && $0.pid != ours }
+        var owners: [Int32: Attempt] = [:]
+        var sessions: [Int32: Attempt] = [:]
+        var users: [Int32: ProcessRecord.Users] = [:]
+        for record in all {
+            guard let user = try ProcessRecord.users(of: record.pid) else { continue }
+            users[record.pid] = user
+            guard attempts.values.contains(where: { $0.mayContain(user) }),
+                let tag = AttemptTag(environment: ProcessRecord.environment(of: record.pid)),
+                let tree = attempts[tag.attempt], tree.socket == tag.socket, tree.mayContain(user)
+            else { continue }
+            owners[record.pid] = tag.attempt
+            sessions[record.session] = tag.attempt
+        }
+        for record in all where owners[record.pid] == nil {
+            guard let attempt = sessions[record.session], let user = users[record.pid],
+                // Processes of an operation of root may have become other users'.
+                attempts[attempt]?.uid == 0 || attempts[attempt]?.mayContain(user) == true
+            else { continue }
+            owners[record.pid] = attempt
+        }
+        // Parents may stand after their children in the list, so this repeats until nothing changes.
+        var hasChanged = true
+        while hasChanged {
+            hasChanged = false
+            for record in all where owners[record.pid] == nil {
+                guard let owner = owners[record.parent] else { continue }
+                owners[record.pid] = owner
+                hasChanged = true
+            }
+        }
+        for record in all { if let owner = owners[record.pid] { processes[owner, default: []].append(record) } }
+    }
+}

@@ -1,0 +1,177 @@
+import OpsRunner
+import OpsSystem
+import Testing
+
+@Suite struct LaunchProtocolTests {
+    static let attempt = Attempt(operation: 1 << 40, number: 3)
+    static let at = ClockReading(monotonic: -1, wall: .max)
+
+    static let orders: [RunnerCommand] = [
+        .hello(version: RunnerProtocol.version),
+        .launch(LaunchRequest(attempt: attempt, arguments: ["/bin/true"])),
+        .launch(
+            LaunchRequest(
+                attempt: attempt, slot: 7, arguments: ["sh", "-c", "écho \u{0}"], environment: ["A=1", "B="],
+                directory: "/tmp", umask: 0o077, stdin: "/in", output: .split(stdout: "/a", stderr: "/b"),
+                user: .init(name: "nobody", uid: 65534, gid: 65533),
+                priority: ProcessPriority(nice: -5, ioClass: .idle, ioLevel: 7, cpuWeight: 50),
+                resourceLimits: [ResourceLimit(.openFiles, soft: 10, hard: .max)],
+                controlLimits: ControlLimits(
+                    memoryBytes: 1 << 30, tasks: 5, cpuWeight: 20, cpuMicrosecondsPerSecond: 500_000),
+                leftovers: .leave, grace: 1, logCap: 0)),
+        .launch(LaunchRequest(attempt: attempt, arguments: [], output: .log("/log"))),
+        .launch(LaunchRequest(attempt: attempt, arguments: [], output: .paths(stdout: "o", stderr: "e"))),
+        .launch(LaunchRequest(attempt: attempt, arguments: [], output: .journal(identifier: "build"))),
+        .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
+        .killStaleTree(attempt, socket: "/run/opsd/control.sock", uid: 1000), .stop(grace: 5), .reexecute,
+        .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: []), .revokeStaged, .ping,
+        .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [Attempt(operation: 2, number: 3)]),
+    ]
+
+    static let reports: [RunnerReport] = [
+        .hello(
+            RunnerGreeting(
+                version: 1, instance: "i", boot: "b", pid: 9,
+                entries: [
+                    .init(attempt, .running(LaunchedProcess(pid: 1, startTicks: .max, at: at))),
+                    .init(attempt, .exited(ProcessExit(status: .code(2), at: at))),
+                    .init(attempt, .gone(ProcessExit(status: .signal(9), outOfMemory: true, at: at))),
+                    .init(attempt, .failed(step: "exec", errno: 2)),
+                ], capabilities: RunnerCapabilities(hasControlGroups: true, controllers: ["cpu", "memory"]),
+                release: "1.2",
+                isEnding: true, slotStarts: [.init(attempt, slot: 3, at: at)], stagesDependents: true)),
+        .launched(attempt, LaunchedProcess(pid: 1, startTicks: 2, at: at)),
+        .failed(attempt, step: "directory", errno: 13),
+        .exited(
+            attempt,
+            ProcessExit(
+                status: .code(255), outOfMemory: false, userMicroseconds: 1, systemMicroseconds: 2,
+                maxResidentBytes: 3, at: at), treeIsGone: true),
+        .gone(attempt), .updated(attempt, NotifyUpdate()),
+        .updated(
+            attempt,
+            NotifyUpdate(status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1, extendTimeout: 4)),
+        .stagedStarted(attempt, slot: 2, at: at), .stagingRevoked, .pong,
+    ]
+
+    func bytes(_ messages: [some RunnerMessage]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for message in messages { message.append(to: &bytes) }
+        return bytes
+    }
+
+    func readAll<Message: RunnerMessage>(_ reader: inout FrameReader<Message>) throws -> [Message] {
+        var messages: [Message] = []
+        while let message = try reader.next() { messages.append(message) }
+        return messages
+    }
+
+    @Test func `every message is decoded as it was encoded`() throws {
+        var orders = FrameReader<RunnerCommand>()
+        orders.append(bytes(Self.orders))
+        #expect(try readAll(&orders) == Self.orders)
+        #expect(orders.buffered == 0)
+        var reports = FrameReader<RunnerReport>()
+        reports.append(bytes(Self.reports))
+        #expect(try readAll(&reports) == Self.reports)
+        #expect(reports.buffered == 0)
+    }
+
+    @Test func `an older opsd says no user in an order to reap`() throws {
+        var order = bytes([RunnerCommand.killStaleTree(Self.attempt, socket: "/s", uid: nil)])
+        // Without the last field, and a byte shorter.
+        order.removeLast()
+        order[0] -= 1
+        var reader = FrameReader<RunnerCommand>()
+        reader.append(order)
+        #expect(try reader.next() == .killStaleTree(Self.attempt, socket: "/s", uid: nil))
+    }
+
+    @Test func `a stream split anywhere gives the same messages`() throws {
+        let all = bytes(Self.orders)
+        for cut in 0...all.count {
+            var reader = FrameReader<RunnerCommand>()
+            reader.append(all[..<cut])
+            var messages = try readAll(&reader)
+            reader.append(all[cut...])
+            messages += try readAll(&reader)
+            #expect(messages == Self.orders)
+        }
+        var reader = FrameReader<RunnerCommand>()
+        var messages: [RunnerCommand] = []
+        for byte in all {
+            reader.append([byte])
+            messages += try readAll(&reader)
+        }
+        #expect(messages == Self.orders)
+    }
+
+    @Test func `a frame that is cut short is refused`() throws {
+        for order in Self.orders where order != .reexecute {
+            var frame = bytes([order])
+            frame.removeLast()
+            frame[0] &-= 1
+            var reader = FrameReader<RunnerCommand>()
+            reader.append(frame)
+            #expect(throws: ProtocolError.self) { try reader.next() }
+        }
+    }
+
+    @Test func `fields appended to a message are skipped`() throws {
+        var frame = bytes([RunnerCommand.freeze(Self.attempt)])
+        frame.append(99)
+        frame[0] += 1
+        var reader = FrameReader<RunnerCommand>()
+        reader.append(frame)
+        #expect(try reader.next() == .freeze(Self.attempt))
+    }
+
+    @Test func `invalid frames are refused with their error`() {
+        let cases: [([UInt8], ProtocolError)] = [
+            ([0, 0, 0, 0], .truncated),
+            ([1, 0, 0, 0, 200], .unknownMessage(200)),
+            ([1, 0, 0, 0x40, 1], .tooLarge(0x4000_0001)),
+            ([7, 0, 0, 0, 1, 1, 2, 3, 4, 1, 0], .wrongMagic),
+        ]
+        for (bytes, error) in cases {
+            var reader = FrameReader<RunnerCommand>()
+            reader.append(bytes)
+            #expect(throws: error) { try reader.next() }
+        }
+    }
+
+    @Test func `a count beyond the frame reserves no memory`() {
+        // A launch with an argument count of four billion.
+        var reader = FrameReader<RunnerCommand>()
+        reader.append([21, 0, 0, 0, 2] + [UInt8](repeating: 1, count: 16) + [255, 255, 255, 255])
+        #expect(throws: ProtocolError.truncated) { try reader.next() }
+    }
+
+    @Test func `damaged bytes are refused without a crash`() throws {
+        var seed: UInt64 = 0x9E37_79B9_7F4A_7C15
+        func random() -> UInt64 {
+            seed ^= seed << 13
+            seed ^= seed >> 7
+            seed ^= seed << 17
+            return seed
+        }
+        let good = bytes(Self.reports)
+        var refused = 0
+        for _ in 0..<5_000 {
+            var damaged = good
+            for _ in 0..<3 { damaged[Int(random() % UInt64(good.count))] = UInt8(truncatingIfNeeded: random()) }
+            var reader = FrameReader<RunnerReport>()
+            reader.append(damaged)
+            do { _ = try readAll(&reader) } catch is ProtocolError { refused += 1 }
+        }
+        #expect(refused > 0)
+    }
+
+    @Test func `one version older or newer is understood`() {
+        #expect(!RunnerProtocol.understands(.max))
+        #expect(RunnerProtocol.understands(RunnerProtocol.version))
+        #expect(RunnerProtocol.understands(RunnerProtocol.version + 1))
+        #expect(RunnerProtocol.understands(RunnerProtocol.version - 1))
+        #expect(!RunnerProtocol.understands(RunnerProtocol.version + 2))
+    }
+}
