@@ -1,0 +1,713 @@
+"""Methods of org.opsd.Control for both clients. Made by `generate`; do not edit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ._wire import JSONObject
+from .messages import (
+    AddOperationsReply,
+    BackupReply,
+    CancelReply,
+    Capture,
+    CheckReply,
+    CommitSubmissionReply,
+    CompleteReply,
+    GraphReply,
+    ListCategoriesReply,
+    ListQueuesReply,
+    ListReply,
+    LogReply,
+    PruneReply,
+    ResumeReply,
+    RetryReply,
+    Selection,
+    SetCategoryReply,
+    SetQueueReply,
+    SetReply,
+    ShowReply,
+    StatsReply,
+    StatusReply,
+    SubmitReply,
+    SuspendReply,
+    WaitReply,
+    WatchReply,
+    WhyReply,
+)
+
+T = TypeVar("T")
+
+
+def _nothing(value: JSONObject) -> None:
+    """Reads an empty reply."""
+
+
+class Methods:
+    """Methods of org.opsd.Control as blocking calls."""
+
+    def _call(
+        self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T], *, own: bool = False
+    ) -> T:
+        raise NotImplementedError
+
+    def _stream(self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T]) -> Iterator[T]:
+        raise NotImplementedError
+
+    def submit(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        name: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        capture: Capture | None = None,
+        inside: int | None = None,
+        child: bool | None = None,
+        key: str | None = None,
+        unless_active: str | None = None,
+        dry_run: bool | None = None,
+        list: bool | None = None,
+    ) -> SubmitReply:
+        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
+        any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
+        becomes a child of that one. "key": an earlier submission with the same key is answered instead
+        ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
+        for one Submitted for each operation.
+        """
+        return self._call("Submit", {
+            "name": name,
+            "defaults": defaults,
+            "capture": None if capture is None else capture.to_json(),
+            "inside": inside,
+            "child": child,
+            "key": key,
+            "unlessActive": unless_active,
+            "dryRun": dry_run,
+            "list": list,
+            "operations": operations,
+        }, SubmitReply.from_json)
+
+    def begin_submission(
+        self,
+        *,
+        name: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        capture: Capture | None = None,
+        inside: int | None = None,
+        child: bool | None = None,
+        key: str | None = None,
+        unless_active: str | None = None,
+        dry_run: bool | None = None,
+        list: bool | None = None,
+    ) -> None:
+        """A submission too large for one message: begin (the parameters of Submit without operations), any
+        number of parts on the same connection, then commit. Dropping the connection drops it.
+        """
+        self._call("BeginSubmission", {"name": name, "defaults": defaults, "capture": None if capture is None else capture.to_json(), "inside": inside, "child": child, "key": key, "unlessActive": unless_active, "dryRun": dry_run, "list": list}, _nothing)
+
+    def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
+        """Calls AddOperations."""
+        return self._call("AddOperations", {"operations": operations}, AddOperationsReply.from_json)
+
+    def commit_submission(self) -> CommitSubmissionReply:
+        """Calls CommitSubmission."""
+        return self._call("CommitSubmission", {}, CommitSubmissionReply.from_json)
+
+    def list(
+        self,
+        *,
+        selection: Selection | None = None,
+        limit: int | None = None,
+        newest: bool | None = None,
+    ) -> ListReply:
+        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
+        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """
+        return self._call("List", {
+            "selection": None if selection is None else selection.to_json(),
+            "limit": limit,
+            "newest": newest,
+        }, ListReply.from_json)
+
+    def list_stream(
+        self,
+        *,
+        selection: Selection | None = None,
+        limit: int | None = None,
+        newest: bool | None = None,
+    ) -> Iterator[ListReply]:
+        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
+        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """
+        return self._stream("List", {
+            "selection": None if selection is None else selection.to_json(),
+            "limit": limit,
+            "newest": newest,
+        }, ListReply.from_json)
+
+    def show(self, ref: str) -> ShowReply:
+        """Calls Show."""
+        return self._call("Show", {"ref": ref}, ShowReply.from_json)
+
+    def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
+        """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
+        answers from a copy.
+        """
+        return self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
+
+    def status(self) -> StatusReply:
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
+        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """
+        return self._call("Status", {}, StatusReply.from_json)
+
+    def status_stream(self) -> Iterator[StatusReply]:
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
+        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """
+        return self._stream("Status", {}, StatusReply.from_json)
+
+    def log(
+        self,
+        ref: str,
+        *,
+        attempt: int | None = None,
+        stderr: bool | None = None,
+        offset: int | None = None,
+        lines: int | None = None,
+        follow: bool | None = None,
+    ) -> LogReply:
+        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
+        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
+        "dropped": bytes at the front that the cap took away.
+        """
+        return self._call("Log", {
+            "ref": ref,
+            "attempt": attempt,
+            "stderr": stderr,
+            "offset": offset,
+            "lines": lines,
+            "follow": follow,
+        }, LogReply.from_json)
+
+    def log_stream(
+        self,
+        ref: str,
+        *,
+        attempt: int | None = None,
+        stderr: bool | None = None,
+        offset: int | None = None,
+        lines: int | None = None,
+        follow: bool | None = None,
+    ) -> Iterator[LogReply]:
+        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
+        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
+        "dropped": bytes at the front that the cap took away.
+        """
+        return self._stream("Log", {
+            "ref": ref,
+            "attempt": attempt,
+            "stderr": stderr,
+            "offset": offset,
+            "lines": lines,
+            "follow": follow,
+        }, LogReply.from_json)
+
+    def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:
+        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
+        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
+        nothing in it is unfinished.
+        """
+        return self._call("Wait", {
+            "selection": selection.to_json(),
+            "any": any,
+            "timeout": timeout,
+        }, WaitReply.from_json, own=True)
+
+    def wait_stream(
+        self,
+        selection: Selection,
+        *,
+        any: bool | None = None,
+        timeout: str | None = None,
+    ) -> Iterator[WaitReply]:
+        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
+        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
+        nothing in it is unfinished.
+        """
+        return self._stream("Wait", {
+            "selection": selection.to_json(),
+            "any": any,
+            "timeout": timeout,
+        }, WaitReply.from_json)
+
+    def watch_stream(self, *, since: int | None = None, selection: Selection | None = None) -> Iterator[WatchReply]:
+        """Events after "since" (default: from now), replayed from the store, then live. Needs "more"."""
+        return self._stream("Watch", {
+            "since": since,
+            "selection": None if selection is None else selection.to_json(),
+        }, WatchReply.from_json)
+
+    def cancel(self, selection: Selection, *, reason: str | None = None, force: bool | None = None) -> CancelReply:
+        """Calls Cancel."""
+        return self._call("Cancel", {
+            "selection": selection.to_json(),
+            "reason": reason,
+            "force": force,
+        }, CancelReply.from_json)
+
+    def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
+        """No selection: the whole daemon. A selection of only "graph" or only "queue" sets the flag of that
+        level.
+        """
+        return self._call("Suspend", {
+            "selection": None if selection is None else selection.to_json(),
+            "freeze": freeze,
+        }, SuspendReply.from_json)
+
+    def resume(self, *, selection: Selection | None = None) -> ResumeReply:
+        """Calls Resume."""
+        return self._call("Resume", {
+            "selection": None if selection is None else selection.to_json(),
+        }, ResumeReply.from_json)
+
+    def retry(self, selection: Selection, *, downstream: bool | None = None) -> RetryReply:
+        """Calls Retry."""
+        return self._call("Retry", {"selection": selection.to_json(), "downstream": downstream}, RetryReply.from_json)
+
+    def finish(self, ref: str, *, failed: bool | None = None, message: str | None = None) -> None:
+        """Calls Finish."""
+        self._call("Finish", {"ref": ref, "failed": failed, "message": message}, _nothing)
+
+    def note(self, ref: str, *, text: str | None = None) -> None:
+        """A note of the owner beside an operation, whatever its state; null or empty takes it away. At most 4
+        KiB.
+        """
+        self._call("Note", {"ref": ref, "text": text}, _nothing)
+
+    def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
+        """Parameters: "changes": an object with keys of an operation that may be edited while it waits
+        (priority, queue, timeout, ...).
+        """
+        return self._call("Set", {"selection": selection.to_json(), "changes": changes}, SetReply.from_json)
+
+    def add_dependency(self, ref: str, on: str, *, when: str | None = None) -> None:
+        """Calls AddDependency."""
+        self._call("AddDependency", {"ref": ref, "on": on, "when": when}, _nothing)
+
+    def remove_dependency(self, ref: str, on: str) -> None:
+        """Calls RemoveDependency."""
+        self._call("RemoveDependency", {"ref": ref, "on": on}, _nothing)
+
+    def list_queues(self) -> ListQueuesReply:
+        """Calls ListQueues."""
+        return self._call("ListQueues", {}, ListQueuesReply.from_json)
+
+    def set_queue(
+        self,
+        name: str,
+        *,
+        limit: int | None = None,
+        aging: str | None = None,
+        create: bool | None = None,
+    ) -> SetQueueReply:
+        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "create": true must not exist, false
+        must exist.
+        """
+        return self._call("SetQueue", {
+            "name": name,
+            "limit": limit,
+            "aging": aging,
+            "create": create,
+        }, SetQueueReply.from_json)
+
+    def remove_queue(self, name: str) -> None:
+        """Calls RemoveQueue."""
+        self._call("RemoveQueue", {"name": name}, _nothing)
+
+    def list_categories(self) -> ListCategoriesReply:
+        """In the order of names; of more than 1000 those that were named first."""
+        return self._call("ListCategories", {}, ListCategoriesReply.from_json)
+
+    def set_category(self, name: str, capacity: int) -> SetCategoryReply:
+        """Calls SetCategory."""
+        return self._call("SetCategory", {"name": name, "capacity": capacity}, SetCategoryReply.from_json)
+
+    def graph(self, graph: str) -> GraphReply:
+        """Calls Graph."""
+        return self._call("Graph", {"graph": graph}, GraphReply.from_json)
+
+    def stats(self, *, selection: Selection | None = None) -> StatsReply:
+        """Calls Stats."""
+        return self._call("Stats", {
+            "selection": None if selection is None else selection.to_json(),
+        }, StatsReply.from_json)
+
+    def prune(self, older_than: str) -> PruneReply:
+        """Calls Prune."""
+        return self._call("Prune", {"olderThan": older_than}, PruneReply.from_json)
+
+    def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
+        """A consistent copy of the database, while everything goes on. Only an earlier copy is replaced, with
+        force anything that has this name; nothing inside the state directory is.
+        """
+        return self._call("Backup", {"path": path, "force": force}, BackupReply.from_json)
+
+    def check(self) -> CheckReply:
+        """Calls Check."""
+        return self._call("Check", {}, CheckReply.from_json)
+
+    def set_workers(self, workers: int) -> None:
+        """Calls SetWorkers."""
+        self._call("SetWorkers", {"workers": workers}, _nothing)
+
+    def complete(self, kind: str, prefix: str) -> CompleteReply:
+        """Names for completion, newest first."""
+        return self._call("Complete", {"kind": kind, "prefix": prefix}, CompleteReply.from_json)
+
+
+class AsyncMethods:
+    """Methods of org.opsd.Control as coroutines."""
+
+    async def _call(
+        self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T], *, own: bool = False
+    ) -> T:
+        raise NotImplementedError
+
+    def _stream(self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T]) -> AsyncIterator[T]:
+        raise NotImplementedError
+
+    async def submit(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        name: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        capture: Capture | None = None,
+        inside: int | None = None,
+        child: bool | None = None,
+        key: str | None = None,
+        unless_active: str | None = None,
+        dry_run: bool | None = None,
+        list: bool | None = None,
+    ) -> SubmitReply:
+        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
+        any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
+        becomes a child of that one. "key": an earlier submission with the same key is answered instead
+        ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
+        for one Submitted for each operation.
+        """
+        return await self._call("Submit", {
+            "name": name,
+            "defaults": defaults,
+            "capture": None if capture is None else capture.to_json(),
+            "inside": inside,
+            "child": child,
+            "key": key,
+            "unlessActive": unless_active,
+            "dryRun": dry_run,
+            "list": list,
+            "operations": operations,
+        }, SubmitReply.from_json)
+
+    async def begin_submission(
+        self,
+        *,
+        name: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        capture: Capture | None = None,
+        inside: int | None = None,
+        child: bool | None = None,
+        key: str | None = None,
+        unless_active: str | None = None,
+        dry_run: bool | None = None,
+        list: bool | None = None,
+    ) -> None:
+        """A submission too large for one message: begin (the parameters of Submit without operations), any
+        number of parts on the same connection, then commit. Dropping the connection drops it.
+        """
+        await self._call("BeginSubmission", {
+            "name": name,
+            "defaults": defaults,
+            "capture": None if capture is None else capture.to_json(),
+            "inside": inside,
+            "child": child,
+            "key": key,
+            "unlessActive": unless_active,
+            "dryRun": dry_run,
+            "list": list,
+        }, _nothing)
+
+    async def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
+        """Calls AddOperations."""
+        return await self._call("AddOperations", {"operations": operations}, AddOperationsReply.from_json)
+
+    async def commit_submission(self) -> CommitSubmissionReply:
+        """Calls CommitSubmission."""
+        return await self._call("CommitSubmission", {}, CommitSubmissionReply.from_json)
+
+    async def list(
+        self,
+        *,
+        selection: Selection | None = None,
+        limit: int | None = None,
+        newest: bool | None = None,
+    ) -> ListReply:
+        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
+        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """
+        return await self._call("List", {
+            "selection": None if selection is None else selection.to_json(),
+            "limit": limit,
+            "newest": newest,
+        }, ListReply.from_json)
+
+    def list_stream(
+        self,
+        *,
+        selection: Selection | None = None,
+        limit: int | None = None,
+        newest: bool | None = None,
+    ) -> AsyncIterator[ListReply]:
+        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
+        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """
+        return self._stream("List", {
+            "selection": None if selection is None else selection.to_json(),
+            "limit": limit,
+            "newest": newest,
+        }, ListReply.from_json)
+
+    async def show(self, ref: str) -> ShowReply:
+        """Calls Show."""
+        return await self._call("Show", {"ref": ref}, ShowReply.from_json)
+
+    async def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
+        """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
+        answers from a copy.
+        """
+        return await self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
+
+    async def status(self) -> StatusReply:
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
+        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """
+        return await self._call("Status", {}, StatusReply.from_json)
+
+    def status_stream(self) -> AsyncIterator[StatusReply]:
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
+        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """
+        return self._stream("Status", {}, StatusReply.from_json)
+
+    async def log(
+        self,
+        ref: str,
+        *,
+        attempt: int | None = None,
+        stderr: bool | None = None,
+        offset: int | None = None,
+        lines: int | None = None,
+        follow: bool | None = None,
+    ) -> LogReply:
+        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
+        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
+        "dropped": bytes at the front that the cap took away.
+        """
+        return await self._call("Log", {
+            "ref": ref,
+            "attempt": attempt,
+            "stderr": stderr,
+            "offset": offset,
+            "lines": lines,
+            "follow": follow,
+        }, LogReply.from_json)
+
+    def log_stream(
+        self,
+        ref: str,
+        *,
+        attempt: int | None = None,
+        stderr: bool | None = None,
+        offset: int | None = None,
+        lines: int | None = None,
+        follow: bool | None = None,
+    ) -> AsyncIterator[LogReply]:
+        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
+        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
+        "dropped": bytes at the front that the cap took away.
+        """
+        return self._stream("Log", {
+            "ref": ref,
+            "attempt": attempt,
+            "stderr": stderr,
+            "offset": offset,
+            "lines": lines,
+            "follow": follow,
+        }, LogReply.from_json)
+
+    async def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:
+        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
+        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
+        nothing in it is unfinished.
+        """
+        return await self._call("Wait", {
+            "selection": selection.to_json(),
+            "any": any,
+            "timeout": timeout,
+        }, WaitReply.from_json, own=True)
+
+    def wait_stream(
+        self,
+        selection: Selection,
+        *,
+        any: bool | None = None,
+        timeout: str | None = None,
+    ) -> AsyncIterator[WaitReply]:
+        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
+        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
+        nothing in it is unfinished.
+        """
+        return self._stream("Wait", {
+            "selection": selection.to_json(),
+            "any": any,
+            "timeout": timeout,
+        }, WaitReply.from_json)
+
+    def watch_stream(
+        self,
+        *,
+        since: int | None = None,
+        selection: Selection | None = None,
+    ) -> AsyncIterator[WatchReply]:
+        """Events after "since" (default: from now), replayed from the store, then live. Needs "more"."""
+        return self._stream("Watch", {
+            "since": since,
+            "selection": None if selection is None else selection.to_json(),
+        }, WatchReply.from_json)
+
+    async def cancel(
+        self,
+        selection: Selection,
+        *,
+        reason: str | None = None,
+        force: bool | None = None,
+    ) -> CancelReply:
+        """Calls Cancel."""
+        return await self._call("Cancel", {
+            "selection": selection.to_json(),
+            "reason": reason,
+            "force": force,
+        }, CancelReply.from_json)
+
+    async def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
+        """No selection: the whole daemon. A selection of only "graph" or only "queue" sets the flag of that
+        level.
+        """
+        return await self._call("Suspend", {
+            "selection": None if selection is None else selection.to_json(),
+            "freeze": freeze,
+        }, SuspendReply.from_json)
+
+    async def resume(self, *, selection: Selection | None = None) -> ResumeReply:
+        """Calls Resume."""
+        return await self._call("Resume", {
+            "selection": None if selection is None else selection.to_json(),
+        }, ResumeReply.from_json)
+
+    async def retry(self, selection: Selection, *, downstream: bool | None = None) -> RetryReply:
+        """Calls Retry."""
+        return await self._call("Retry", {
+            "selection": selection.to_json(),
+            "downstream": downstream,
+        }, RetryReply.from_json)
+
+    async def finish(self, ref: str, *, failed: bool | None = None, message: str | None = None) -> None:
+        """Calls Finish."""
+        await self._call("Finish", {"ref": ref, "failed": failed, "message": message}, _nothing)
+
+    async def note(self, ref: str, *, text: str | None = None) -> None:
+        """A note of the owner beside an operation, whatever its state; null or empty takes it away. At most 4
+        KiB.
+        """
+        await self._call("Note", {"ref": ref, "text": text}, _nothing)
+
+    async def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
+        """Parameters: "changes": an object with keys of an operation that may be edited while it waits
+        (priority, queue, timeout, ...).
+        """
+        return await self._call("Set", {"selection": selection.to_json(), "changes": changes}, SetReply.from_json)
+
+    async def add_dependency(self, ref: str, on: str, *, when: str | None = None) -> None:
+        """Calls AddDependency."""
+        await self._call("AddDependency", {"ref": ref, "on": on, "when": when}, _nothing)
+
+    async def remove_dependency(self, ref: str, on: str) -> None:
+        """Calls RemoveDependency."""
+        await self._call("RemoveDependency", {"ref": ref, "on": on}, _nothing)
+
+    async def list_queues(self) -> ListQueuesReply:
+        """Calls ListQueues."""
+        return await self._call("ListQueues", {}, ListQueuesReply.from_json)
+
+    async def set_queue(
+        self,
+        name: str,
+        *,
+        limit: int | None = None,
+        aging: str | None = None,
+        create: bool | None = None,
+    ) -> SetQueueReply:
+        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "create": true must not exist, false
+        must exist.
+        """
+        return await self._call("SetQueue", {
+            "name": name,
+            "limit": limit,
+            "aging": aging,
+            "create": create,
+        }, SetQueueReply.from_json)
+
+    async def remove_queue(self, name: str) -> None:
+        """Calls RemoveQueue."""
+        await self._call("RemoveQueue", {"name": name}, _nothing)
+
+    async def list_categories(self) -> ListCategoriesReply:
+        """In the order of names; of more than 1000 those that were named first."""
+        return await self._call("ListCategories", {}, ListCategoriesReply.from_json)
+
+    async def set_category(self, name: str, capacity: int) -> SetCategoryReply:
+        """Calls SetCategory."""
+        return await self._call("SetCategory", {"name": name, "capacity": capacity}, SetCategoryReply.from_json)
+
+    async def graph(self, graph: str) -> GraphReply:
+        """Calls Graph."""
+        return await self._call("Graph", {"graph": graph}, GraphReply.from_json)
+
+    async def stats(self, *, selection: Selection | None = None) -> StatsReply:
+        """Calls Stats."""
+        return await self._call("Stats", {
+            "selection": None if selection is None else selection.to_json(),
+        }, StatsReply.from_json)
+
+    async def prune(self, older_than: str) -> PruneReply:
+        """Calls Prune."""
+        return await self._call("Prune", {"olderThan": older_than}, PruneReply.from_json)
+
+    async def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
+        """A consistent copy of the database, while everything goes on. Only an earlier copy is replaced, with
+        force anything that has this name; nothing inside the state directory is.
+        """
+        return await self._call("Backup", {"path": path, "force": force}, BackupReply.from_json)
+
+    async def check(self) -> CheckReply:
+        """Calls Check."""
+        return await self._call("Check", {}, CheckReply.from_json)
+
+    async def set_workers(self, workers: int) -> None:
+        """Calls SetWorkers."""
+        await self._call("SetWorkers", {"workers": workers}, _nothing)
+
+    async def complete(self, kind: str, prefix: str) -> CompleteReply:
+        """Names for completion, newest first."""
+        return await self._call("Complete", {"kind": kind, "prefix": prefix}, CompleteReply.from_json)

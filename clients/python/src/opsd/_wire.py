@@ -1,0 +1,138 @@
+"""Varlink messages: one JSON object each, ended by a NUL byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+JSONObject = Mapping[str, Any]
+
+INTERFACE = "org.opsd.Control."
+# Bound of the daemon on one message, in both directions.
+FRAME_BYTES = 64 << 20
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+class OpsError(Exception):
+    """Base of every error of this package."""
+
+
+class ConnectionFailed(OpsError, ConnectionError):
+    """The daemon cannot be reached, or it closed the connection before its reply."""
+
+
+class CallTimeout(OpsError, TimeoutError):
+    """No reply came within the timeout of the client. The call may have had its effect."""
+
+
+class ProtocolError(OpsError):
+    """A message is too large or not as the interface says."""
+
+
+class CallError(OpsError):
+    """An error reply. Each error of the interface has a subclass with the error's members as attributes."""
+
+    name_on_wire: ClassVar[str] = ""
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.parameters = dict(parameters)
+        super().__init__(parameters)
+
+    def __str__(self) -> str:
+        return describe(self.name_on_wire, self.parameters)
+
+
+class UnknownCallError(CallError):
+    """An error reply that this version of the package does not know."""
+
+    def __init__(self, name: str, parameters: JSONObject) -> None:
+        super().__init__(parameters)
+        self.name = name
+        self.args = (name, parameters)
+
+    def __str__(self) -> str:
+        return describe(self.name, self.parameters)
+
+
+def describe(name: str, parameters: JSONObject) -> str:
+    """Returns an error reply as one sentence."""
+    short = name.rpartition(".")[2]
+    problems = parameters.get("problems")
+    if isinstance(problems, list):
+        texts = []
+        for problem in problems:
+            where = [str(problem[key]) for key in ("name", "key") if problem.get(key) is not None]
+            texts.append(": ".join([*where, str(problem.get("message"))]))
+        return f"{short}: " + "; ".join(texts)
+    if "message" in parameters:
+        return f"{short}: {parameters['message']}"
+    if "path" in parameters:
+        category = parameters.get("category")
+        return f"{short}: " + " -> ".join(parameters["path"]) + (f" (category {category})" if category else "")
+    if short == "NotFound":
+        nearest = parameters.get("nearest")
+        hint = f"; did you mean {nearest!r}?" if nearest else ""
+        return f"{short}: there is no {parameters.get('kind')} {parameters.get('name')!r}{hint}"
+    words = ", ".join(f"{key} {value}" for key, value in parameters.items())
+    return f"{short}: {words}" if words else short
+
+
+class OpenEnum(StrEnum):
+    """An enumeration of the interface. A value that a newer daemon adds becomes a member of its own."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        member = str.__new__(cls, value)
+        member._name_ = value
+        member._value_ = value
+        return member
+
+
+def encode(method: str, parameters: dict[str, Any], *, more: bool = False) -> bytes:
+    """Returns a call as bytes. Parameters that are None are left out."""
+    message: dict[str, Any] = {
+        "method": method if "." in method else INTERFACE + method,
+        "parameters": {key: value for key, value in parameters.items() if value is not None},
+    }
+    if more:
+        message["more"] = True
+    try:
+        frame = _encode(message).encode()
+    except UnicodeEncodeError:
+        # Names of files that are not UTF-8 arrive as lone surrogates, which JSON cannot carry.
+        raise ProtocolError(f"{method}: a text has bytes that are not UTF-8") from None
+    if len(frame) > FRAME_BYTES:
+        raise ProtocolError(f"{method}: a message of {len(frame)} bytes; the daemon takes {FRAME_BYTES}")
+    return frame + b"\0"
+
+
+def decode(frame: bytes | bytearray) -> tuple[JSONObject, bool]:
+    """Returns the parameters of a reply and whether another one follows; raises an error reply."""
+    try:
+        reply = json.loads(frame)
+        parameters: JSONObject = reply.get("parameters") or {}
+        error = reply.get("error")
+        continues = bool(reply.get("continues", False))
+    except (ValueError, AttributeError) as wrong:
+        raise ProtocolError(f"the daemon sent something that is no reply: {bytes(frame[:80])!r}") from wrong
+    if error is None:
+        return parameters, continues
+    raise error_of(error, parameters)
+
+
+def error_of(name: str, parameters: JSONObject) -> CallError:
+    """Returns the exception for an error reply."""
+    from .messages import ERRORS
+
+    known = ERRORS.get(name)
+    if known is not None:
+        try:
+            return known(parameters)
+        except (KeyError, TypeError):
+            pass  # its members are not those that this version knows
+    return UnknownCallError(name, parameters)

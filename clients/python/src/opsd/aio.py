@@ -1,0 +1,200 @@
+"""Client of the daemon for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from . import _wire
+from ._address import captured, enclosing_operation, socket_path
+from ._methods import AsyncMethods
+from ._wire import CallTimeout, ConnectionFailed, JSONObject, ProtocolError
+from .client import PART, Reconnection, _read
+from .messages import Event, Lagged, Selection, SubmitReply
+
+__all__ = ["Client"]
+
+T = TypeVar("T")
+
+
+class _Connection:
+    """One connection to the socket."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, path: str) -> Self:
+        try:
+            return cls(*await asyncio.open_unix_connection(path, limit=_wire.FRAME_BYTES))
+        except OSError as error:
+            raise ConnectionFailed(f"cannot reach opsd at {path}: {error.strerror or error}") from error
+
+    async def send(self, frame: bytes) -> None:
+        try:
+            self._writer.write(frame)
+            await self._writer.drain()
+        except OSError as error:
+            raise ConnectionFailed(f"the daemon closed the connection: {error.strerror or error}") from error
+
+    async def receive(self) -> bytes:
+        try:
+            return (await self._reader.readuntil(b"\0"))[:-1]
+        except asyncio.IncompleteReadError as error:
+            raise ConnectionFailed("the daemon closed the connection before its reply") from error
+        except asyncio.LimitOverrunError as error:
+            raise ProtocolError(f"the daemon sent more than {_wire.FRAME_BYTES} bytes as one message") from error
+        except OSError as error:
+            raise ConnectionFailed(f"the connection broke: {error.strerror or error}") from error
+
+    @property
+    def is_stale(self) -> bool:
+        """Tells whether the daemon has hung up, also if the event loop has not noticed it yet."""
+        if self._reader.at_eof() or self._writer.is_closing():
+            return True
+        poll = select.poll()
+        poll.register(self._writer.get_extra_info("socket"), select.POLLIN)
+        return bool(poll.poll(0))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class Client(AsyncMethods):
+    """Every method of the daemon as a coroutine.
+
+    A client belongs to one event loop. Any number of its tasks may call it: one call at a time goes over its
+    connection, while streams and `wait` have connections of their own.
+    """
+
+    def __init__(self, socket: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> None:
+        self.socket = socket_path(socket)
+        self.timeout = timeout
+        self._connection: _Connection | None = None
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection. A later call opens another one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def _call(
+        self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T], *, own: bool = False
+    ) -> T:
+        frame = _wire.encode(method, parameters)
+        if own:
+            connection = await _Connection.open(self.socket)
+            try:
+                return _read(method, decode, await self._exchange(connection, frame))
+            finally:
+                connection.close()
+        async with self._lock:
+            if self._connection is not None and self._connection.is_stale:
+                self.close()
+            try:
+                async with asyncio.timeout(self.timeout):
+                    if self._connection is None:
+                        self._connection = await _Connection.open(self.socket)
+                    reply = await self._exchange(self._connection, frame)
+            except _wire.CallError:
+                raise
+            except TimeoutError as error:
+                self.close()
+                raise CallTimeout(f"the daemon sent no reply for {self.timeout} s") from error
+            except BaseException:
+                # What follows on this connection could belong to the call that was given up.
+                self.close()
+                raise
+        return _read(method, decode, reply)
+
+    async def _exchange(self, connection: _Connection, frame: bytes) -> JSONObject:
+        await connection.send(frame)
+        return _wire.decode(await connection.receive())[0]
+
+    async def _stream(
+        self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T]
+    ) -> AsyncIterator[T]:
+        frame = _wire.encode(method, parameters, more=True)
+        connection = await _Connection.open(self.socket)
+        try:
+            await connection.send(frame)
+            continues = True
+            while continues:
+                reply, continues = _wire.decode(await connection.receive())
+                yield _read(method, decode, reply)
+        finally:
+            connection.close()
+
+    async def watch(
+        self, *, since: int | None = None, selection: Selection | None = None, patience: float = 60.0
+    ) -> AsyncIterator[Event]:
+        """Yields every event after `since` (default: from now on), each once and in order, without end.
+
+        A lost connection is opened again, also to a restarted daemon, for up to `patience` seconds, and the stream goes
+        on after the last event. `Lagged` is raised only if events in between no longer exist.
+        """
+        retry = Reconnection(patience)
+        at = since
+        while True:
+            fresh = True
+            try:
+                if at is None:
+                    at = (await self.status()).last_seq
+                async for reply in self.watch_stream(since=at, selection=selection):
+                    at = reply.event.seq
+                    fresh = False
+                    retry.succeeded()
+                    yield reply.event
+                raise ConnectionFailed("the daemon ended the event stream")
+            except Lagged as lagged:
+                if fresh and lagged.resume > (at or 0):
+                    raise
+                at = max(at or 0, lagged.resume)
+            except ConnectionFailed as error:
+                await asyncio.sleep(retry.delay(error))
+
+    async def submit_operations(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        name: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        dry_run: bool | None = None,
+        list: bool | None = None,
+    ) -> SubmitReply:
+        """Submits one graph on behalf of this process: with its environment, directory and umask, as opsctl does.
+
+        A large graph is sent in parts, over a connection of its own; it is stored whole or not at all all the same.
+        """
+        inside = enclosing_operation(self.socket)
+        if len(operations) <= PART:
+            return await self.submit(
+                operations, name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run,
+                list=list,
+            )  # fmt: skip
+        async with Client(self.socket, timeout=self.timeout) as parts:
+            await parts.begin_submission(
+                name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run, list=list
+            )
+            for start in range(0, len(operations), PART):
+                await parts.add_operations(operations[start : start + PART])
+            reply = await parts.commit_submission()
+        return SubmitReply(
+            graph=reply.graph,
+            existing=reply.existing,
+            first=reply.first,
+            count=reply.count,
+            operations=reply.operations,
+        )

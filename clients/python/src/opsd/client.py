@@ -1,0 +1,291 @@
+"""Blocking client of the daemon."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from . import _wire
+from ._address import captured, enclosing_operation, socket_path
+from ._methods import Methods
+from ._wire import CallTimeout, ConnectionFailed, JSONObject, ProtocolError
+from .messages import Event, Lagged, Selection, SubmitReply
+
+T = TypeVar("T")
+
+# Operations of one message; larger submissions are sent in parts.
+PART = 5000
+
+
+class Connection:
+    """One connection to the socket. It belongs to one thread at a time."""
+
+    def __init__(self, path: str, timeout: float | None) -> None:
+        self._timeout = timeout
+        self._buffer = bytearray()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.settimeout(timeout)
+            self._socket.connect(path)
+        except OSError as error:
+            self._socket.close()
+            raise ConnectionFailed(f"cannot reach opsd at {path}: {error.strerror or error}") from error
+
+    def send(self, frame: bytes) -> None:
+        """Sends a whole message."""
+        try:
+            self._socket.sendall(frame)
+        except TimeoutError as error:
+            raise CallTimeout(f"the daemon took no message for {self._timeout} s") from error
+        except OSError as error:
+            raise ConnectionFailed(f"the daemon closed the connection: {error.strerror or error}") from error
+
+    def receive(self) -> bytearray:
+        """Returns the next message without its NUL byte."""
+        searched = 0
+        while True:
+            end = self._buffer.find(0, searched)
+            if end >= 0:
+                frame = self._buffer[:end]
+                del self._buffer[: end + 1]
+                return frame
+            searched = len(self._buffer)
+            if searched > _wire.FRAME_BYTES:
+                raise ProtocolError(f"the daemon sent more than {_wire.FRAME_BYTES} bytes as one message")
+            try:
+                piece = self._socket.recv(1 << 18)
+            except TimeoutError as error:
+                raise CallTimeout(f"the daemon sent no reply for {self._timeout} s") from error
+            except OSError as error:
+                raise ConnectionFailed(f"the connection broke: {error.strerror or error}") from error
+            if not piece:
+                raise ConnectionFailed("the daemon closed the connection before its reply")
+            self._buffer += piece
+
+    def is_stale(self) -> bool:
+        """Tells whether the daemon has hung up, or sent something that nobody asked for."""
+        if self._buffer:
+            return True
+        try:
+            self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    def shut_down(self) -> None:
+        """Ends the connection for a thread that is reading from it."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the daemon was faster
+
+    def close(self) -> None:
+        """Closes the descriptor; a child process that shares the connection keeps it."""
+        self._socket.close()
+
+
+class Client(Methods):
+    """Every method of the daemon as a blocking call.
+
+    A client may be used by several threads: one call at a time goes over its connection, while streams and `wait` have
+    connections of their own. It connects at the first call, and again after the daemon was restarted. A forked child
+    makes connections of its own.
+    """
+
+    def __init__(self, socket: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> None:
+        self.socket = socket_path(socket)
+        self.timeout = timeout
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+        _clients.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[Client], tuple[str]]:
+        return Client, (self.socket,)
+
+    def close(self) -> None:
+        """Closes the connection. A later call opens another one."""
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _forked(self) -> None:
+        """Forgets, in a forked child, the connection of its parent and a lock that another thread may have held."""
+        self._lock = threading.Lock()
+        self._drop()
+
+    def _call(
+        self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T], *, own: bool = False
+    ) -> T:
+        frame = _wire.encode(method, parameters)
+        if own:
+            connection = Connection(self.socket, None)
+            try:
+                return _read(method, decode, self._exchange(connection, frame))
+            finally:
+                connection.close()
+        with self._lock:
+            if self._connection is not None and self._connection.is_stale():
+                self._drop()
+            if self._connection is None:
+                self._connection = Connection(self.socket, self.timeout)
+            try:
+                reply = self._exchange(self._connection, frame)
+            except _wire.CallError:
+                raise
+            except BaseException:
+                # What follows on this connection could belong to the call that was given up.
+                self._drop()
+                raise
+        return _read(method, decode, reply)
+
+    def _exchange(self, connection: Connection, frame: bytes) -> JSONObject:
+        connection.send(frame)
+        return _wire.decode(connection.receive())[0]
+
+    def _stream(self, method: str, parameters: dict[str, Any], decode: Callable[[JSONObject], T]) -> Iterator[T]:
+        frame = _wire.encode(method, parameters, more=True)
+        connection = Connection(self.socket, None)
+        try:
+            connection.send(frame)
+            continues = True
+            while continues:
+                reply, continues = _wire.decode(connection.receive())
+                yield _read(method, decode, reply)
+        finally:
+            connection.close()
+
+    def watch(
+        self, *, since: int | None = None, selection: Selection | None = None, patience: float = 60.0
+    ) -> Iterator[Event]:
+        """Yields every event after `since` (default: from now on), each once and in order, without end.
+
+        A lost connection is opened again, also to a restarted daemon, for up to `patience` seconds, and the stream goes
+        on after the last event. `Lagged` is raised only if events in between no longer exist.
+        """
+        retry = Reconnection(patience)
+        at = retry.run(lambda: self.status().last_seq) if since is None else since
+        while True:
+            fresh = True
+            try:
+                for reply in self.watch_stream(since=at, selection=selection):
+                    at = reply.event.seq
+                    fresh = False
+                    retry.succeeded()
+                    yield reply.event
+                raise ConnectionFailed("the daemon ended the event stream")
+            except Lagged as lagged:
+                if fresh and lagged.resume > at:
+                    raise
+                at = max(at, lagged.resume)
+            except ConnectionFailed as error:
+                retry.failed(error)
+
+    def submit_operations(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        name: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        dry_run: bool | None = None,
+        list: bool | None = None,
+    ) -> SubmitReply:
+        """Submits one graph on behalf of this process: with its environment, directory and umask, as opsctl does.
+
+        A large graph is sent in parts, over a connection of its own; it is stored whole or not at all all the same.
+        """
+        inside = enclosing_operation(self.socket)
+        if len(operations) <= PART:
+            return self.submit(
+                operations, name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run,
+                list=list,
+            )  # fmt: skip
+        with Client(self.socket, timeout=self.timeout) as parts:
+            parts.begin_submission(
+                name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run, list=list
+            )
+            for start in range(0, len(operations), PART):
+                parts.add_operations(operations[start : start + PART])
+            reply = parts.commit_submission()
+        return SubmitReply(
+            graph=reply.graph,
+            existing=reply.existing,
+            first=reply.first,
+            count=reply.count,
+            operations=reply.operations,
+        )
+
+
+class Reconnection:
+    """Decides how long a lost daemon is waited for, and how often it is tried."""
+
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self._since: float | None = None
+        self._delay = 0.0
+
+    def succeeded(self) -> None:
+        """Notes that the daemon answers."""
+        self._since = None
+
+    def delay(self, error: Exception) -> float:
+        """Returns the seconds until the next try; raises the error if the patience is at its end."""
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+            self._delay = 0.02
+        if now - self._since >= self.patience:
+            raise error
+        self._delay = min(self._delay * 1.6, 1.0)
+        return self._delay * random.uniform(0.7, 1.0)
+
+    def failed(self, error: Exception) -> None:
+        """Sleeps until the next try; raises the error if the patience is at its end."""
+        time.sleep(self.delay(error))
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Repeats a call that may be repeated until the daemon answers."""
+        while True:
+            try:
+                result = call()
+            except ConnectionFailed as error:
+                self.failed(error)
+            else:
+                self.succeeded()
+                return result
+
+
+def _read(method: str, decode: Callable[[JSONObject], T], reply: JSONObject) -> T:
+    try:
+        return decode(reply)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ProtocolError(f"{method}: the reply is not as the interface says: {error!r}") from error
+
+
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for client in list(_clients):
+        client._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

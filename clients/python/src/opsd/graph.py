@@ -1,0 +1,242 @@
+"""Builder of graphs: operations, groups and the dependencies between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar, Unpack
+
+from . import aio
+from ._keys import CommandKeys, Duration, OperationKeys, SharedKeys, as_json
+from ._wire import ConnectionFailed
+from .client import Client, Reconnection
+from .messages import Ended, Event, Selection, SubmitReply, WaitReply
+
+ClientType = TypeVar("ClientType", Client, aio.Client)
+
+
+class Node:
+    """An operation of a graph that has not been submitted. It can stand in the `after` of another."""
+
+    def __init__(self, name: str, keys: dict[str, Any]) -> None:
+        self.name = name
+        self.keys = keys
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the operation as a graph file has it."""
+        return {"name": self.name, **self.keys}
+
+
+class _Container:
+    """Operations in the order in which they were added."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+        self._nodes: list[Node] = []
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._nodes)
+
+    def add(
+        self, command: Sequence[str] | None = None, *, shell: str | None = None, **keys: Unpack[CommandKeys]
+    ) -> Node:
+        """Adds an operation that runs a command (`["make", "-j8"]`) or a line of `/bin/sh`. A missing name is made."""
+        if (command is None) == (shell is None):
+            raise TypeError("an operation runs either a command or a shell line")
+        if isinstance(command, str):
+            raise TypeError(f"a command is a list of words; did you mean shell={command!r}?")
+        values = as_json(keys, CommandKeys, "an operation")
+        if command is not None:
+            values["command"] = [str(word) for word in command]
+        else:
+            values["shell"] = shell
+        return self._append(Node(self._name(values), values))
+
+    def group(self, *, limit: int | None = None, **keys: Unpack[OperationKeys]) -> Group:
+        """Adds a group; operations are then added to it. `limit` bounds how many of them execute at once."""
+        values = as_json(keys, OperationKeys, "a group")
+        if limit is not None:
+            values["limit"] = limit
+        group = Group(self._name(values), values, self._names)
+        self._append(group)
+        return group
+
+    def _append(self, node: Node) -> Node:
+        self._nodes.append(node)
+        return node
+
+    def _name(self, values: dict[str, Any]) -> str:
+        name = values.pop("name", None)
+        if name is None:
+            number = len(self._names) + 1
+            while (name := f"op-{number}") in self._names:
+                number += 1
+        if name in self._names:
+            raise ValueError(f"the graph has an operation {name!r} already")
+        self._names.add(name)
+        return str(name)
+
+
+class Group(Node, _Container):
+    """An operation that consists of other operations."""
+
+    def __init__(self, name: str, keys: dict[str, Any], names: set[str]) -> None:
+        Node.__init__(self, name, keys)
+        _Container.__init__(self, names)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the group and everything in it as a graph file has it."""
+        return {"name": self.name, **self.keys, "operations": [node.to_json() for node in self]}
+
+
+class Graph(_Container):
+    """A graph of operations, submitted whole or not at all. Its keys are defaults of its operations."""
+
+    def __init__(self, name: str | None = None, **defaults: Unpack[SharedKeys]) -> None:
+        super().__init__(set())
+        self.name = name
+        self.defaults = as_json(defaults, SharedKeys, "a graph")
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the graph as a file for `opsctl submit -f`."""
+        graph: dict[str, Any] = {"operations": [node.to_json() for node in self]}
+        if self.defaults:
+            graph["defaults"] = self.defaults
+        if self.name is not None:
+            graph["name"] = self.name
+        return graph
+
+    def submit(
+        self, client: Client | None = None, *, key: str | None = None, dry_run: bool | None = None
+    ) -> SubmittedGraph:
+        """Submits the graph. With the `key` of an earlier submission that one is returned, and nothing is stored."""
+        client = client or Client()
+        reply = client.submit_operations(
+            [node.to_json() for node in self],
+            name=self.name,
+            defaults=self.defaults or None,
+            key=key,
+            dry_run=dry_run,
+            list=True,
+        )
+        return SubmittedGraph(client, reply)
+
+    async def submit_async(
+        self, client: aio.Client, *, key: str | None = None, dry_run: bool | None = None
+    ) -> AsyncSubmittedGraph:
+        """Submits the graph from a coroutine."""
+        reply = await client.submit_operations(
+            [node.to_json() for node in self],
+            name=self.name,
+            defaults=self.defaults or None,
+            key=key,
+            dry_run=dry_run,
+            list=True,
+        )
+        return AsyncSubmittedGraph(client, reply)
+
+
+class _Submitted(Generic[ClientType]):
+    """Ids of a stored graph and of its operations."""
+
+    client: ClientType
+
+    def __init__(self, client: ClientType, reply: SubmitReply) -> None:
+        self.client = client
+        self.graph = reply.graph
+        self.existing = reply.existing
+        self.count = reply.count
+        self.ids: Mapping[str, int] = {item.name: item.id for item in reply.operations or [] if item.name is not None}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.graph} of {self.count}>"
+
+    def __getitem__(self, operation: str | Node) -> int:
+        """Returns the id of an operation of the graph."""
+        return self.ids[operation if isinstance(operation, str) else operation.name]
+
+    @property
+    def selection(self) -> Selection:
+        """Selection of all operations of the graph."""
+        return Selection(graph=self.graph)
+
+
+class SubmittedGraph(_Submitted[Client]):
+    """A stored graph, with the ids of its operations by name."""
+
+    def watch(self, *, since: int = 0, patience: float = 60.0) -> Iterator[Event]:
+        """Yields the events of the graph from its submission on, without end and without gaps."""
+        return self.client.watch(since=since, selection=self.selection, patience=patience)
+
+    def wait(self, timeout: Duration | None = None, *, patience: float = 60.0) -> WaitReply:
+        """Waits until nothing in the graph is unfinished; raises `TimedOut` after `timeout`.
+
+        A lost connection is opened again, also to a restarted daemon, for up to `patience` seconds.
+        """
+        retry = Reconnection(patience)
+        limit = _Deadline(timeout)
+        while True:
+            ended: dict[int, Ended] = {}
+            try:
+                for reply in self.client.wait_stream(self.selection, timeout=limit.remaining()):
+                    retry.succeeded()
+                    ended.update((one.id, one) for one in reply.ended)
+                    if reply.remaining == 0:
+                        return _complete(reply, ended)
+                raise ConnectionFailed("the daemon ended the wait")
+            except ConnectionFailed as error:
+                retry.failed(error)
+
+
+class AsyncSubmittedGraph(_Submitted[aio.Client]):
+    """A stored graph, for coroutines."""
+
+    def watch(self, *, since: int = 0, patience: float = 60.0) -> AsyncIterator[Event]:
+        """Yields the events of the graph from its submission on, without end and without gaps."""
+        return self.client.watch(since=since, selection=self.selection, patience=patience)
+
+    async def wait(self, timeout: Duration | None = None, *, patience: float = 60.0) -> WaitReply:
+        """Waits until nothing in the graph is unfinished; raises `TimedOut` after `timeout`."""
+        import asyncio
+
+        retry = Reconnection(patience)
+        limit = _Deadline(timeout)
+        while True:
+            ended: dict[int, Ended] = {}
+            try:
+                async for reply in self.client.wait_stream(self.selection, timeout=limit.remaining()):
+                    retry.succeeded()
+                    ended.update((one.id, one) for one in reply.ended)
+                    if reply.remaining == 0:
+                        return _complete(reply, ended)
+                raise ConnectionFailed("the daemon ended the wait")
+            except ConnectionFailed as error:
+                await asyncio.sleep(retry.delay(error))
+
+
+class _Deadline:
+    """A timeout that does not start again after a lost connection."""
+
+    def __init__(self, timeout: Duration | None) -> None:
+        self._text = timeout if isinstance(timeout, str) else None
+        if timeout is None or isinstance(timeout, str):
+            self._end = None
+        else:
+            seconds = timeout if isinstance(timeout, int | float) else timeout.total_seconds()
+            self._end = time.monotonic() + seconds
+
+    def remaining(self) -> str | None:
+        if self._end is None:
+            return self._text
+        left = self._end - time.monotonic()
+        return f"{max(1, round(left * 1000))}ms"
+
+
+def _complete(reply: WaitReply, ended: dict[int, Ended]) -> WaitReply:
+    return WaitReply(ended=[ended[id] for id in sorted(ended)], remaining=0, succeeded=reply.succeeded)

@@ -1,0 +1,1198 @@
+"""Types, replies and errors of org.opsd.Control. Made by `generate`; do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from ._wire import CallError, JSONObject, OpenEnum
+
+
+class DependencyWhen(OpenEnum):
+    """One of succeeded, finished, failed, started."""
+
+    succeeded = "succeeded"
+    finished = "finished"
+    failed = "failed"
+    started = "started"
+
+
+class CategoryUseMode(OpenEnum):
+    """One of units, exclusive, shared."""
+
+    units = "units"
+    exclusive = "exclusive"
+    shared = "shared"
+
+
+class OperationState(OpenEnum):
+    """One of pending, ready, executing, finished."""
+
+    pending = "pending"
+    ready = "ready"
+    executing = "executing"
+    finished = "finished"
+
+
+class OperationOutcome(OpenEnum):
+    """One of succeeded, failed, timedOut, cancelled, skipped, interrupted."""
+
+    succeeded = "succeeded"
+    failed = "failed"
+    timed_out = "timedOut"
+    cancelled = "cancelled"
+    skipped = "skipped"
+    interrupted = "interrupted"
+
+
+class ReasonKind(OpenEnum):
+    """One of dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group,
+    storage.
+    """
+
+    dependency = "dependency"
+    category = "category"
+    queue = "queue"
+    pool = "pool"
+    suspended = "suspended"
+    held = "held"
+    not_before = "notBefore"
+    backoff = "backoff"
+    condition = "condition"
+    barrier = "barrier"
+    group = "group"
+    storage = "storage"
+
+
+class EventType(OpenEnum):
+    """One of submitted, ready, started, progress, produced, retrying, cancelling, suspended, resumed, finished,
+    edited, conditionFalse, interrupted.
+    """
+
+    submitted = "submitted"
+    ready = "ready"
+    started = "started"
+    progress = "progress"
+    produced = "produced"
+    retrying = "retrying"
+    cancelling = "cancelling"
+    suspended = "suspended"
+    resumed = "resumed"
+    finished = "finished"
+    edited = "edited"
+    condition_false = "conditionFalse"
+    interrupted = "interrupted"
+
+
+class StatusReplyState(OpenEnum):
+    """One of running, draining, storageUnavailable."""
+
+    running = "running"
+    draining = "draining"
+    storage_unavailable = "storageUnavailable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which operations a method is about: what all given members have in common; refs are united. A ref may also
+    be a range of ids, "10-20": those of them that exist. At least one member must be given; "all" names
+    everything the caller may see.
+    """
+
+    refs: list[str] | None = None
+    graph: str | None = None
+    queue: str | None = None
+    state: str | None = None
+    outcome: str | None = None
+    labels: dict[str, str] | None = None
+    user: str | None = None
+    all: bool | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            refs=value.get("refs"),
+            graph=value.get("graph"),
+            queue=value.get("queue"),
+            state=value.get("state"),
+            outcome=value.get("outcome"),
+            labels=value.get("labels"),
+            user=value.get("user"),
+            all=value.get("all"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the object as a method takes it; absent members are left out."""
+        value: dict[str, Any] = {
+            "refs": self.refs,
+            "graph": self.graph,
+            "queue": self.queue,
+            "state": self.state,
+            "outcome": self.outcome,
+            "labels": self.labels,
+            "user": self.user,
+            "all": self.all,
+        }
+        return {key: item for key, item in value.items() if item is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """What a submitting process is: laid under the operations' own keys."""
+
+    environment: dict[str, str]
+    directory: str
+    umask: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            environment=value["environment"],
+            directory=value["directory"],
+            umask=value["umask"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the object as a method takes it; absent members are left out."""
+        value: dict[str, Any] = {
+            "environment": self.environment,
+            "directory": self.directory,
+            "umask": self.umask,
+        }
+        return {key: item for key, item in value.items() if item is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One problem of a submission: where (the operation's place in the flattened graph, its name, its key) and
+    what.
+    """
+
+    index: int | None = None
+    name: str | None = None
+    key: str | None = None
+    message: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            index=value.get("index"),
+            name=value.get("name"),
+            key=value.get("key"),
+            message=value["message"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """Type Submitted of the interface."""
+
+    id: int
+    name: str | None = None
+    graph: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            id=value["id"],
+            name=value.get("name"),
+            graph=value["graph"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """Type Dependency of the interface."""
+
+    id: int
+    when: DependencyWhen
+    satisfied: bool
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            id=value["id"],
+            when=DependencyWhen(value["when"]),
+            satisfied=value["satisfied"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryUse:
+    """Type CategoryUse of the interface."""
+
+    name: str
+    mode: CategoryUseMode
+    units: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            mode=CategoryUseMode(value["mode"]),
+            units=value["units"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Type Usage of the interface."""
+
+    user_seconds: float
+    system_seconds: float
+    max_resident_bytes: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            user_seconds=value["userSeconds"],
+            system_seconds=value["systemSeconds"],
+            max_resident_bytes=value["maxResidentBytes"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Type Progress of the interface."""
+
+    done: int
+    total: int | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            done=value["done"],
+            total=value.get("total"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation, as `show --json` and `ls --json` print it. `result` and `environment` are told to its owner
+    and root alone.
+    """
+
+    id: int
+    name: str | None = None
+    graph: str
+    graph_name: str | None = None
+    queue: str
+    state: OperationState
+    outcome: OperationOutcome | None = None
+    cause: str | None = None
+    command: list[str] | None = None
+    priority: int
+    effective_priority: int
+    attempt: int
+    run: int
+    exit_code: int | None = None
+    signal: int | None = None
+    cancelling: bool
+    frozen: bool
+    held: bool
+    barrier: bool
+    is_group: bool
+    completion: str
+    dependencies: list[Dependency]
+    categories: list[CategoryUse]
+    labels: dict[str, str]
+    user: str
+    produced_by: int | None = None
+    group: int | None = None
+    progress: Progress | None = None
+    status_text: str | None = None
+    result: str | None = None
+    timeout: str | None = None
+    deadline: str | None = None
+    not_before: str | None = None
+    key: str | None = None
+    note: str | None = None
+    submitted_at: str
+    ready_at: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+    usage: Usage | None = None
+    environment: dict[str, str] | None = None
+    directory: str | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            id=value["id"],
+            name=value.get("name"),
+            graph=value["graph"],
+            graph_name=value.get("graphName"),
+            queue=value["queue"],
+            state=OperationState(value["state"]),
+            outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
+            cause=value.get("cause"),
+            command=value.get("command"),
+            priority=value["priority"],
+            effective_priority=value["effectivePriority"],
+            attempt=value["attempt"],
+            run=value["run"],
+            exit_code=value.get("exitCode"),
+            signal=value.get("signal"),
+            cancelling=value["cancelling"],
+            frozen=value["frozen"],
+            held=value["held"],
+            barrier=value["barrier"],
+            is_group=value["isGroup"],
+            completion=value["completion"],
+            dependencies=[Dependency.from_json(item) for item in value["dependencies"]],
+            categories=[CategoryUse.from_json(item) for item in value["categories"]],
+            labels=value["labels"],
+            user=value["user"],
+            produced_by=value.get("producedBy"),
+            group=value.get("group"),
+            progress=None if value.get("progress") is None else Progress.from_json(value["progress"]),
+            status_text=value.get("statusText"),
+            result=value.get("result"),
+            timeout=value.get("timeout"),
+            deadline=value.get("deadline"),
+            not_before=value.get("notBefore"),
+            key=value.get("key"),
+            note=value.get("note"),
+            submitted_at=value["submittedAt"],
+            ready_at=value.get("readyAt"),
+            started_at=value.get("startedAt"),
+            finished_at=value.get("finishedAt"),
+            usage=None if value.get("usage") is None else Usage.from_json(value["usage"]),
+            environment=value.get("environment"),
+            directory=value.get("directory"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """Type Attempt of the interface."""
+
+    attempt: int
+    run: int
+    outcome: str | None = None
+    cause: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+    usage: Usage | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            attempt=value["attempt"],
+            run=value["run"],
+            outcome=value.get("outcome"),
+            cause=value.get("cause"),
+            exit_code=value.get("exitCode"),
+            signal=value.get("signal"),
+            started_at=value.get("startedAt"),
+            finished_at=value.get("finishedAt"),
+            usage=None if value.get("usage") is None else Usage.from_json(value["usage"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Parameters: "ids": of more than 1000 the first; "text" tells how many they are."""
+
+    kind: ReasonKind
+    text: str
+    ids: list[int]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            kind=ReasonKind(value["kind"]),
+            text=value["text"],
+            ids=value["ids"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """Type Queue of the interface."""
+
+    name: str
+    limit: int | None = None
+    suspended: bool
+    aging: str | None = None
+    pending: int
+    ready: int
+    executing: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            limit=value.get("limit"),
+            suspended=value["suspended"],
+            aging=value.get("aging"),
+            pending=value["pending"],
+            ready=value["ready"],
+            executing=value["executing"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """Parameters: "holders" and "waiting": of more than 1000 the first."""
+
+    name: str
+    capacity: int
+    holders: list[int]
+    waiting: list[int]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            capacity=value["capacity"],
+            holders=value["holders"],
+            waiting=value["waiting"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Type Counts of the interface."""
+
+    pending: int
+    ready: int
+    executing: int
+    finished: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            pending=value["pending"],
+            ready=value["ready"],
+            executing=value["executing"],
+            finished=value["finished"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of the event stream."""
+
+    seq: int
+    at: str
+    id: int | None = None
+    graph: str | None = None
+    type: EventType
+    old: str | None = None
+    new: str | None = None
+    outcome: str | None = None
+    product: int | None = None
+    attempt: int | None = None
+    queue: str | None = None
+    detail: str | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            seq=value["seq"],
+            at=value["at"],
+            id=value.get("id"),
+            graph=value.get("graph"),
+            type=EventType(value["type"]),
+            old=value.get("old"),
+            new=value.get("new"),
+            outcome=value.get("outcome"),
+            product=value.get("product"),
+            attempt=value.get("attempt"),
+            queue=value.get("queue"),
+            detail=value.get("detail"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How one operation that a Wait was about ended."""
+
+    id: int
+    name: str | None = None
+    outcome: str
+    cause: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            id=value["id"],
+            name=value.get("name"),
+            outcome=value["outcome"],
+            cause=value.get("cause"),
+            exit_code=value.get("exitCode"),
+            signal=value.get("signal"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Type Node of the interface."""
+
+    id: int
+    name: str | None = None
+    state: str
+    outcome: str | None = None
+    group: int | None = None
+    is_group: bool
+    started_at: str | None = None
+    finished_at: str | None = None
+    slot: int | None = None
+    cause: str | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            id=value["id"],
+            name=value.get("name"),
+            state=value["state"],
+            outcome=value.get("outcome"),
+            group=value.get("group"),
+            is_group=value["isGroup"],
+            started_at=value.get("startedAt"),
+            finished_at=value.get("finishedAt"),
+            slot=value.get("slot"),
+            cause=value.get("cause"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """Type Edge of the interface."""
+
+    from_: int
+    on: int
+    when: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            from_=value["from"],
+            on=value["on"],
+            when=value["when"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitReply:
+    """Reply of Submit."""
+
+    graph: str
+    existing: bool
+    first: int
+    count: int
+    operations: list[Submitted] | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            graph=value["graph"],
+            existing=value["existing"],
+            first=value["first"],
+            count=value["count"],
+            operations=None if value.get("operations") is None else [Submitted.from_json(item) for item in value["operations"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOperationsReply:
+    """Reply of AddOperations."""
+
+    count: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            count=value["count"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitSubmissionReply:
+    """Reply of CommitSubmission."""
+
+    graph: str
+    existing: bool
+    first: int
+    count: int
+    operations: list[Submitted] | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            graph=value["graph"],
+            existing=value["existing"],
+            first=value["first"],
+            count=value["count"],
+            operations=None if value.get("operations") is None else [Submitted.from_json(item) for item in value["operations"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListReply:
+    """Reply of List."""
+
+    operations: list[Operation]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            operations=[Operation.from_json(item) for item in value["operations"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowReply:
+    """Reply of Show."""
+
+    operation: Operation
+    attempts: list[Attempt]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            operation=Operation.from_json(value["operation"]),
+            attempts=[Attempt.from_json(item) for item in value["attempts"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyReply:
+    """Reply of Why."""
+
+    id: int
+    state: str
+    waiting_for: list[Reason]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            id=value["id"],
+            state=value["state"],
+            waiting_for=[Reason.from_json(item) for item in value["waitingFor"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusReply:
+    """Reply of Status."""
+
+    version: str
+    pid: int
+    runner_pid: int | None = None
+    runner_answers: bool
+    state: StatusReplyState
+    detail: str | None = None
+    suspended: bool
+    workers: int
+    counts: Counts
+    queues: list[Queue]
+    last_seq: int
+    started_at: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            version=value["version"],
+            pid=value["pid"],
+            runner_pid=value.get("runnerPid"),
+            runner_answers=value["runnerAnswers"],
+            state=StatusReplyState(value["state"]),
+            detail=value.get("detail"),
+            suspended=value["suspended"],
+            workers=value["workers"],
+            counts=Counts.from_json(value["counts"]),
+            queues=[Queue.from_json(item) for item in value["queues"]],
+            last_seq=value["lastSeq"],
+            started_at=value["startedAt"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReply:
+    """Reply of Log."""
+
+    id: int
+    attempt: int
+    offset: int
+    data: str
+    dropped: int | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            id=value["id"],
+            attempt=value["attempt"],
+            offset=value["offset"],
+            data=value["data"],
+            dropped=value.get("dropped"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitReply:
+    """Reply of Wait."""
+
+    ended: list[Ended]
+    remaining: int
+    succeeded: bool
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            ended=[Ended.from_json(item) for item in value["ended"]],
+            remaining=value["remaining"],
+            succeeded=value["succeeded"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchReply:
+    """Reply of Watch."""
+
+    event: Event
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            event=Event.from_json(value["event"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelReply:
+    """Reply of Cancel."""
+
+    touched: int
+    ids: list[int]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            touched=value["touched"],
+            ids=value["ids"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendReply:
+    """Reply of Suspend."""
+
+    touched: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            touched=value["touched"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeReply:
+    """Reply of Resume."""
+
+    touched: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            touched=value["touched"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryReply:
+    """Reply of Retry."""
+
+    touched: int
+    ids: list[int]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            touched=value["touched"],
+            ids=value["ids"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetReply:
+    """Reply of Set."""
+
+    touched: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            touched=value["touched"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQueuesReply:
+    """Reply of ListQueues."""
+
+    queues: list[Queue]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            queues=[Queue.from_json(item) for item in value["queues"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetQueueReply:
+    """Reply of SetQueue."""
+
+    queue: Queue
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            queue=Queue.from_json(value["queue"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListCategoriesReply:
+    """Reply of ListCategories."""
+
+    categories: list[Category]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            categories=[Category.from_json(item) for item in value["categories"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetCategoryReply:
+    """Reply of SetCategory."""
+
+    category: Category
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            category=Category.from_json(value["category"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphReply:
+    """Reply of Graph."""
+
+    graph: str
+    name: str | None = None
+    suspended: bool
+    nodes: list[Node]
+    edges: list[Edge]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            graph=value["graph"],
+            name=value.get("name"),
+            suspended=value["suspended"],
+            nodes=[Node.from_json(item) for item in value["nodes"]],
+            edges=[Edge.from_json(item) for item in value["edges"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsReply:
+    """Reply of Stats."""
+
+    stats: dict[str, Any]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            stats=value["stats"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneReply:
+    """Reply of Prune."""
+
+    removed: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            removed=value["removed"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReply:
+    """Reply of Backup."""
+
+    bytes: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            bytes=value["bytes"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReply:
+    """Reply of Check."""
+
+    problems: list[str]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            problems=value["problems"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteReply:
+    """Reply of Complete."""
+
+    words: list[str]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            words=value["words"],
+        )
+
+
+class InterfaceNotFound(CallError):
+    """The interface is not served here."""
+
+    name_on_wire = "org.varlink.service.InterfaceNotFound"
+    interface: str
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.interface = parameters["interface"]
+        super().__init__(parameters)
+
+
+class MethodNotFound(CallError):
+    """The method does not exist in this version of the daemon."""
+
+    name_on_wire = "org.varlink.service.MethodNotFound"
+    method: str
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.method = parameters["method"]
+        super().__init__(parameters)
+
+
+class InvalidParameter(CallError):
+    """A parameter is unknown, missing or of the wrong type."""
+
+    name_on_wire = "org.varlink.service.InvalidParameter"
+    parameter: str
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.parameter = parameters["parameter"]
+        super().__init__(parameters)
+
+
+class ExpectedMore(CallError):
+    """The method must be called with "more"."""
+
+    name_on_wire = "org.varlink.service.ExpectedMore"
+
+    def __init__(self, parameters: JSONObject) -> None:
+        super().__init__(parameters)
+
+
+class InvalidOperation(CallError):
+    """A graph or an operation is not acceptable; nothing was stored. All problems at once."""
+
+    name_on_wire = "org.opsd.Control.InvalidOperation"
+    problems: list[Problem]
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.problems = [Problem.from_json(item) for item in parameters["problems"]]
+        super().__init__(parameters)
+
+
+class NotFound(CallError):
+    """Error NotFound."""
+
+    name_on_wire = "org.opsd.Control.NotFound"
+    kind: str
+    name: str
+    nearest: str | None
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.kind = parameters["kind"]
+        self.name = parameters["name"]
+        self.nearest = parameters.get("nearest")
+        super().__init__(parameters)
+
+
+class Cycle(CallError):
+    """The operations of the cycle in order, the first repeated at the end. "category" ties it when one of them
+    holds that until others of them have ended, which want it too.
+    """
+
+    name_on_wire = "org.opsd.Control.Cycle"
+    path: list[str]
+    category: str | None
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.path = parameters["path"]
+        self.category = parameters.get("category")
+        super().__init__(parameters)
+
+
+class WrongState(CallError):
+    """Error WrongState."""
+
+    name_on_wire = "org.opsd.Control.WrongState"
+    id: int | None
+    message: str
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.id = parameters.get("id")
+        self.message = parameters["message"]
+        super().__init__(parameters)
+
+
+class PermissionDenied(CallError):
+    """Error PermissionDenied."""
+
+    name_on_wire = "org.opsd.Control.PermissionDenied"
+    message: str
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.message = parameters["message"]
+        super().__init__(parameters)
+
+
+class StorageUnavailable(CallError):
+    """Error StorageUnavailable."""
+
+    name_on_wire = "org.opsd.Control.StorageUnavailable"
+    message: str
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.message = parameters["message"]
+        super().__init__(parameters)
+
+
+class TooLarge(CallError):
+    """Error TooLarge."""
+
+    name_on_wire = "org.opsd.Control.TooLarge"
+    what: str
+    limit: int
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.what = parameters["what"]
+        self.limit = parameters["limit"]
+        super().__init__(parameters)
+
+
+class Busy(CallError):
+    """A limit of connections, outstanding work or buffered bytes; "message" says which and what to do. A
+    submission that was coming in parts is gone; a message that was not yet whole ends the connection.
+    """
+
+    name_on_wire = "org.opsd.Control.Busy"
+    message: str
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.message = parameters["message"]
+        super().__init__(parameters)
+
+
+class Lagged(CallError):
+    """A stream's reader was too slow: nothing after "resume" was sent."""
+
+    name_on_wire = "org.opsd.Control.Lagged"
+    resume: int
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.resume = parameters["resume"]
+        super().__init__(parameters)
+
+
+class TimedOut(CallError):
+    """Wait's "timeout" has passed."""
+
+    name_on_wire = "org.opsd.Control.TimedOut"
+    remaining: int
+
+    def __init__(self, parameters: JSONObject) -> None:
+        self.remaining = parameters["remaining"]
+        super().__init__(parameters)
+
+
+ERRORS: dict[str, type[CallError]] = {error.name_on_wire: error for error in (
+    InterfaceNotFound,
+    MethodNotFound,
+    InvalidParameter,
+    ExpectedMore,
+    InvalidOperation,
+    NotFound,
+    Cycle,
+    WrongState,
+    PermissionDenied,
+    StorageUnavailable,
+    TooLarge,
+    Busy,
+    Lagged,
+    TimedOut,
+)}

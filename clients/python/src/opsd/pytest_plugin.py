@@ -1,0 +1,17 @@
+"""The pytest fixture `opsd`: a private daemon, with no other state than what the test makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .testing import PrivateDaemon
+
+
+@pytest.fixture
+def opsd(monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateDaemon]:
+    """A daemon of this test alone. $OPS_SOCKET names it, so that clients and opsctl find it by themselves."""
+    with PrivateDaemon() as daemon:
+        monkeypatch.setenv("OPS_SOCKET", daemon.socket)
+        yield daemon

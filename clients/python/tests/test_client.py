@@ -1,0 +1,239 @@
+"""Both clients against a real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import pickle
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opsd as ops
+from opsd.messages import OperationOutcome, OperationState
+from opsd.testing import PrivateDaemon
+
+
+def submit(client: ops.Client, *commands: str, **keys: Any) -> list[int]:
+    reply = client.submit_operations([{"shell": command, **keys} for command in commands])
+    return list(range(reply.first, reply.first + reply.count))
+
+
+def test_a_submission_runs_with_environment_and_directory_of_the_client(
+    opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORD", "grün")
+    monkeypatch.chdir(tmp_path)
+    [id] = submit(opsd.client, 'echo "$WORD" >told')
+    waited = opsd.client.wait(ops.Selection(refs=[str(id)]))
+    assert waited.succeeded
+    assert (tmp_path / "told").read_text() == "grün\n"
+    shown = opsd.client.show(str(id)).operation
+    assert shown.state is OperationState.finished
+    assert shown.outcome is OperationOutcome.succeeded
+    assert shown.usage is not None
+    assert shown.usage.max_resident_bytes > 0
+
+
+def test_errors_are_typed_and_have_their_members(opsd: PrivateDaemon) -> None:
+    [id] = submit(opsd.client, "true", name="build")
+    with pytest.raises(ops.NotFound) as missing:
+        opsd.client.show("bild")
+    assert (missing.value.kind, missing.value.name, missing.value.nearest) == ("operation", "bild", "build")
+    assert str(missing.value) == "NotFound: there is no operation 'bild'; did you mean 'build'?"
+    with pytest.raises(ops.InvalidOperation) as refused:
+        opsd.client.submit([{"comand": ["true"]}])
+    assert refused.value.problems[0].key == "comand"
+    with pytest.raises(ops.Cycle) as cycle:
+        opsd.client.submit([{"name": "a", "shell": "x", "after": ["b"]}, {"name": "b", "shell": "x", "after": ["a"]}])
+    assert set(cycle.value.path) == {"a", "b"}
+    opsd.client.wait(ops.Selection(refs=[str(id)]))
+    with pytest.raises(ops.WrongState):
+        opsd.client.cancel(ops.Selection(refs=[str(id)]))
+    copy = pickle.loads(pickle.dumps(missing.value))
+    assert copy.nearest == "build"
+
+
+def test_a_call_after_an_error_goes_over_the_same_connection(opsd: PrivateDaemon) -> None:
+    opsd.client.status()
+    before = opsd.client._connection
+    with pytest.raises(ops.NotFound):
+        opsd.client.show("nothing")
+    opsd.client.status()
+    assert opsd.client._connection is before
+
+
+def test_a_missing_daemon_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ops.ConnectionFailed, match=r"cannot reach opsd at .*control\.sock: No such file"):
+        ops.Client(tmp_path / "control.sock").status()
+
+
+def test_the_socket_is_found_as_opsctl_finds_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("OPS_SOCKET", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert ops.socket_path() == "/run/opsd/control.sock"
+    (tmp_path / "opsd").mkdir()
+    (tmp_path / "opsd/control.sock").touch()
+    assert ops.socket_path() == f"{tmp_path}/opsd/control.sock"
+    monkeypatch.setenv("OPS_SOCKET", "/elsewhere")
+    assert ops.socket_path() == "/elsewhere"
+    assert ops.socket_path("/named") == "/named"
+
+
+def test_threads_share_a_client(opsd: PrivateDaemon) -> None:
+    found: list[int] = []
+
+    def many() -> None:
+        for _ in range(10):
+            found.extend(submit(opsd.client, "true", held=True))
+
+    threads = [threading.Thread(target=many) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == list(range(1, 41))
+
+
+def test_a_wait_does_not_block_other_threads(opsd: PrivateDaemon) -> None:
+    [id] = submit(opsd.client, "true", held=True)
+    replies: list[bool] = []
+    waiting = threading.Thread(target=lambda: replies.append(opsd.client.wait(ops.Selection(refs=[str(id)])).succeeded))
+    waiting.start()
+    opsd.client.resume(selection=ops.Selection(refs=[str(id)]))
+    waiting.join(30)
+    assert replies == [True]
+
+
+def test_a_forked_child_uses_a_connection_of_its_own(opsd: PrivateDaemon) -> None:
+    opsd.client.status()
+    child = os.fork()
+    if child == 0:
+        try:
+            submit(opsd.client, "true", held=True)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    # The reply of the child must not have gone to the parent, nor the connection of the parent be closed.
+    assert submit(opsd.client, "true", held=True) == [2]
+
+
+def test_calls_go_on_after_a_restart_of_the_daemon(opsd: PrivateDaemon) -> None:
+    assert submit(opsd.client, "true", held=True) == [1]
+    opsd.kill()
+    with pytest.raises(ops.ConnectionFailed):
+        opsd.client.status()
+    opsd.start()
+    assert submit(opsd.client, "true", held=True) == [2]
+
+
+def test_a_daemon_that_does_not_answer_is_a_timeout(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(str(tmp_path / "sock"))
+        deaf.listen()
+        with pytest.raises(ops.CallTimeout):
+            ops.Client(tmp_path / "sock", timeout=0.05).status()
+
+
+def test_a_reply_that_is_no_json_is_a_protocol_error(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "sock"))
+        server.listen()
+
+        def answer() -> None:
+            peer, _ = server.accept()
+            with peer:
+                peer.recv(1000)
+                peer.sendall(b"hello\0")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(ops.ProtocolError, match="no reply: b'hello'"):
+            ops.Client(tmp_path / "sock").status()
+        thread.join()
+
+
+def test_rows_and_logs_are_streamed(opsd: PrivateDaemon) -> None:
+    ids = submit(opsd.client, *["echo hello"] * 20)
+    opsd.client.wait(ops.Selection(all=True))
+    rows = [row.id for reply in opsd.client.list_stream() for row in reply.operations]
+    assert rows == ids
+    pieces = [base64.b64decode(reply.data) for reply in opsd.client.log_stream(str(ids[0]), follow=True)]
+    assert b"".join(pieces) == b"hello\n"
+
+
+def test_a_large_submission_is_sent_in_parts(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opsd.client.PART", 7)
+    reply = opsd.client.submit_operations(
+        [{"name": f"n{number}", "command": ["true"], "held": True} for number in range(20)], name="wide", list=True
+    )
+    assert (reply.count, len(reply.operations or [])) == (20, 20)
+
+
+def test_watch_goes_on_after_the_daemon_was_killed(opsd: PrivateDaemon) -> None:
+    [first] = submit(opsd.client, "true", held=True)
+    seen: list[int] = []
+    finished: list[int] = []
+    for event in ops.Client().watch(since=0):
+        seen.append(event.seq)
+        if event.type == "submitted" and event.id == first:
+            opsd.kill()
+            opsd.start()
+            opsd.client.resume(selection=ops.Selection(refs=[str(first)]))
+        if event.type == "finished" and event.id is not None:
+            finished.append(event.id)
+            if event.id == first:
+                submit(opsd.client, "true")
+            else:
+                break
+    assert seen == list(range(1, len(seen) + 1))
+    assert finished == [1, 2]
+
+
+def test_watch_gives_up_when_the_daemon_stays_away(opsd: PrivateDaemon) -> None:
+    events = opsd.client.watch(since=0, patience=0.2)
+    submit(opsd.client, "true", held=True)
+    assert next(events).seq == 1
+    opsd.kill()
+    with pytest.raises(ops.ConnectionFailed):
+        list(events)
+
+
+def test_coroutines_call_and_watch(opsd: PrivateDaemon) -> None:
+    async def main() -> None:
+        async with ops.aio.Client() as client:
+            replies = await asyncio.gather(
+                *(client.submit_operations([{"shell": "exit 3", "name": f"n{number}"}]) for number in range(5))
+            )
+            assert sorted(reply.first for reply in replies) == [1, 2, 3, 4, 5]
+            finished = 0
+            async for event in client.watch(since=0):
+                finished += event.type == "finished"
+                if finished == 5:
+                    break
+            waited = await client.wait(ops.Selection(all=True))
+            assert not waited.succeeded
+            with pytest.raises(ops.NotFound):
+                await client.show("nothing")
+            opsd.kill()
+            opsd.start()
+            assert (await client.show("n3")).operation.exit_code == 3
+
+    asyncio.run(main())
+
+
+def test_a_coroutine_that_is_cancelled_leaves_no_reply_behind(opsd: PrivateDaemon) -> None:
+    async def main() -> None:
+        async with ops.aio.Client() as client:
+            call = asyncio.create_task(client.status())
+            await asyncio.sleep(0)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            assert await client.list_queues()
+
+    asyncio.run(main())

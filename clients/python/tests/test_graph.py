@@ -1,0 +1,158 @@
+"""The graph builder."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import opsd as ops
+from opsd.testing import PrivateDaemon
+
+
+def test_a_graph_is_what_a_graph_file_says() -> None:
+    graph = ops.Graph("nightly", timeout=timedelta(minutes=90), labels={"team": "data"})
+    dump = graph.add(["./dump", "--all"], name="dump", categories="disk", priority="high", retry=3)
+    group = graph.group(name="upload", limit=2, after=dump)
+    parts = [group.add(shell=f"upload {part}", categories=[{"name": "net", "units": 2}]) for part in range(2)]
+    graph.add(
+        ["page"],
+        name="page",
+        after=[ops.After(group, "failed"), 12, "build@g3", parts[0]],
+        not_before=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        conditions=[{"pathExists": "/etc/passwd", "otherwise": "skip"}],
+        success_codes=(0, 3),
+        extra={"newer": 1},
+    )
+    assert graph.to_json() == {
+        "name": "nightly",
+        "defaults": {"timeout": 5400.0, "labels": {"team": "data"}},
+        "operations": [
+            {
+                "name": "dump",
+                "categories": ["disk"],
+                "priority": "high",
+                "retry": {"limit": 3},
+                "command": ["./dump", "--all"],
+            },
+            {
+                "name": "upload",
+                "after": ["dump"],
+                "limit": 2,
+                "operations": [
+                    {"name": "op-3", "categories": [{"name": "net", "units": 2}], "shell": "upload 0"},
+                    {"name": "op-4", "categories": [{"name": "net", "units": 2}], "shell": "upload 1"},
+                ],
+            },
+            {
+                "name": "page",
+                "after": [{"op": "upload", "when": "failed"}, 12, "build@g3", "op-3"],
+                "notBefore": "2026-01-02T03:04:05.000Z",
+                "conditions": [{"pathExists": "/etc/passwd", "otherwise": "skip"}],
+                "successCodes": [0, 3],
+                "newer": 1,
+                "command": ["page"],
+            },
+        ],
+    }
+
+
+def test_mistakes_are_refused_where_they_are_made() -> None:
+    graph = ops.Graph()
+    with pytest.raises(TypeError, match="an operation has no key 'categoris'; did you mean 'categories'"):
+        graph.add(["true"], categoris=["db"])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"extra=\{\.\.\.\}"):
+        graph.add(["true"], zzz=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="did you mean shell='make all'"):
+        graph.add("make all")
+    with pytest.raises(TypeError, match="either a command or a shell line"):
+        graph.add()
+    with pytest.raises(TypeError, match="a group has no key 'stdin'"):
+        graph.group(stdin="/dev/null")  # type: ignore[call-arg]
+    graph.add(["true"], name="a")
+    with pytest.raises(ValueError, match="has an operation 'a' already"):
+        graph.group().add(["true"], name="a")
+    with pytest.raises(TypeError, match="is no operation, future, id or name"):
+        graph.add(["true"], after=[object()])  # type: ignore[list-item]
+
+
+def test_a_submitted_graph_knows_its_ids_and_waits(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    graph = ops.Graph("chain")
+    first = graph.add(shell=f"echo 1 >>{tmp_path}/out", name="first")
+    group = graph.group(name="middle", after=first)
+    for number in (2, 3):
+        group.add(shell=f"echo {number} >>{tmp_path}/out")
+    graph.add(shell="exit 4", name="last", after=group)
+    graph.add(shell=f"echo failed >>{tmp_path}/out", name="alarm", after=ops.After("last", "failed"))
+    submitted = graph.submit()
+    assert submitted.ids.keys() == {"first", "middle", "op-3", "op-4", "last", "alarm"}
+    waited = submitted.wait(timeout=60)
+    assert not waited.succeeded
+    outcomes = {one.id: one.outcome for one in waited.ended}
+    assert outcomes[submitted["last"]] == "failed"
+    assert outcomes[submitted[first]] == outcomes[submitted["alarm"]] == "succeeded"
+    lines = (tmp_path / "out").read_text().split()
+    assert (lines[0], sorted(lines[1:3]), lines[3]) == ("1", ["2", "3"], "failed")
+
+
+def test_a_key_makes_a_submission_happen_once(opsd: PrivateDaemon) -> None:
+    graph = ops.Graph("once")
+    graph.add(["true"], name="a")
+    first, second = graph.submit(key="today"), graph.submit(key="today")
+    assert (first.existing, second.existing) == (False, True)
+    assert (second.graph, second.ids) == (first.graph, first.ids)
+
+
+def test_a_dry_run_stores_nothing(opsd: PrivateDaemon) -> None:
+    graph = ops.Graph()
+    graph.add(["true"])
+    assert graph.submit(dry_run=True).count == 1
+    assert opsd.client.list().operations == []
+
+
+def test_waiting_ends_after_the_timeout(opsd: PrivateDaemon) -> None:
+    graph = ops.Graph()
+    graph.add(["true"], held=True)
+    submitted = graph.submit(opsd.client)
+    for timeout in (0.05, "50ms", timedelta(milliseconds=50)):
+        with pytest.raises(ops.TimedOut) as late:
+            submitted.wait(timeout)
+        assert late.value.remaining == 1
+
+
+def test_wait_and_watch_go_on_after_a_crash_of_the_daemon(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    graph = ops.Graph("survivor")
+    for name in ("a", "b"):
+        graph.add(shell=f"until [ -e {gate} ]; do sleep 0.02; done", name=name)
+    submitted = graph.submit()
+    seen = []
+    for event in submitted.watch():
+        seen.append((event.type, event.id))
+        if event.type == "started" and len([one for one in seen if one[0] == "started"]) == 2:
+            opsd.kill()
+            gate.touch()  # the operations go on, and end while no daemon is there
+            opsd.start()
+        if len([one for one in seen if one[0] == "finished"]) == 2:
+            break
+    assert len(seen) == len(set(seen))
+    assert submitted.wait(timeout=60).succeeded
+
+
+def test_coroutines_submit_wait_and_watch(opsd: PrivateDaemon) -> None:
+    async def main() -> None:
+        graph = ops.Graph("async")
+        graph.add(["true"], name="a")
+        async with ops.aio.Client() as client:
+            submitted = await graph.submit_async(client)
+            assert (await submitted.wait(timeout=60)).succeeded
+            types = []
+            async for event in submitted.watch():
+                types.append(str(event.type))
+                if event.type == "finished":
+                    break
+            assert types == ["submitted", "ready", "started", "finished"]
+
+    asyncio.run(main())

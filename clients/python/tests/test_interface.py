@@ -1,0 +1,71 @@
+"""The generated files and the interface file say the same."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opsd
+from opsd import _methods, _wire, messages
+
+PACKAGE = Path(__file__).resolve().parent.parent
+INTERFACE = PACKAGE.parent.parent / "Sources/OpsWire/org.opsd.Control.varlink"
+
+
+def test_the_generated_files_are_those_of_the_interface_file() -> None:
+    checked = subprocess.run(
+        [sys.executable, str(PACKAGE / "generate"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_both_clients_have_every_method_and_there_is_a_class_for_every_error() -> None:
+    text = INTERFACE.read_text()
+    for method in re.findall(r"^method (\w+)", text, re.M):
+        name = re.sub(r"(?<!^)([A-Z])", r"_\1", method).lower()
+        name = "watch_stream" if name == "watch" else name
+        assert hasattr(_methods.Methods, name)
+        assert hasattr(_methods.AsyncMethods, name)
+    for error in re.findall(r"^error (\w+)", text, re.M):
+        assert getattr(messages, error).name_on_wire == f"org.opsd.Control.{error}"
+
+
+def test_an_enumeration_takes_values_that_a_newer_daemon_adds() -> None:
+    kind = messages.ReasonKind("weather")
+    assert kind == "weather"
+    assert kind.value == "weather"
+    assert kind not in list(messages.ReasonKind)
+    assert messages.ReasonKind("pool") is messages.ReasonKind.pool
+
+
+def test_a_reply_takes_members_that_a_newer_daemon_adds() -> None:
+    counts = messages.Counts.from_json({"pending": 1, "ready": 2, "executing": 3, "finished": 4, "dreaming": 5})
+    assert counts == messages.Counts(pending=1, ready=2, executing=3, finished=4)
+
+
+def test_an_unknown_error_keeps_its_name_and_parameters() -> None:
+    error = _wire.error_of("org.opsd.Control.Tired", {"message": "later"})
+    assert isinstance(error, opsd.UnknownCallError)
+    assert error.name == "org.opsd.Control.Tired"
+    assert str(error) == "Tired: later"
+
+
+def test_an_error_with_other_members_than_expected_is_an_unknown_error() -> None:
+    assert isinstance(_wire.error_of("org.opsd.Control.Cycle", {}), opsd.UnknownCallError)
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in opsd.__all__:
+        assert getattr(opsd, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Clint'"):
+        opsd.Clint  # noqa: B018
+
+
+def test_a_message_beyond_the_bound_is_refused_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_wire, "FRAME_BYTES", 100)
+    with pytest.raises(opsd.ProtocolError, match="a message of"):
+        _wire.encode("Show", {"ref": "x" * 200})
