@@ -1,6 +1,7 @@
 """Client of the job scheduler opsd.
 
 `Client` has every method of the daemon, `aio.Client` the same for asyncio. `Graph` builds graphs of operations.
+`OpsExecutor` runs functions as operations.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from ._wire import ProtocolError as ProtocolError
     from ._wire import UnknownCallError as UnknownCallError
     from .client import Client as Client
+    from .executor import BrokenOpsExecutor as BrokenOpsExecutor
+    from .executor import OpsExecutor as OpsExecutor
+    from .future import OperationCancelled as OperationCancelled
+    from .future import OperationFailed as OperationFailed
+    from .future import OpsFuture as OpsFuture
+    from .future import RemoteTraceback as RemoteTraceback
     from .graph import AsyncSubmittedGraph as AsyncSubmittedGraph
     from .graph import Graph as Graph
     from .graph import Group as Group
@@ -46,6 +53,8 @@ _MODULES = {
     "_keys": ("After",),
     "_wire": ("CallError", "CallTimeout", "ConnectionFailed", "OpsError", "ProtocolError", "UnknownCallError"),
     "client": ("Client",),
+    "executor": ("BrokenOpsExecutor", "OpsExecutor"),
+    "future": ("OperationCancelled", "OperationFailed", "OpsFuture", "RemoteTraceback"),
     "graph": ("AsyncSubmittedGraph", "Graph", "Group", "Node", "SubmittedGraph"),
     "messages": (
         "Busy",

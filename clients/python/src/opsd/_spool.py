@@ -1,0 +1,257 @@
+"""Files of an executor: calls on their way to a worker, and results on their way back.
+
+Everything is below one private directory of the user, so that it outlives this process and the daemon.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import marshal
+import os
+import pickle
+import secrets
+import shutil
+import stat
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._wire import OpsError, ProtocolError
+from .worker import MAGIC, WORD, result_path
+
+# Abandoned directories are removed when the daemon has forgotten their operations, too.
+KEPT_SECONDS = 30 * 24 * 3600.0
+
+
+class KeyInUse(OpsError):
+    """Another executor uses this key now."""
+
+
+@dataclass
+class Calls:
+    """One file of calls: the functions of one submission."""
+
+    path: Path
+    functions: list[str]
+    # Parameters of Submit.
+    submission: dict[str, Any]
+    # Calls whose end is not known.
+    left: int = 0
+
+    def __post_init__(self) -> None:
+        self.left = len(self.functions)
+
+
+@dataclass
+class Result:
+    """What a worker wrote: the value or the exception still as bytes."""
+
+    kind: str
+    traceback: str
+    content: bytes
+
+
+def home() -> Path:
+    """Returns the private directory of all executors of this user; makes it if need be."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    path = Path(state, "opsd-python")
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.stat()
+    if found.st_uid != os.geteuid():
+        raise OpsError(f"{path} belongs to another user; set XDG_STATE_HOME to a directory of your own")
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        path.chmod(0o700)  # functions that are run by this user come from here
+    return path
+
+
+class Spool:
+    """Directory of one executor, locked as long as the executor exists."""
+
+    def __init__(self, socket: str, key: str | None) -> None:
+        self.key = key
+        base = home()
+        # Names of directories of earlier executors that were removed just now.
+        self.swept = sweep(base)
+        if key is None:
+            self.name = "run-" + secrets.token_hex(8)
+        else:
+            words = f"{os.path.realpath(socket)}\0{key}"
+            self.name = "key-" + hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        self.path = base / self.name
+        self.path.mkdir(mode=0o700, exist_ok=key is not None)
+        self._lock = _lock(self.path)
+        if self._lock is None:
+            raise KeyInUse(f"another executor uses the key {key!r} now")
+        _spools.add(self)
+        os.utime(self.path)
+
+    @property
+    def is_durable(self) -> bool:
+        """Tells whether the files are to survive a power cut."""
+        return self.key is not None
+
+    def path_of(self, number: int) -> Path:
+        """Returns the file of the submission with this number."""
+        return self.path / f"{number:08d}.calls"
+
+    def write(
+        self, number: int, header: dict[str, Any], calls: Sequence[bytes], functions: list[str], submission: Any
+    ) -> Calls:
+        """Writes a file of calls. The header is what the worker needs beside the call."""
+        path = self.path_of(number)
+        start = marshal.dumps({**header, "durable": self.is_durable})
+        tail = json.dumps({"functions": functions, "submission": submission}).encode() if self.is_durable else b""
+        offset = len(MAGIC) + WORD + len(start) + WORD * (len(calls) + 2)
+        offsets = []
+        for content in (*calls, tail):
+            offsets.append(offset)
+            offset += len(content)
+        offsets.append(offset)
+        table = b"".join(value.to_bytes(WORD, "little") for value in offsets)
+        self._replace(path, b"".join((MAGIC, len(start).to_bytes(WORD, "little"), start, table, *calls, tail)))
+        return Calls(path, functions, submission)
+
+    def read(self, number: int) -> Calls | None:
+        """Returns an earlier file of calls with this number, if there is one."""
+        path = self.path_of(number)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if content[: len(MAGIC)] != MAGIC:
+            raise ProtocolError(f"{path} is no file of calls of this version")
+        start = len(MAGIC) + WORD
+        table = start + int.from_bytes(content[len(MAGIC) : start], "little")
+        first = int.from_bytes(content[table : table + WORD], "little")
+        count = (first - table) // WORD - 2
+        tail = int.from_bytes(content[table + WORD * count : table + WORD * (count + 1)], "little")
+        stored = json.loads(content[tail:])
+        return Calls(path, stored["functions"], stored["submission"])
+
+    def numbers(self) -> Iterator[int]:
+        """Yields the numbers of all files of calls, in order."""
+        yield from sorted(int(path.stem) for path in self.path.glob("*.calls"))
+
+    def result(self, calls: Path, index: int) -> Result | None:
+        """Returns the result that a worker left for a call."""
+        return _read_result(Path(result_path(str(calls), index)))
+
+    def final(self, calls: Path, index: int) -> Result | None:
+        """Returns the result of a call of which the end is known."""
+        return _read_result(_final_path(calls, index))
+
+    def finish(self, calls: Calls, index: int, result: Result) -> None:
+        """Notes that the end of a call is known: with a key its result is kept, otherwise all files of it go."""
+        written = Path(result_path(str(calls.path), index))
+        calls.left -= 1
+        if not self.is_durable:
+            written.unlink(missing_ok=True)
+            if calls.left == 0:
+                calls.path.unlink(missing_ok=True)
+        elif result.kind == "ended":
+            self._replace(
+                _final_path(calls.path, index), pickle.dumps((result.kind, result.traceback)) + result.content
+            )
+        else:
+            written.rename(_final_path(calls.path, index))
+
+    def write_ids(self, calls: Calls, ids: dict[int, int]) -> None:
+        """Keeps the ids of the operations, by the index of the call."""
+        self._replace(calls.path.with_suffix(".ids"), json.dumps(list(ids.items())).encode())
+
+    def ids(self, calls: Calls) -> dict[int, int]:
+        """Returns the ids that an earlier process was told."""
+        try:
+            return dict(json.loads(calls.path.with_suffix(".ids").read_bytes()))
+        except FileNotFoundError:
+            return {}
+
+    def close(self, *, remove: bool) -> None:
+        """Gives up the lock, and removes the directory with all files."""
+        if self._lock is None:
+            return
+        if remove:
+            shutil.rmtree(self.path, ignore_errors=True)  # what is left is swept later
+        os.close(self._lock)
+        self._lock = None
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        """Writes a file; it is there whole or not at all, and with a key also after a power cut."""
+        temporary = path.with_name(path.name + ".new")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(content)
+            if self.is_durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.rename(path)
+        if not self.is_durable:
+            return
+        directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+    def _forked(self) -> None:
+        """Gives the lock, in a forked child, back to the parent alone."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _final_path(calls: Path, index: int) -> Path:
+    return Path(result_path(str(calls), index)).with_suffix(".final")
+
+
+def _read_result(path: Path) -> Result | None:
+    try:
+        with path.open("rb") as file:
+            kind, traceback = pickle.load(file)
+            return Result(kind, traceback, file.read())
+    except FileNotFoundError:
+        return None
+
+
+def _lock(path: Path) -> int | None:
+    """Returns a descriptor that holds the lock of a directory; None if another process holds it."""
+    descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def sweep(base: Path) -> list[str]:
+    """Removes directories of executors that ended without cleaning up, long ago; returns their names."""
+    removed: list[str] = []
+    oldest = time.time() - KEPT_SECONDS
+    for path in base.iterdir():
+        try:
+            if not path.name.startswith(("run-", "key-")) or path.stat().st_mtime > oldest:
+                continue
+            descriptor = _lock(path)
+        except OSError:
+            continue  # another process removes it, too
+        if descriptor is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(descriptor)
+            removed.append(path.name)
+    return removed
+
+
+_spools: weakref.WeakSet[Spool] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for spool in list(_spools):
+        spool._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

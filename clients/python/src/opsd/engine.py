@@ -1,0 +1,470 @@
+"""Engine of an executor: one thread that submits calls, one that hears of their ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from . import _wire
+from ._spool import Calls, Result, Spool
+from ._wire import ConnectionFailed, OpsError
+from .client import PART, Client, Connection, Reconnection
+from .future import OpsFuture
+from .messages import Busy, Event, Lagged, Operation, Selection, StorageUnavailable, SubmitReply, WatchReply
+
+T = TypeVar("T")
+
+LABEL = "opsd-python"
+
+
+class BrokenOpsExecutor(BrokenExecutor, OpsError):
+    """The executor cannot go on: its initializer failed, or the daemon could not be reached for too long."""
+
+
+@dataclass
+class Unit:
+    """Calls that are submitted together."""
+
+    calls: Calls
+    futures: list[OpsFuture[Any]]
+    key: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the operations, which are unique in their graph."""
+        return [operation["name"] for operation in self.calls.submission["operations"]]
+
+
+class Engine:
+    """State that the threads of one executor share.
+
+    It holds no reference to its executor, so that an executor that nobody uses any more is shut down.
+    """
+
+    def __init__(self, client: Client, spool: Spool, patience: float, queue: str | None) -> None:
+        self.client = client
+        self.spool = spool
+        self.patience = patience
+        self.process = os.getpid()
+        self._queue = queue
+        self._changed = threading.Condition()
+        self._units: deque[Unit] = deque()
+        self._by_id: dict[int, OpsFuture[Any]] = {}
+        # Events of operations whose ids are still on their way to this process.
+        self._early: dict[int, list[Event]] = {}
+        self._open = 0
+        self._sending = 0
+        self.is_shut_down = False
+        self._is_over = False
+        self.broken: str | None = None
+        self._threads: list[threading.Thread] = []
+        self._watching: Connection | None = None
+        self._seq = client.status().last_seq
+
+    @property
+    def selection(self) -> Selection:
+        """Selection of all operations of the executor."""
+        return Selection(labels={LABEL: self.spool.name})
+
+    # Called by the executor
+
+    def add(self, unit: Unit, *, is_known: bool = False) -> None:
+        """Queues calls for submission. Calls of an earlier process whose end is known need none."""
+        with self._changed:
+            self._open += len(unit.futures)
+            if self.broken is not None:
+                return self._refuse(unit.futures)
+        if is_known:
+            self._settle_known(unit)
+            if all(future.done() for future in unit.futures):
+                return None
+        with self._changed:
+            self._units.append(unit)
+            self._start()
+            self._changed.notify_all()
+        return None
+
+    def _settle_known(self, unit: Unit) -> None:
+        for index, id in self.spool.ids(unit.calls).items():
+            unit.futures[index]._id = id
+        for future in unit.futures:
+            result = self.spool.final(unit.calls.path, future._index)
+            if result is not None:
+                future._settle(result)
+                with self._changed:
+                    self._close_one()
+
+    def withdraw(self, future: OpsFuture[Any]) -> bool:
+        """Tells whether a call that has not begun was cancelled; then its future is, too."""
+        with self._changed:
+            unit = next((unit for unit in self._units if future in unit.futures), None)
+            is_here = unit is not None and self.spool.key is None
+            if unit is not None and is_here:
+                unit.futures.remove(future)
+        if is_here:
+            self._end(future, ended("cancelled", None))
+            return True
+        try:
+            refs = [str(future.operation)]
+            touched = any(
+                self.client.cancel(Selection(refs=refs, state=state)).touched for state in ("pending", "ready")
+            )
+        except OpsError:
+            return False  # the daemon did not cancel it, as far as is known here
+        if touched:
+            self._ended(future, future.operation, "cancelled", "")
+        return touched and future.cancelled()
+
+    def shut_down(self, *, wait: bool, cancel: bool) -> None:
+        """Takes no more calls. The threads end once all that were taken have ended."""
+        with self._changed:
+            self.is_shut_down = True
+            dropped: list[OpsFuture[Any]] = []
+            if cancel and self.spool.key is None:
+                dropped = [future for unit in self._units for future in unit.futures]
+                self._units.clear()
+            self._changed.notify_all()
+        for future in dropped:
+            self._end(future, ended("cancelled", None))
+        if cancel:
+            self.wait_until_sent()
+            self._cancel("pending", "ready")
+        with self._changed:
+            self._finish_if_done()
+            if not self._threads:
+                self._clean_up()
+        if wait:
+            for thread in self._threads:
+                if thread is not threading.current_thread():
+                    thread.join()
+
+    def cancel_all(self) -> None:
+        """Cancels all operations, also those that run."""
+        self.wait_until_sent()
+        self._cancel("pending", "ready", "executing")
+
+    def _cancel(self, *states: str) -> None:
+        """Cancels the operations in these states; their ends come as events."""
+        try:
+            for state in states:
+                self.client.cancel(Selection(labels={LABEL: self.spool.name}, state=state))
+        except OpsError as error:
+            self.break_down(f"the daemon could not be asked to cancel: {error}")
+
+    def wait_until_sent(self) -> None:
+        """Waits until the daemon has stored every call."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or self.broken or not (self._units or self._sending))
+
+    def break_down(self, why: str) -> None:
+        """Fails all calls that have not ended, and every later one."""
+        with self._changed:
+            if self.broken is None:
+                self.broken = why
+            left = [*self._by_id.values(), *(future for unit in self._units for future in unit.futures)]
+            self._by_id.clear()
+            self._units.clear()
+            self._changed.notify_all()
+        self._refuse(left)
+
+    def _refuse(self, futures: list[OpsFuture[Any]]) -> None:
+        """Fails calls because the executor is broken."""
+        for future in futures:
+            future._fail(BrokenOpsExecutor(self.broken or "the executor is broken"))
+        with self._changed:
+            for _ in futures:
+                self._close_one()
+
+    def forked(self) -> None:
+        """Leaves, in a forked child, everything to the parent."""
+        self._changed = threading.Condition()
+        self._threads = []
+        self._is_over = True
+        self.broken = "the executor belongs to the process that made it, not to its forked child"
+        if self._watching is not None:
+            self._watching.close()
+
+    # State; the lock is held
+
+    def _start(self) -> None:
+        if self._threads:
+            return
+        for name, body in (("submit", self._submit_all), ("watch", self._watch)):
+            thread = threading.Thread(target=self._guarded, args=(body,), name=f"opsd-{name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _close_one(self) -> None:
+        self._open -= 1
+        self._finish_if_done()
+
+    def _finish_if_done(self) -> None:
+        if self.is_shut_down and self._open == 0 and not self._is_over:
+            self._is_over = True
+            self._changed.notify_all()
+            if self._watching is not None:
+                self._watching.shut_down()
+
+    # Submission
+
+    def _guarded(self, body: Callable[[], None]) -> None:
+        """Runs a thread of the engine. An error that nobody foresaw must not leave futures without an end."""
+        try:
+            body()
+        except BaseException as error:  # noqa: BLE001
+            logging.getLogger("opsd").critical("the executor broke", exc_info=True)
+            self.break_down(f"unexpected {error!r}")
+
+    def _submit_all(self) -> None:
+        while self._submit_next():
+            pass  # nothing of a batch is referred to while the next one is waited for: futures hold results
+
+    def _submit_next(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._units or self._is_over)
+            if not self._units:
+                return False
+            batch = self._next_batch()
+            self._sending += 1
+        try:
+            self._submit(batch)
+        finally:
+            with self._changed:
+                self._sending -= 1
+                self._changed.notify_all()
+        return True
+
+    def _next_batch(self) -> list[Unit]:
+        """Takes the first unit, with others that may be in one graph with it: a turn of the daemon costs the same."""
+        batch = [self._units.popleft()]
+        if batch[0].key is not None:
+            return batch
+        names = set(batch[0].names)
+        capture = batch[0].calls.submission["capture"]
+        while self._units and len(names) < PART:
+            unit = self._units[0]
+            if unit.key is not None or unit.calls.submission["capture"] != capture or not names.isdisjoint(unit.names):
+                break
+            names.update(unit.names)
+            batch.append(self._units.popleft())
+        return batch
+
+    def _submit(self, batch: list[Unit]) -> None:
+        """Submits units as one graph. The key makes it harmless to ask again when the reply was lost."""
+        key = batch[0].key
+        by_name: dict[str, OpsFuture[Any]] = {}
+        operations: list[dict[str, Any]] = []
+        for unit in batch:
+            wanted = {future._index: future for future in unit.futures}
+            for index, operation in enumerate(unit.calls.submission["operations"]):
+                if index in wanted:
+                    by_name[operation["name"]] = wanted[index]
+                if index in wanted or key is not None:
+                    operations.append(operation)
+        if not operations:
+            return
+        parameters = {**batch[0].calls.submission, "operations": operations, "list": True}
+        parameters["key"] = key or "opsd-python:" + secrets.token_hex(16)
+        try:
+            reply = self._patiently(lambda: self._send(parameters))
+        except (ConnectionFailed, StorageUnavailable, Busy) as error:
+            self.break_down(f"opsd took nothing for {self.patience:.0f} s: {error}")
+            self._refuse([future for unit in batch for future in unit.futures if not future.done()])
+            return
+        except OpsError as error:
+            if len(batch) > 1:  # one of them is at fault
+                for unit in batch:
+                    self._submit([unit])
+                return
+            for future in batch[0].futures:
+                if not future.done():
+                    self._give_up(future, error)
+            return
+        self._register(reply, by_name)
+        if key is not None:
+            self.spool.write_ids(batch[0].calls, {future._index: future._id or 0 for future in by_name.values()})
+        if reply.existing:
+            self._patiently(lambda: self._catch_up(Selection(graph=reply.graph)))
+
+    def _send(self, parameters: dict[str, Any]) -> SubmitReply:
+        if len(parameters["operations"]) <= PART:
+            return self.client._call("Submit", parameters, SubmitReply.from_json)
+        rest = {name: value for name, value in parameters.items() if name != "operations"}
+        with Client(self.client.socket, timeout=self.client.timeout) as parts:
+            parts._call("BeginSubmission", rest, lambda _: None)
+            for start in range(0, len(parameters["operations"]), PART):
+                parts.add_operations(parameters["operations"][start : start + PART])
+            return parts._call("CommitSubmission", {}, SubmitReply.from_json)
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """Repeats a call while the daemon is away, or has no room or no disk, up to the patience of the executor."""
+        retry = Reconnection(self.patience)
+        while True:
+            try:
+                return call()
+            except (ConnectionFailed, StorageUnavailable, Busy) as error:
+                delay = retry.delay(error)
+                with self._changed:
+                    if self.broken:
+                        raise
+                    self._changed.wait_for(lambda: self.broken, delay)
+
+    def _give_up(self, future: OpsFuture[Any], error: Exception) -> None:
+        with self._changed:
+            self._close_one()
+        future._fail(error)
+
+    def _register(self, reply: SubmitReply, by_name: dict[str, OpsFuture[Any]]) -> None:
+        early: list[Event] = []
+        late: list[OpsFuture[Any]] = []
+        with self._changed:
+            for stored in reply.operations or []:
+                future = by_name.get(stored.name or "")
+                if future is None:
+                    continue
+                future._id = stored.id
+                if future.done():
+                    continue
+                if self.broken is not None:
+                    late.append(future)
+                    continue
+                self._by_id[stored.id] = future
+                early += self._early.pop(stored.id, [])
+        for future in by_name.values():
+            future._stored.set()
+        self._refuse(late)
+        for event in early:
+            self._hear(event)
+
+    # Ends
+
+    def _watch(self) -> None:
+        retry = Reconnection(self.patience)
+        wanted = self.selection.to_json()
+        while True:
+            connection = None
+            try:
+                connection = Connection(self.client.socket, None)
+                with self._changed:
+                    if self._is_over or self.broken:
+                        break
+                    self._watching = connection
+                connection.send(_wire.encode("Watch", {"since": self._seq, "selection": wanted}, more=True))
+                while True:
+                    event = WatchReply.from_json(_wire.decode(connection.receive())[0]).event
+                    retry.succeeded()
+                    self._hear(event)
+                    self._seq = event.seq
+            except Lagged as lagged:
+                # Events in between may be gone, but not the operations.
+                self._seq = max(self._seq, lagged.resume)
+                self._patiently(lambda: self._catch_up(self.selection))
+            except ConnectionFailed as error:
+                with self._changed:
+                    if self._is_over or self.broken:
+                        break
+                try:
+                    delay = retry.delay(error)
+                except ConnectionFailed:
+                    self.break_down(f"opsd could not be reached for {self.patience:.0f} s: {error}")
+                    break
+                with self._changed:
+                    self._changed.wait_for(lambda: self._is_over or self.broken, delay)
+            finally:
+                with self._changed:
+                    self._watching = None
+                if connection is not None:
+                    connection.close()
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over)
+        self._clean_up()
+
+    def _hear(self, event: Event) -> None:
+        if event.id is None or event.type not in ("started", "finished"):
+            return
+        with self._changed:
+            future = self._by_id.get(event.id)
+            if future is None:
+                if self._units or self._sending:
+                    self._early.setdefault(event.id, []).append(event)
+                elif self._early:
+                    self._early.clear()
+                return
+        if event.type == "started":
+            future._started()
+        else:
+            self._ended(future, event.id, str(event.outcome), None)
+
+    def _catch_up(self, selection: Selection) -> None:
+        """Learns of operations that may have ended before this process asked."""
+        for reply in self.client.list_stream(selection=selection):
+            for row in reply.operations:
+                self._learn(row)
+
+    def _learn(self, row: Operation) -> None:
+        with self._changed:
+            future = self._by_id.get(row.id)
+        if future is None:
+            return
+        if row.state == "executing":
+            future._started()
+        elif row.state == "finished":
+            self._ended(future, row.id, str(row.outcome), row.cause)
+
+    def _ended(self, future: OpsFuture[Any], id: int, outcome: str, cause: str | None) -> None:
+        with self._changed:
+            if self._by_id.pop(id, None) is None:
+                return  # it was known already
+        result = self.spool.result(future._calls.path, future._index) if outcome in ("succeeded", "failed") else None
+        if result is None or (outcome == "succeeded") != (result.kind == "result"):
+            if outcome == "succeeded":
+                cause = "the function left no result"
+            result = ended(outcome, self._cause(id) if cause is None else cause)
+        if result.kind == "initializer":
+            logging.getLogger("concurrent.futures").critical("Exception in initializer:\n%s", result.traceback)
+            self.break_down("the initializer failed: " + result.traceback.strip().splitlines()[-1])
+            self._refuse([future])
+            self._cancel("pending", "ready")
+            return
+        self._end(future, result)
+
+    def _end(self, future: OpsFuture[Any], result: Result) -> None:
+        self.spool.finish(future._calls, future._index, result)
+        future._settle(result)
+        with self._changed:
+            self._close_one()
+
+    def _cause(self, id: int) -> str | None:
+        try:
+            return self._patiently(lambda: self.client.show(str(id))).operation.cause
+        except OpsError as error:
+            return f"its cause is not known: {error}"
+
+    # The end
+
+    def _clean_up(self) -> None:
+        """Removes what nobody needs any more: the files of an executor without a key, and its queue."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+        if self.broken is None and self._queue is not None and self.spool.key is None:
+            try:
+                self.client.remove_queue(self._queue)
+            except OpsError:
+                pass  # another process may have put an operation into it
+        # The operations of a broken executor may still be waiting, and need their files.
+        self.spool.close(remove=self.spool.key is None and self.broken is None)
+        self.client.close()
+
+
+def ended(outcome: str, cause: str | None) -> Result:
+    """Returns the result of an operation whose worker left none."""
+    return Result("ended", "", pickle.dumps((outcome, cause)))

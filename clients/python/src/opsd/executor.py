@@ -1,0 +1,390 @@
+"""Executor that runs functions as operations of opsd."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import re
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, Unpack
+
+import opsd
+
+from ._address import captured, enclosing_operation
+from ._keys import OperationKeys, as_json
+from ._spool import Calls, Spool
+from ._wire import OpsError
+from .client import Client
+from .engine import LABEL, BrokenOpsExecutor, Engine, Unit
+from .future import OpsFuture
+from .messages import PermissionDenied
+from .worker import run_chunk
+
+__all__ = ["BrokenOpsExecutor", "OpsExecutor"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PACKAGE_PARENT = str(Path(opsd.__file__).resolve().parent.parent)
+
+
+class OpsExecutor(Executor):
+    """Runs functions as operations: each call is a process that opsd starts, and that outlives this one.
+
+    Keys of operations (`queue`, `priority`, `categories`, `retry`, `timeout`, ...) apply to all calls; `options` gives
+    them to some. With a `key`, calls and results are kept on disk: the same program run again with the same key finds
+    the results of its first run, and no call is made twice. `max_workers` bounds how many calls run at once, beside the
+    bounds of the daemon. The daemon may be away for up to `patience` seconds.
+    """
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        *,
+        key: str | None = None,
+        socket: str | os.PathLike[str] | None = None,
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+        patience: float = 60.0,
+        **keys: Unpack[OperationKeys],
+    ) -> None:
+        if opsd._importing_main:
+            raise RuntimeError(
+                "the main module makes an executor while a worker imports it; "
+                "put that into `if __name__ == '__main__':`, as for multiprocessing"
+            )
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        if max_workers is not None and "queue" in keys:
+            raise ValueError("max_workers is the limit of a queue of its own; set the limit of the queue instead")
+        if key == "":
+            raise ValueError("a key must not be empty")
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        self._keys = as_json(keys, OperationKeys, "an executor")
+        self._initializer = None if initializer is None else _pickled((initializer, initargs), initializer)
+        client = Client(socket)
+        client.status()
+        spool = Spool(client.socket, key)
+        try:
+            for name in spool.swept:
+                _remove_queue(client, name)
+            queue = None
+            if max_workers is not None:
+                queue = self._keys["queue"] = _own_queue(client, spool, max_workers)
+            self._engine = Engine(client, spool, patience, queue)
+        except BaseException:
+            spool.close(remove=key is None)
+            raise
+        self._core = _Core(self._engine, self._initializer)
+        self._finalizer = weakref.finalize(self, self._engine.shut_down, wait=False, cancel=False)
+        self._finalizer.atexit = False
+        _engines.add(self._engine)
+
+    @classmethod
+    def attach(
+        cls, key: str, *, socket: str | os.PathLike[str] | None = None, patience: float = 60.0
+    ) -> list[OpsFuture[Any]]:
+        """Returns a future for each call that was ever submitted with this key, in the order of their submission.
+
+        A chunk of `map` is one call, whose result is a list. Calls that an earlier process could not bring to the
+        daemon before it died are submitted now.
+        """
+        executor = cls(key=key, socket=socket, patience=patience)
+        futures: list[OpsFuture[Any]] = []
+        for number in executor._engine.spool.numbers():
+            calls = executor._engine.spool.read(number)
+            if calls is not None:
+                futures += executor._core.resume(number, calls)
+        executor.shutdown(wait=False)
+        return futures
+
+    @staticmethod
+    def forget(key: str, *, socket: str | os.PathLike[str] | None = None) -> None:
+        """Removes all calls and results that are kept for a key. Its operations are left alone."""
+        client = Client(socket)
+        spool = Spool(client.socket, key)
+        _remove_queue(client, spool.name)
+        spool.close(remove=True)
+
+    @property
+    def _broken(self) -> str | None:
+        return self._engine.broken
+
+    def options(self, **keys: Unpack[OperationKeys]) -> _Options:
+        """Returns an executor that submits to this one with more keys, such as `after=[future]`."""
+        return _Options(self, {**self._keys, **as_json(keys, OperationKeys, "an executor")})
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> OpsFuture[T]:
+        """Runs `fn(*args, **kwargs)` as an operation. Every keyword is for the function."""
+        return self._core.submit(self._keys, fn, args, kwargs)
+
+    def map(
+        self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[T]:
+        """Returns an iterator over `fn` of each item, in order. `chunksize` items share one process.
+
+        All chunks are stored by the daemon together. The start of a process takes 20 to 40 ms: functions that are
+        faster than that want chunks.
+        """
+        return self._core.map(self._keys, fn, iterables, timeout, chunksize)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Takes no more calls; waits for all. Calls that have not begun are cancelled with `cancel_futures`."""
+        self._finalizer.detach()
+        self._engine.shut_down(wait=wait, cancel=cancel_futures)
+
+
+class _Options(Executor):
+    """View of an executor with keys of its own."""
+
+    def __init__(self, executor: OpsExecutor, keys: dict[str, Any]) -> None:
+        self._executor = executor
+        self._keys = keys
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> OpsFuture[T]:
+        return self._executor._core.submit(self._keys, fn, args, kwargs)
+
+    def map(
+        self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[T]:
+        return self._executor._core.map(self._keys, fn, iterables, timeout, chunksize)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._executor.shutdown(wait, cancel_futures=cancel_futures)
+
+
+class _Core:
+    """Submission of calls: from functions to files and units."""
+
+    def __init__(self, engine: Engine, initializer: bytes | None) -> None:
+        self._engine = engine
+        self._initializer = initializer
+        self._lock = threading.Lock()
+        self._number = 0
+
+    def submit(self, keys: dict[str, Any], fn: Callable[..., T], args: Any, kwargs: Any) -> OpsFuture[T]:
+        self._check()
+        return self._add(keys, [_pickled((fn, args, kwargs), fn)], _name(fn))[0]
+
+    def map(
+        self,
+        keys: dict[str, Any],
+        fn: Callable[..., T],
+        iterables: tuple[Iterable[Any], ...],
+        timeout: float | None,
+        chunksize: int,
+    ) -> Iterator[T]:
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        end = None if timeout is None else timeout + time.monotonic()
+        self._check()
+        items = list(zip(*iterables, strict=False))
+        if chunksize == 1:
+            calls = [_pickled((fn, item, {}), fn) for item in items]
+        else:
+            chunks = [items[start : start + chunksize] for start in range(0, len(items), chunksize)]
+            calls = [_pickled((run_chunk, (fn, chunk), {}), fn) for chunk in chunks]
+        futures = self._add(keys, calls, _name(fn)) if calls else []
+        return _results(futures, end, is_chunked=chunksize > 1)
+
+    def resume(self, number: int, calls: Calls) -> list[OpsFuture[Any]]:
+        """Takes up calls that an earlier process has written."""
+        with self._lock:
+            self._number = max(self._number, number + 1)
+        return self._queue(number, calls, is_known=True)
+
+    def _check(self) -> None:
+        if self._engine.process != os.getpid():
+            raise RuntimeError("the executor belongs to the process that made it, not to its forked child")
+        if self._engine.broken is not None:
+            raise BrokenOpsExecutor(self._engine.broken)
+        if self._engine.is_shut_down:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        if _exiting.is_set():
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    def _add(self, keys: dict[str, Any], calls: list[bytes], function: str) -> list[OpsFuture[Any]]:
+        with self._lock:
+            number = self._number
+            self._number += 1
+            known = self._engine.spool.read(number) if self._engine.spool.key is not None else None
+            if known is not None:
+                if known.functions != [function] * len(calls):
+                    raise ValueError(
+                        f"submission {number} of key {self._engine.spool.key!r} was {len(known.functions)} calls of "
+                        f"{known.functions[0]}, not {len(calls)} of {function}; use another key for other work"
+                    )
+                return self._queue(number, known, is_known=True)
+            written = self._write(number, keys, calls, function)
+            return self._queue(number, written, is_known=False)
+
+    def _write(self, number: int, keys: dict[str, Any], calls: list[bytes], function: str) -> Calls:
+        spool = self._engine.spool
+        pythonpath = os.environ.get("PYTHONPATH")
+        main = _main_module() if any(b"__main__" in call for call in (*calls, self._initializer or b"")) else None
+        header = {
+            "sys_path": [os.path.abspath(entry) if isinstance(entry, str) else str(entry) for entry in sys.path],
+            "pythonpath": pythonpath,
+            "main": main,
+            "initializer": self._initializer,
+        }
+        file = str(spool.path_of(number))
+        name = keys.get("name") or f"{function}-{spool.name[4:10]}.{number}"
+        operations = []
+        for index in range(len(calls)):
+            operation = dict(keys)
+            operation["name"] = name if len(calls) == 1 else f"{name}.{index}"
+            operation["command"] = [sys.executable, "-P", "-m", "opsd.worker", file, str(index)]
+            operation["labels"] = {**keys.get("labels", {}), LABEL: spool.name}
+            # The worker finds this package here, and gives its function the variable as it was.
+            path = _PACKAGE_PARENT + (os.pathsep + pythonpath if pythonpath else "")
+            operation["environment"] = {**keys.get("environment", {}), "PYTHONPATH": path}
+            operations.append(operation)
+        submission: dict[str, Any] = {"operations": operations, "capture": captured().to_json()}
+        inside = enclosing_operation(self._engine.client.socket)
+        if inside is not None:
+            submission["inside"] = inside
+        return spool.write(number, header, calls, [function] * len(calls), submission)
+
+    def _queue(self, number: int, calls: Calls, *, is_known: bool) -> list[OpsFuture[Any]]:
+        engine = self._engine
+        futures: list[OpsFuture[Any]] = [OpsFuture(engine, calls, index) for index in range(len(calls.functions))]
+        key = None if engine.spool.key is None else f"opsd-python:{engine.spool.name}:{number}"
+        engine.add(Unit(calls, list(futures), key), is_known=is_known)
+        return futures
+
+
+def _results(futures: list[OpsFuture[Any]], end: float | None, *, is_chunked: bool) -> Iterator[Any]:
+    """Yields results in order and keeps no reference to any that was yielded; cancels the rest if it is given up."""
+    futures.reverse()
+
+    def iterate() -> Iterator[Any]:
+        try:
+            while futures:
+                future: Future[Any] = futures.pop()
+                try:
+                    result = future.result() if end is None else future.result(end - time.monotonic())
+                finally:
+                    if not future.done():
+                        future.cancel()
+                    del future
+                if not is_chunked:
+                    box = [result]
+                    del result
+                    yield box.pop()
+                    continue
+                result.reverse()
+                while result:
+                    yield result.pop()
+        finally:
+            for left in futures:
+                left.cancel()
+
+    return iterate()
+
+
+def _queue_name(spool: str) -> str:
+    return f"python-{spool[4:16]}"
+
+
+def _remove_queue(client: Client, spool: str) -> None:
+    try:
+        client.remove_queue(_queue_name(spool))
+    except OpsError:
+        pass  # there is none, or it is in use
+
+
+def _own_queue(client: Client, spool: Spool, limit: int) -> str:
+    name = _queue_name(spool.name)
+    try:
+        client.set_queue(name, limit=limit)
+    except PermissionDenied as error:
+        error.add_note(
+            "max_workers makes a queue, which only root and the user of the daemon may; "
+            "leave it out, or name a queue that exists with queue="
+        )
+        raise
+    return name
+
+
+def _pickled(value: Any, function: Callable[..., object]) -> bytes:
+    """Returns a call as bytes. What pickle cannot take is left to cloudpickle, if that is installed."""
+    interactive = _main_module() is None
+    try:
+        content = pickle.dumps(value, protocol=5)
+        if not (interactive and b"__main__" in content):
+            return content
+        problem: Exception | None = None
+    except Exception as error:  # noqa: BLE001 - pickling runs code of the user
+        problem = error
+    try:
+        import cloudpickle  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        pass
+    else:
+        return bytes(cloudpickle.dumps(value, protocol=5))
+    name = getattr(function, "__qualname__", repr(function))
+    if problem is None:
+        raise pickle.PicklingError(
+            f"{name} is defined in an interactive session or in -c, where no other process finds it; "
+            "put it into a module, or install cloudpickle"
+        )
+    if "<lambda>" in name or "<locals>" in name:
+        raise pickle.PicklingError(
+            f"{name} is a lambda or an inner function, which no other process finds by its name; "
+            "define it at the top of a module, or install cloudpickle"
+        ) from problem
+    problem.add_note(f"while {name} and its arguments were pickled for another process")
+    raise problem
+
+
+def _main_module() -> tuple[str, str] | None:
+    """Returns how another process can import the main module; None if it cannot."""
+    main = sys.modules.get("__main__")
+    name = getattr(getattr(main, "__spec__", None), "name", None)
+    if name is not None:
+        return "module", str(name)
+    path = getattr(main, "__file__", None)
+    if path is None or not os.path.isfile(path):
+        return None
+    # What the worker returns names the module so, as it does with multiprocessing.
+    sys.modules.setdefault("__mp_main__", sys.modules["__main__"])
+    return "path", os.path.abspath(path)
+
+
+def _name(function: Callable[..., object]) -> str:
+    """Returns the name of a function as an operation can bear it."""
+    while hasattr(function, "func"):  # functools.partial
+        function = function.func
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return re.sub(r"[^A-Za-z0-9_.]+", "", name)[-100:] or "call"
+
+
+_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+_exiting = threading.Event()
+
+
+def _at_exit() -> None:
+    """Waits for all calls, as executors of the standard library do; with a key only until they are stored."""
+    _exiting.set()
+    for engine in list(_engines):
+        if engine.process == os.getpid():
+            engine.shut_down(wait=engine.spool.key is None, cancel=False)
+            engine.wait_until_sent()
+
+
+def _after_fork() -> None:
+    for engine in list(_engines):
+        engine.forked()
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)

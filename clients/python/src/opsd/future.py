@@ -1,0 +1,136 @@
+"""Futures of functions that run as operations."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from concurrent.futures import CancelledError, Future
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ._wire import OpsError
+
+if TYPE_CHECKING:
+    from ._spool import Calls, Result
+    from .engine import Engine
+
+T = TypeVar("T")
+
+
+class OperationFailed(OpsError):
+    """The operation of a function ended without a result, for another reason than an exception of the function.
+
+    `outcome` and `cause` are those of the operation, such as `failed`, "killed by SIGSEGV". Its log may tell more.
+    """
+
+    def __init__(self, operation: int | None, outcome: str, cause: str | None) -> None:
+        super().__init__(operation, outcome, cause)
+        self.operation = operation
+        self.outcome = outcome
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"operation {self.operation} {self.outcome}" + (f": {self.cause}" if self.cause else "")
+
+
+class OperationCancelled(OperationFailed, CancelledError):
+    """The operation of a function was cancelled while the function was running."""
+
+
+class RemoteTraceback(Exception):
+    """Cause of an exception that a function raised: the traceback in the process that ran the function."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'
+
+
+class OpsFuture(Future[T], Generic[T]):
+    """A `concurrent.futures.Future` that knows its operation."""
+
+    def __init__(self, engine: Engine, calls: Calls, index: int) -> None:
+        super().__init__()
+        self._engine = engine
+        self._calls = calls
+        self._index = index
+        self._stored = threading.Event()
+        self._id: int | None = None
+
+    @property
+    def function(self) -> str:
+        """Name of the function."""
+        return self._calls.functions[self._index]
+
+    @property
+    def operation(self) -> int:
+        """Id of the operation. Blocks until the daemon has stored it."""
+        self._stored.wait()
+        if self._id is None:
+            failure = self.exception() if not self.cancelled() else None
+            raise OpsError(f"{self.function} was not submitted: {failure or 'it was cancelled before'}")
+        return self._id
+
+    def cancel(self) -> bool:
+        """Cancels the operation if its function has not begun to run."""
+        with self._condition:
+            if self._state in ("CANCELLED", "CANCELLED_AND_NOTIFIED"):
+                return True
+            if self._state != "PENDING":
+                return False
+        return self._engine.withdraw(self)
+
+    def _cancelled(self) -> None:
+        """Changes the state, once it is certain that the function will not run."""
+        if super().cancel():
+            self.set_running_or_notify_cancel()
+
+    def _started(self) -> None:
+        with self._condition:
+            if self._state != "PENDING":
+                return
+        self.set_running_or_notify_cancel()
+
+    def _settle(self, result: Result) -> None:
+        """Ends the future with what the worker wrote, or with the end of the operation."""
+        try:
+            self._settle_once(result)
+        finally:
+            self._stored.set()
+
+    def _settle_once(self, result: Result) -> None:
+        if self.done():
+            return
+        if result.kind == "ended":
+            outcome, cause = pickle.loads(result.content)
+            if outcome == "cancelled" and not self.running():
+                self._cancelled()
+            elif outcome == "cancelled":
+                self._fail(OperationCancelled(self._id, outcome, cause))
+            else:
+                self._fail(OperationFailed(self._id, outcome, cause))
+            return
+        value: Any = None
+        try:
+            value = pickle.loads(result.content) if result.content else None
+        except BaseException as error:  # noqa: BLE001 - unpickling runs code of the user
+            error.add_note(f"while the result of operation {self._id} was unpickled")
+            self._fail(error)
+            return
+        if result.kind == "result":
+            self._started()
+            self.set_result(value)
+            return
+        if not isinstance(value, BaseException):
+            last = result.traceback.strip().splitlines()[-1:] or ["an exception"]
+            value = OperationFailed(self._id, "failed", f"{last[0]} (it cannot be pickled)")
+        value.__cause__ = RemoteTraceback(result.traceback)
+        self._fail(value)
+
+    def _fail(self, error: BaseException) -> None:
+        if self.done():
+            return
+        self._started()
+        self.set_exception(error)
+        self._stored.set()

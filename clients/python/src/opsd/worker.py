@@ -1,0 +1,164 @@
+"""Process that runs one function for an executor: `python -m opsd.worker FILE INDEX`.
+
+The process imports as little as possible, for its start is what every call costs.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from _pickle import PicklingError, dumps, loads
+
+import opsd
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MAGIC = b"opsd-py1"
+RESULT, EXCEPTION, INITIALIZER = "result", "exception", "initializer"
+# The number of bytes of each length and offset in a file of calls.
+WORD = 8
+
+
+def result_path(calls: str, index: int) -> str:
+    """Returns the file that the result of one call is written to."""
+    return f"{calls.removesuffix('.calls')}-{index}.result"
+
+
+def run_chunk(function: Callable[..., Any], chunk: list[tuple[Any, ...]]) -> list[Any]:
+    """Calls a function once for each item of a chunk of `map`."""
+    return [function(*arguments) for arguments in chunk]
+
+
+def main() -> int:
+    """Reads a call, makes it and writes its result; returns the exit status of the operation."""
+    calls, index = sys.argv[1], int(sys.argv[2])
+    target = result_path(calls, index)
+    try:
+        os.unlink(target)  # of an earlier attempt: its result must not be taken for this one's
+    except FileNotFoundError:
+        pass
+    with open(calls, "rb") as file:
+        header, call = read_call(file, index)
+    prepare(header)
+    kind, value = run(header, call)
+    return 0 if write(target, kind, value, header["durable"]) == RESULT else 1
+
+
+def read_call(file: Any, index: int) -> tuple[dict[str, Any], bytes]:
+    """Returns the header of a file of calls, and one call."""
+    if file.read(len(MAGIC)) != MAGIC:
+        raise SystemExit(f"opsd.worker: {file.name} is no file of calls of this version")
+    header = marshal.loads(file.read(int.from_bytes(file.read(WORD), "little")))
+    table = file.tell()
+    file.seek(table + index * WORD)
+    begin = int.from_bytes(file.read(WORD), "little")
+    end = int.from_bytes(file.read(WORD), "little")
+    file.seek(begin)
+    return header, file.read(end - begin)
+
+
+def prepare(header: dict[str, Any]) -> None:
+    """Makes the modules of the caller importable here."""
+    sys.path[:] = header["sys_path"]
+    if header["pythonpath"] is None:
+        os.environ.pop("PYTHONPATH", None)
+    else:
+        os.environ["PYTHONPATH"] = header["pythonpath"]
+
+
+def run(header: dict[str, Any], call: bytes) -> tuple[str, Any]:
+    """Returns what the function returned or raised."""
+    kind = EXCEPTION
+    try:
+        import_main(header["main"])
+        if header["initializer"] is not None:
+            initializer, arguments = loads(header["initializer"])
+            kind = INITIALIZER
+            initializer(*arguments)
+            kind = EXCEPTION
+        function, arguments, keywords = loads(call)
+        del call
+        return RESULT, function(*arguments, **keywords)
+    except BaseException as error:  # noqa: BLE001 - whatever was raised is raised again in the caller
+        return kind, error
+
+
+def import_main(source: tuple[str, str] | None) -> None:
+    """Runs the main module of the caller under another name, as multiprocessing's spawn does."""
+    if source is None:
+        return
+    import runpy
+    import types
+
+    kind, name = source
+    module = types.ModuleType("__mp_main__")
+    opsd._importing_main = True
+    try:
+        if kind == "module":
+            content = runpy.run_module(name, run_name="__mp_main__", alter_sys=True)
+        else:
+            content = runpy.run_path(name, run_name="__mp_main__")
+    finally:
+        opsd._importing_main = False
+    module.__dict__.update(content)
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+
+
+def write(target: str, kind: str, value: Any, durable: bool) -> str:
+    """Writes the result file, which is there whole or not at all; returns the kind of the result."""
+    text = ""
+    if kind == RESULT:
+        try:
+            content = dumps(value, protocol=5)
+        except Exception as error:
+            kind = EXCEPTION
+            value = PicklingError(f"the function returned {type(value).__name__}, which cannot be pickled: {error}")
+    if kind != RESULT:
+        text = report(value)
+        content = pickled_exception(value)
+    temporary = target + ".new"
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(dumps((kind, text), protocol=5))
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    os.rename(temporary, target)
+    if durable:
+        directory = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+    return kind
+
+
+def report(error: BaseException) -> str:
+    """Returns the traceback without the frames of this module, and puts it into the log of the operation."""
+    import traceback
+
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    text = "".join(traceback.format_exception(type(error), error, frames))
+    sys.stderr.write(text)
+    return text
+
+
+def pickled_exception(error: BaseException) -> bytes:
+    """Returns the exception as bytes; nothing if it cannot be made again from them."""
+    try:
+        content = dumps(error, protocol=5)
+        if type(loads(content)) is type(error):
+            return content
+    except Exception:  # noqa: BLE001 - an exception may do anything when it is pickled
+        pass
+    return b""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Functions that tests run in other processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+INITIALIZED = "no"
+
+
+def double(number: int) -> int:
+    return number * 2
+
+
+def everything(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return args, kwargs
+
+
+def where() -> tuple[str, list[str], str | None, int]:
+    return os.getcwd(), sys.path, os.environ.get("PYTHONPATH"), os.getpid()
+
+
+def environment(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+def raise_deep() -> None:
+    def inner() -> None:
+        raise LookupError("nothing here", 7)  # the line that the traceback shows
+
+    inner()
+
+
+class Stubborn(Exception):
+    """An exception that cannot be made again from its pickle."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(one + two)
+
+
+def raise_stubborn() -> None:
+    raise Stubborn("a", "b")
+
+
+def unpicklable() -> Any:
+    return lambda: None
+
+
+def die(number: int) -> None:
+    os.kill(os.getpid(), number)
+
+
+def leave(status: int) -> None:
+    os._exit(status)
+
+
+def mark(directory: str, name: str) -> str:
+    """Leaves a file for each time that it is called."""
+    with open(Path(directory, f"{name}-{os.environ['OPS_ATTEMPT']}"), "x", encoding="utf-8"):
+        pass
+    return name
+
+
+def mark_slowly(directory: str, number: int) -> int:
+    mark(directory, str(number))
+    time.sleep(0.002)
+    return number * number
+
+
+def wait_for(path: str, value: Any = None) -> Any:
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    return value
+
+
+def fail_until(directory: str, attempts: int) -> int:
+    """Fails in the first attempts."""
+    attempt = int(os.environ["OPS_ATTEMPT"])
+    mark(directory, "tried")
+    if attempt < attempts:
+        raise ValueError(f"attempt {attempt}")
+    return attempt
+
+
+def fail_then_die(directory: str) -> None:
+    """Raises in the first attempt, and dies in the second."""
+    if os.environ["OPS_ATTEMPT"] == "1":
+        raise ValueError("attempt 1")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def initialize(word: str) -> None:
+    global INITIALIZED
+    INITIALIZED = word
+
+
+def initialized() -> str:
+    return INITIALIZED
+
+
+def fail_to_initialize() -> None:
+    raise RuntimeError("no licence")
+
+
+def speak(text: str) -> None:
+    print(text)
+    print(text + "!", file=sys.stderr)
+
+
+class Point:
+    """A value with a class of its own."""
+
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+    def moved(self, by: int) -> Point:
+        return Point(self.x + by)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and other.x == self.x
+
+    __hash__ = None  # type: ignore[assignment]

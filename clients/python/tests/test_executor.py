@@ -1,0 +1,470 @@
+"""OpsExecutor: what the tests of CPython do not ask for."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import multiprocessing
+import os
+import pickle
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+import traceback
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import functions
+import pytest
+
+import opsd as ops
+from opsd.testing import PrivateDaemon
+
+SOURCE = str(Path(ops.__file__).parent.parent)
+
+
+def script(text: str, *arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a program that is a file, as users have them."""
+    path = directory / "program.py"
+    path.write_text(textwrap.dedent(text))
+    tests = str(Path(__file__).parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([SOURCE, tests])}
+    return subprocess.run(
+        [sys.executable, str(path), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_every_keyword_is_for_the_function(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        future = executor.submit(functions.everything, 1, queue="q", fn=2, self=3, key=4, after=[5])
+        assert future.result(60) == ((1,), {"queue": "q", "fn": 2, "self": 3, "key": 4, "after": [5]})
+
+
+def test_values_classes_methods_and_partials_travel(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        assert executor.submit(functions.Point(1).moved, 2).result(60) == functions.Point(3)
+        assert executor.submit(functools.partial(functions.double, 21)).result(60) == 42
+        assert executor.submit(functions.Point, 4).result(60) == functions.Point(4)
+        large = os.urandom(3_000_000)
+        assert executor.submit(bytes.upper, large).result(60) == large.upper()
+
+
+def test_a_function_finds_directory_path_and_environment_of_its_caller(
+    opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    monkeypatch.setenv("WORD", "here")
+    with ops.OpsExecutor() as executor:
+        directory, path, pythonpath, pid = executor.submit(functions.where).result(60)
+        assert (directory, path, pythonpath) == (str(tmp_path), sys.path, os.environ.get("PYTHONPATH"))
+        assert pid != os.getpid()
+        assert executor.submit(functions.environment, "WORD").result(60) == "here"
+        named = executor.options(environment={"WORD": "there"}).submit(functions.environment, "WORD")
+        assert named.result(60) == "there"
+
+
+def test_an_exception_comes_back_with_its_traceback(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        error = executor.submit(functions.raise_deep).exception(60)
+    assert isinstance(error, LookupError)
+    assert error.args == ("nothing here", 7)
+    assert isinstance(error.__cause__, ops.RemoteTraceback)
+    text = "".join(traceback.format_exception(error))
+    assert "# the line that the traceback shows" in text
+    assert "functions.py" in text
+    assert "worker.py" not in text
+
+
+def test_what_cannot_be_pickled_is_told(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with ops.OpsExecutor() as executor:
+        with pytest.raises(pickle.PicklingError, match="is a lambda or an inner function"):
+            executor.submit(lambda: 1)
+        with pytest.raises(TypeError) as refused:
+            executor.submit(functions.double, threading.Lock())  # type: ignore[arg-type]
+        assert refused.value.__notes__ == ["while double and its arguments were pickled for another process"]
+        error = executor.submit(functions.raise_stubborn).exception(60)
+        assert isinstance(error, ops.OperationFailed)
+        assert error.cause == "functions.Stubborn: ab (it cannot be pickled)"
+        assert "raise_stubborn" in str(error.__cause__)
+        with pytest.raises(pickle.PicklingError, match="the function returned function, which cannot be pickled"):
+            executor.submit(functions.unpicklable).result(60)
+
+
+def test_lambdas_travel_where_cloudpickle_is_installed(opsd: PrivateDaemon) -> None:
+    pytest.importorskip("cloudpickle")
+    by = 3
+    with ops.OpsExecutor() as executor:
+        assert executor.submit(lambda x: x * by, 4).result(60) == 12
+
+
+def test_an_end_without_a_result_names_outcome_and_cause(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        killed = executor.submit(functions.die, signal.SIGSEGV)
+        left = executor.submit(functions.leave, 3)
+        mute = executor.submit(functions.leave, 0)
+        late = executor.options(timeout="100ms").submit(functions.wait_for, "/nonexistent")
+        skipped = executor.options(after=left).submit(functions.double, 1)
+        errors = [future.exception(60) for future in (killed, left, mute, late, skipped)]
+        told = [(error.outcome, error.cause) for error in errors if isinstance(error, ops.OperationFailed)]
+        assert told[0][0] == "failed"
+        assert "SIGSEGV" in str(told[0][1])
+        assert told[1] == ("failed", "exit status 3")
+        assert told[2] == ("succeeded", "the function left no result")
+        assert told[3][0] == "timedOut"
+        assert told[4][0] == "skipped"
+        assert f"{left.operation}" in str(told[4][1])
+
+
+def test_operations_bear_name_keys_and_labels(opsd: PrivateDaemon) -> None:
+    opsd.client.set_queue("slow", limit=1)
+    with ops.OpsExecutor(queue="slow", labels={"team": "a"}, categories="db") as executor:
+        plain = executor.submit(functions.double, 1)
+        special = executor.options(priority="high", name="special", labels={"x": "y"}).submit(functions.double, 1)
+        rows = [opsd.client.show(str(future.operation)).operation for future in (plain, special)]
+    assert (rows[0].name or "").startswith("double-")
+    assert (rows[0].queue, rows[0].priority, rows[0].labels["team"]) == ("slow", 0, "a")
+    assert [use.name for use in rows[0].categories] == ["db"]
+    assert (rows[1].name, rows[1].priority, rows[1].labels["x"]) == ("special", 4, "y")
+
+
+def test_a_wrong_key_is_refused_at_once(opsd: PrivateDaemon) -> None:
+    with pytest.raises(TypeError, match="did you mean 'queue'"):
+        ops.OpsExecutor(quue="x")  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="is the limit of a queue of its own"):
+        ops.OpsExecutor(2, queue="x")
+    with ops.OpsExecutor() as executor, pytest.raises(TypeError, match="has no key 'afer'; did you mean 'after'"):
+        executor.options(afer=1)  # type: ignore[call-arg]
+
+
+def test_a_refused_call_fails_alone(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        good = executor.submit(functions.double, 2)
+        bad = executor.options(queue="nowhere").submit(functions.double, 2)
+        also = executor.submit(functions.double, 3)
+        assert isinstance(bad.exception(60), ops.InvalidOperation | ops.NotFound)
+        assert (good.result(60), also.result(60)) == (4, 6)
+
+
+def test_a_call_waits_for_the_futures_it_comes_after(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with ops.OpsExecutor() as executor, ops.OpsExecutor() as other:
+        first = executor.submit(functions.wait_for, str(gate))
+        second = executor.options(after=[first]).submit(functions.mark, str(tmp_path), "second")
+        third = other.options(after=[ops.After(second, "finished")]).submit(functions.mark, str(tmp_path), "third")
+        failed = other.options(after=ops.After(first, "failed")).submit(functions.double, 1)
+        assert opsd.client.show(str(third.operation)).operation.state == "pending"
+        gate.touch()
+        assert third.result(60) == "third"
+        assert (tmp_path / "second-1").exists()
+        error = failed.exception(60)
+        assert isinstance(error, ops.OperationFailed)
+        assert error.outcome == "skipped"
+
+
+def test_a_retry_makes_another_attempt(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor(retry={"limit": 3, "backoff": "1ms"}) as executor:
+        assert executor.submit(functions.fail_until, str(tmp_path), 3).result(60) == 3
+    assert sorted(os.listdir(tmp_path)) == ["tried-1", "tried-2", "tried-3"]
+
+
+def test_the_result_of_an_earlier_attempt_does_not_count(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor(retry={"limit": 1, "backoff": "1ms"}) as executor:
+        error = executor.submit(functions.fail_then_die, str(tmp_path)).exception(60)
+    assert isinstance(error, ops.OperationFailed)
+    assert "SIGKILL" in str(error.cause)
+
+
+def test_output_is_in_the_log_of_the_operation(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        future = executor.submit(functions.speak, "hello")
+        future.result(60)
+    log = base64.b64decode(opsd.client.log(str(future.operation)).data)
+    assert log.split() == [b"hello!", b"hello"] or log.split() == [b"hello", b"hello!"]
+
+
+def test_states_of_futures_follow_the_operation(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with ops.OpsExecutor(max_workers=1) as executor:
+        running = executor.submit(functions.wait_for, str(gate), "done")
+        waiting = executor.submit(functions.double, 1)
+        started = threading.Event()
+        for event in opsd.client.watch(since=0):
+            if event.type == "started" and event.id == running.operation:
+                break
+        while not running.running():  # the executor hears of it a moment later
+            started.wait(0.001)
+        assert not waiting.running()
+        assert not running.cancel()
+        assert waiting.cancel()
+        assert waiting.cancel()
+        assert waiting.cancelled()
+        assert waiting.done()
+        with pytest.raises(futures.CancelledError):
+            waiting.result()
+        assert opsd.client.show(str(waiting.operation)).operation.outcome == "cancelled"
+        gate.touch()
+        assert running.result(60) == "done"
+        assert not running.cancel()
+
+
+def test_an_operation_cancelled_from_outside_is_cancelled(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor(max_workers=1) as executor:
+        running = executor.submit(functions.wait_for, str(tmp_path / "never"))
+        waiting = executor.submit(functions.double, 1)
+        opsd.client.cancel(ops.Selection(refs=[str(waiting.operation)]))
+        with pytest.raises(futures.CancelledError):
+            waiting.result(60)
+        assert waiting.cancelled()
+        for event in opsd.client.watch(since=0):
+            if event.type == "started" and event.id == running.operation:
+                break
+        opsd.client.cancel(ops.Selection(refs=[str(running.operation)]), reason="wrong branch")
+        error = running.exception(60)
+        assert isinstance(error, ops.OperationCancelled)
+        assert isinstance(error, futures.CancelledError)
+        assert "wrong branch" in str(error)
+
+
+def test_callbacks_may_submit(opsd: PrivateDaemon) -> None:
+    results: list[int] = []
+    done = threading.Event()
+    with ops.OpsExecutor() as executor:
+
+        def again(future: futures.Future[int]) -> None:
+            results.append(future.result())
+            if len(results) < 3:
+                executor.submit(functions.double, future.result()).add_done_callback(again)
+            else:
+                done.set()
+
+        executor.submit(functions.double, 1).add_done_callback(again)
+        assert done.wait(60)
+    assert results == [2, 4, 8]
+
+
+def test_threads_share_an_executor(opsd: PrivateDaemon) -> None:
+    found: list[int] = []
+    with ops.OpsExecutor() as executor:
+
+        def many(start: int) -> None:
+            submitted = [executor.submit(functions.double, number) for number in range(start, start + 5)]
+            found.extend(future.result(60) for future in submitted)
+
+        threads = [threading.Thread(target=many, args=(start,)) for start in (0, 5, 10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(found) == [2 * number for number in range(15)]
+
+
+def test_map_in_chunks_makes_one_operation_for_each(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        assert list(executor.map(functions.double, range(10), chunksize=4)) == [2 * number for number in range(10)]
+        assert list(executor.map(pow, [2, 3], [3, 2, 9])) == [8, 9]
+        assert list(executor.map(functions.double, [])) == []
+    assert len(opsd.client.list().operations) == 3 + 2
+
+
+def test_an_initializer_runs_before_each_call(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor(initializer=functions.initialize, initargs=("yes",)) as executor:
+        assert executor.submit(functions.initialized).result(60) == "yes"
+
+
+def test_an_initializer_that_fails_breaks_the_executor(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor(initializer=functions.fail_to_initialize)
+    with pytest.raises(ops.BrokenOpsExecutor, match="RuntimeError: no licence"):
+        executor.submit(functions.initialized).result(60)
+    with pytest.raises(futures.BrokenExecutor):
+        executor.submit(functions.initialized)
+    executor.shutdown()
+
+
+def test_a_daemon_that_stays_away_breaks_the_executor(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor(patience=0.3) as executor:
+        future = executor.submit(functions.wait_for, str(tmp_path / "gate"))
+        assert future.operation == 1
+        opsd.kill()
+        with pytest.raises(ops.BrokenOpsExecutor, match="could not be reached"):
+            future.result(60)
+        with pytest.raises(futures.BrokenExecutor):
+            executor.submit(functions.double, 1)
+
+
+def test_no_daemon_is_an_error_of_the_constructor(tmp_path: Path) -> None:
+    with pytest.raises(ops.ConnectionFailed, match="cannot reach opsd"):
+        ops.OpsExecutor(socket=tmp_path / "none")
+
+
+def test_files_are_private_and_go_with_the_executor(opsd: PrivateDaemon, state_home: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with ops.OpsExecutor() as executor:
+        future = executor.submit(functions.wait_for, str(gate))
+        assert future.operation
+        [directory] = state_home.iterdir()
+        assert stat.S_IMODE(state_home.stat().st_mode) == stat.S_IMODE(directory.stat().st_mode) == 0o700
+        for file in directory.iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        gate.touch()
+        future.result(60)
+        assert [file.name for file in directory.iterdir()] == ["lock"]
+        command = opsd.client.show(str(future.operation)).operation.command or []
+        assert not [word for word in command if str(gate) in word]
+    assert list(state_home.iterdir()) == []
+
+
+def test_abandoned_directories_are_removed_after_a_month(opsd: PrivateDaemon, state_home: Path) -> None:
+    ops.OpsExecutor().shutdown()
+    old, young = state_home / "run-old", state_home / "run-young"
+    for path in (old, young):
+        path.mkdir()
+        (path / "00000000.calls").touch()
+    os.utime(old, (0, 0))
+    with ops.OpsExecutor():
+        assert not old.exists()
+        assert young.exists()
+
+
+def test_the_queue_of_max_workers_goes_with_the_executor(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor(max_workers=3) as executor:
+        executor.submit(functions.double, 1).result(60)
+        assert [queue.limit for queue in opsd.client.list_queues().queues if queue.name.startswith("python-")] == [3]
+    assert [queue.name for queue in opsd.client.list_queues().queues] == ["default", "main"]
+
+
+def test_an_executor_that_nobody_uses_is_shut_down(opsd: PrivateDaemon, state_home: Path) -> None:
+    future = ops.OpsExecutor().submit(functions.double, 4)
+    engine = future._engine
+    assert future.result(60) == 8
+    for thread in engine._threads:
+        thread.join(60)
+    assert list(state_home.iterdir()) == []
+
+
+def test_a_forked_child_leaves_the_executor_to_its_parent(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor() as executor:
+        future = executor.submit(functions.wait_for, str(tmp_path / "gate"), 1)
+        assert future.operation
+
+        def child() -> None:
+            try:
+                executor.submit(functions.double, 1)
+            except RuntimeError as error:
+                (tmp_path / "told").write_text(str(error))
+            with ops.OpsExecutor() as own:
+                (tmp_path / "own").write_text(str(own.submit(functions.double, 2).result(60)))
+
+        process = multiprocessing.get_context("fork").Process(target=child)
+        process.start()
+        process.join()
+        (tmp_path / "gate").touch()
+        assert future.result(60) == 1
+    assert "forked child" in (tmp_path / "told").read_text()
+    assert (tmp_path / "own").read_text() == "4"
+
+
+def test_functions_of_the_main_program_are_found_by_its_path(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    done = script(
+        """
+        import opsd, sys
+
+        class Value:
+            def __init__(self, x): self.x = x
+
+        def double(value): return Value(value.x * 2)
+
+        if __name__ == "__main__":
+            with opsd.OpsExecutor() as executor:
+                result = executor.submit(double, Value(21)).result()
+                print(result.x, type(result) is Value)
+        """,
+        directory=tmp_path,
+    )
+    assert (done.stdout, done.stderr) == ("42 True\n", "")
+
+
+def test_a_main_program_without_a_guard_is_told_what_to_do(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    done = script(
+        """
+        import opsd
+
+        def f(): return 1
+
+        print(opsd.OpsExecutor().submit(f).exception())
+        """,
+        directory=tmp_path,
+    )
+    assert "put that into `if __name__ == '__main__':`" in done.stdout
+
+
+def test_a_function_of_an_interactive_session_is_refused_with_the_reason(opsd: PrivateDaemon) -> None:
+    text = textwrap.dedent(
+        """
+        import sys; sys.modules["cloudpickle"] = None
+        import opsd
+        def f(): return 1
+        try: opsd.OpsExecutor().submit(f)
+        except Exception as error: print(type(error).__name__, error)
+        """
+    )
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True)
+    assert "PicklingError f is defined in an interactive session" in done.stdout
+
+
+def test_an_interpreter_that_exits_waits_for_its_calls(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    for shutdown in ("", "executor.shutdown(wait=False)"):
+        done = script(
+            f"""
+            import opsd, functions, time, sys
+            if __name__ == "__main__":
+                executor = opsd.OpsExecutor()
+                future = executor.submit(time.sleep, 0.3)
+                future.add_done_callback(lambda future: print("apple", flush=True))
+                {shutdown}
+            """,
+            directory=tmp_path,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "apple\n", "")
+
+
+def test_nothing_is_taken_while_the_interpreter_exits(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    done = script(
+        """
+        import atexit
+        @atexit.register
+        def run_last():
+            try:
+                executor.submit(id, None)
+            except RuntimeError:
+                print("runtime-error")
+                raise
+        import opsd
+        if __name__ == "__main__":
+            executor = opsd.OpsExecutor(5)
+            executor.submit(id, 42).result()
+        """,
+        directory=tmp_path,
+    )
+    assert "RuntimeError: cannot schedule new futures" in done.stderr
+    assert done.stdout == "runtime-error\n"
+
+
+def test_submissions_wait_for_a_daemon_that_is_restarted(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        assert executor.submit(functions.double, 1).result(60) == 2
+        opsd.kill()
+        later: Any = executor.submit(functions.double, 2)
+        opsd.start()
+        assert later.result(60) == 4
