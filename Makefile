@@ -13,10 +13,10 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test build install boot deb format lint bench simulate torture canaries mutants clean
+.PHONY: help setup run test test-python build install boot deb format lint bench simulate torture canaries mutants clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install what is missing of Debian's -dev packages (through sudo if need be)
 	@scripts/setup
@@ -36,6 +36,11 @@ test: setup ## run every test
 	@BIN=.build/debug scripts/clean-run scripts/torture 2 1 & torture=$$!; \
 	scripts/clean-run scripts/test-as-user .build/debug 'EndToEndTests|OpsRunnerTests'; tests=$$?; \
 	wait $$torture && exit $$tests
+
+test-python: setup ## check the Python client: ruff, mypy, its tests, and CPython's own tests of executors
+	swift build --explicit-target-dependency-import-check error --product opsd
+	swift build --explicit-target-dependency-import-check error --product opsd-runner
+	scripts/clean-run scripts/test-python .build/debug
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"

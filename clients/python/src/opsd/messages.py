@@ -1146,8 +1146,9 @@ class TooLarge(CallError):
 
 
 class Busy(CallError):
-    """A limit of connections, outstanding work or buffered bytes; "message" says which and what to do. A
-    submission that was coming in parts is gone; a message that was not yet whole ends the connection.
+    """A limit of connections, outstanding work, buffered bytes or unfinished operations; "message" says which
+    and what to do. A submission that was coming in parts is gone; a message that was not yet whole ends the
+    connection.
     """
 
     name_on_wire = "org.opsd.Control.Busy"
