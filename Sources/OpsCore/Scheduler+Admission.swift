@@ -141,7 +141,7 @@ extension Scheduler {
     func mayLockUp(_ submission: Submission) -> Bool {
         let waits = submission.edges.contains { edge in if case .existing = edge.on { true } else { false } }
         let isBehind =
-            submission.queues.contains { queues.find($0).map { queues[$0].hasBarriers } ?? false }
+            submission.queues.contains { queues.find($0).map { registry.barriers.hasBarriers(in: $0) } ?? false }
             || submission.operations.contains { $0.flags.contains(.barrier) }
         guard waits || isBehind || submission.operations.contains(where: { $0.categories != nil }) else { return false }
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) && $0.categories != nil }

@@ -47,7 +47,7 @@ extension Scheduler {
             if let on = graph[edge].on { result.append(graph[edge].when == .started ? .start(on) : .end(on)) }
         }
         if let parent = row.parent, table[parent].state != .executing { result.append(.start(parent)) }
-        return result + barrierWaits(of: node.place)
+        return result + registry.barriers.waits(of: node.place, in: table).map { .end($0) }
     }
 
     func name(_ nodes: [WaitNode]) -> [DraftEdge.Target] {
@@ -93,12 +93,12 @@ extension Scheduler {
             targets.append((edge.from, edge.when == .started ? .start(place) : .end(place)))
         }
         for (i, draft) in submission.operations.enumerated() {
-            for node in newcomerWaits(
-                in: queuePlaces[Int(draft.queue)], isBarrier: draft.flags.contains(.barrier), under: parent,
-                of: submission.user)
-            {
-                targets.append((Int32(i), node))
-            }
+            let queue = queuePlaces[Int(draft.queue)]
+            let isPrivileged = privilegedUsers.contains(submission.user)
+            let waits = registry.barriers.waits(
+                ofNewChildOf: parent, in: queue, isPrivileged ? nil : partitions.find(queue, submission.user),
+                isBarrier: draft.flags.contains(.barrier), isPrivileged: isPrivileged, in: table)
+            for other in waits { targets.append((Int32(i), .end(other))) }
         }
         var checked: Set<WaitNode> = []
         for (from, node) in targets where checked.insert(node).inserted {

@@ -125,17 +125,13 @@ extension Scheduler {
         if let partition {
             table[place].origin.partition = partitions.retain(queue, partitions[partition].key.user)
         }
-        if table[place].traits.contains(.barrier) || queues[old].hasBarriers || queues[queue].hasBarriers {
+        let isOrdered = registry.barriers.hasBarriers(in: old) || registry.barriers.hasBarriers(in: queue)
+        if table[place].traits.contains(.barrier) || isOrdered {
             // Once for all that an edit moves.
-            doubtBarriers(old)
-            doubtBarriers(queue)
+            registry.barriers.doubt(old)
+            registry.barriers.doubt(queue)
         } else {
-            queues[old].barriers.after -= 1
-            queues[queue].barriers.after += 1
-            if let partition, let new = table[place].partition {
-                partitions[partition].barriers.after -= 1
-                partitions[new].barriers.after += 1
-            }
+            registry.barriers.move(registry.table[place], from: old, partition)
         }
         if let partition { partitions.release(partition) }
     }
@@ -143,7 +139,7 @@ extension Scheduler {
     /// Barriers are dependencies: a move must not close a circle. Tried on a copy, when there are any.
     private func checkMoves(_ moves: [(place: OperationIndex, queue: QueueIndex)]) throws(Rejection) {
         let hasBarriers = moves.contains {
-            queues[$0.queue].hasBarriers || table[$0.place].traits.contains(.barrier)
+            registry.barriers.hasBarriers(in: $0.queue) || table[$0.place].traits.contains(.barrier)
         }
         guard hasBarriers else { return }
         var trial = self

@@ -55,7 +55,7 @@ extension Scheduler {
         if table[place].traits.contains(.groupNotStarted), let group = table[place].parent {
             reasons.append(Reason(kind: .group, ids: [table[group].operationID], detail: .groupNotStarted))
         }
-        let barriers = barrierReasons(place)
+        let barriers = registry.barriers.reasons(for: place, in: table).map { table[$0].operationID }
         if !barriers.isEmpty { reasons.append(Reason(kind: .barrier, ids: barriers, detail: .barrier)) }
         return reasons
     }

@@ -98,37 +98,9 @@ extension Scheduler {
         return broken
     }
 
-    /// 9. Barriers stand in order, and count what they wait for.
+    /// 9. Barriers are counted right, and every operation with a user is counted in the partition of that user.
     private func checkBarriers(_ rows: [OperationIndex]) -> [String] {
-        var broken: [String] = []
-        let scopes =
-            queues.pool.indices.map { BarrierScope.queue($0) } + partitions.pool.indices.map { .partition($0) }
-        for scope in scopes {
-            let barriers = self[scope]
-            for (index, barrier) in barriers.list.enumerated() {
-                guard unfinished(OperationID(barrier.id)) == barrier.place, isBarrier(barrier.place, in: scope) else {
-                    broken.append("9: barrier \(barrier.id) is gone")
-                    continue
-                }
-                let awaited = awaited(by: barriers.list[...index])
-                if !hasPassed(barrier.place), awaited != Int32(gathered(by: barrier.place).count) {
-                    broken.append("9: barrier \(barrier.id) counts \(awaited)")
-                }
-            }
-            let members = rows.count { isMember($0, of: scope) }
-            let barrierCount = barriers.list.count
-            let counted = barriers.list.reduce(Int(barriers.after) + barrierCount) { $0 + Int($1.before) }
-            if counted != members { broken.append("9: \(scope) counts \(counted) operations, not \(members)") }
-        }
-        for queue in queues.pool.indices {
-            let ordinary = rows.count {
-                table[$0].queue == queue && table[$0].partition != nil && table[$0].traits.contains(.barrier)
-            }
-            if queues[queue].ordinaryBarriers != ordinary {
-                broken.append("9: queue \(queues[queue].name) counts \(queues[queue].ordinaryBarriers) barriers")
-            }
-            if queues[queue].hasBarriers { broken += checkOrder(rows.filter { table[$0].queue == queue }) }
-        }
+        var broken = registry.barriers.checkInvariants(rows, queues, partitions, in: table)
         var ofUsers: [UInt32: Int] = [:]
         for case let partition? in rows.map({ table[$0].partition }) {
             ofUsers[partitions[partition].key.user, default: 0] += 1
@@ -143,29 +115,11 @@ extension Scheduler {
         return broken
     }
 
-    /// Of two operations of a queue of which one is a barrier that orders the other, the later waits for the earlier,
-    /// unless its group does.
-    private func checkOrder(_ members: [OperationIndex]) -> [String] {
-        var broken: [String] = []
-        for (index, place) in members.enumerated()
-        where table[place].state != .executing && !table[place].traits.contains(.hasStarted) {
-            let isBehind = members[..<index].contains { areOrdered($0, place) && !isAncestor($0, of: place) }
-            let traits = table[place].traits
-            if isBehind, traits.isDisjoint(with: [.behindBarrier, .gathering, .groupNotStarted]) {
-                broken.append("9: \(table[place].id) passes a barrier")
-            } else if !isBehind, !traits.isDisjoint(with: [.behindBarrier, .gathering]) {
-                broken.append("9: \(table[place].id) waits for a barrier that does not order it")
-            }
-        }
-        return broken
-    }
-
     /// 10. Nothing of a turn outlives it.
     private func checkScratch(_ rows: [OperationIndex]) -> [String] {
-        var broken = rows.filter { !table[$0].traits.isDisjoint(with: [.ending, .visited, .priorityInDoubt]) }.map {
+        let broken = rows.filter { !table[$0].traits.isDisjoint(with: [.ending, .visited, .priorityInDoubt]) }.map {
             "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
         }
-        if !doubtfulQueues.isEmpty { broken.append("10: a doubt about barriers outlives its turn") }
         return broken + scratch.checkInvariants()
     }
 

@@ -153,7 +153,7 @@ extension Scheduler {
             let priority = isPresumed(from) ? .min : table[from].effective
             if graph[edge].when == .started { start = max(start, priority) } else { whole = max(whole, priority) }
         }
-        whole = max(whole, barrierClaim(on: place))
+        for other in registry.barriers.kept(by: place, in: table, partitions) { whole = max(whole, table[other].effective) }
         if let inherited = inheritedFromParent(place) { whole = max(whole, inherited) }
         guard let family = table[place].family else { return (max(start, whole), whole) }
         if let index = table[place].execution {

@@ -60,7 +60,7 @@ extension Scheduler {
     /// What comes back may wait for what has waited for it: through a barrier behind it, the parent above it, or a
     /// category that one of them holds.
     private func mayCloseCircle(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [QueueIndex]) -> Bool {
-        let hasBarriers = queuePlaces.contains { queues[$0].hasBarriers }
+        let hasBarriers = queuePlaces.contains { registry.barriers.hasBarriers(in: $0) }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
         if !revived.categorySets.isEmpty, hasParents || hasSpans { return true }
         // An edge on what had finished was taken without a look at what that had waited for.

@@ -122,7 +122,7 @@ extension Scheduler {
                 return
             }
         }
-        for other in keptByBarriers(of: node.place) where table[other].effective == priority {
+        for other in registry.barriers.kept(by: node.place, in: table, partitions) where table[other].effective == priority {
             guard body(.start(other)) else { return }
         }
         guard let family = row.family else { return }

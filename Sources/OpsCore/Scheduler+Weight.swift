@@ -113,7 +113,7 @@ extension Scheduler {
 
     /// Everything in a queue is counted again where there are barriers.
     private func recount(_ queue: QueueIndex, _ walk: inout ConsequenceWalk) {
-        if queues[queue].hasBarriers { walk.left -= queues[queue].unfinished }
+        if registry.barriers.hasBarriers(in: queue) { walk.left -= queues[queue].unfinished }
     }
 
     private func cancel(_ place: OperationIndex, force: Bool, _ walk: inout ConsequenceWalk) {
@@ -142,7 +142,7 @@ extension Scheduler {
             }
             guard row.state != .executing else { continue }
             if row.traits.contains(.gathering) { walk.left -= queues[row.queue].unfinished }
-            if let barrier = barrier(before: node.place) { open.append(.end(barrier)) }
+            if let barrier = registry.barriers.barrier(before: node.place, in: table) { open.append(.end(barrier)) }
             if let parent = row.parent { open.append(.start(parent)) }
             for edge in graph.dependencies(of: row) {
                 walk.left -= 1
@@ -255,7 +255,8 @@ extension Scheduler {
                     endTree(graph[edge].from, .skipped, &walk)
                 }
             }
-            walk.left -= weight(ofLeavingBarriers: place)
+            walk.left -= registry.barriers.weight(
+                ofLeaving: place, unfinished: queues[row.queue].unfinished, in: table)
             guard let parent = row.parent, let family = table[parent].family else { continue }
             walk.endedBelow[family, default: 0] += 1
             guard walk.endedBelow[family] == families[family].unfinished, table[parent].state == .executing else {
@@ -264,26 +265,6 @@ extension Scheduler {
             let isSound = outcome == .succeeded && families[family].unsuccessful == 0
             walk.ends.append((parent, isSound ? .succeeded : .failed))
         }
-    }
-
-    /// How many operations a barrier lets go on, or are counted again, when an operation ends.
-    private func weight(ofLeavingBarriers place: OperationIndex) -> Int {
-        let row = table[place]
-        guard queues[row.queue].hasBarriers else { return 0 }
-        var scopes = [BarrierScope.queue(row.queue)]
-        if let partition = row.partition { scopes.append(.partition(partition)) }
-        for scope in scopes {
-            let index = self[scope].next(from: row.id)
-            guard index < self[scope].list.count else { continue }
-            let next = self[scope].list[index]
-            if next.place == place {
-                let isFirst = index == 0 || !hasPassed(self[scope].list[index - 1].place)
-                return row.parent == nil && next.before == 0 && isFirst
-                    ? next.behind.count : queues[row.queue].unfinished
-            }
-            if hasPassed(next.place) { return queues[row.queue].unfinished }
-        }
-        return 0
     }
 }
 

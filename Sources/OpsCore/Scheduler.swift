@@ -9,8 +9,6 @@ public struct Scheduler {
     var priorities = PriorityLedger()
     /// For each group that yields to avoid a deadlock, the wait cycle that starting it would close.
     var knownDeadlocks: [OperationIndex: [WaitNode]] = [:]
-    /// Queues whose barriers are to be counted again before the step ends.
-    var doubtfulQueues: [QueueIndex] = []
     var staging = Staging()
     var capacity: Capacity
     var timers = Timers()

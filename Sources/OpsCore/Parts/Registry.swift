@@ -4,6 +4,7 @@ struct Registry {
     var graph = DependencyGraph()
     var queues = QueueTable()
     var partitions = PartitionTable()
+    var barriers = BarrierBook()
     /// Users whose barriers order everybody's operations.
     var privilegedUsers: Set<UInt32> = []
     /// Number of unfinished operations that one ordinary user may have.

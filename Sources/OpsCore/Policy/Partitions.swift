@@ -8,7 +8,6 @@ struct Partition {
     let key: Key
     /// Number of operations, those included that finish in this turn.
     var members: Int32 = 1
-    var barriers = Barriers()
 }
 
 /// All partitions that have members.

@@ -12,14 +12,6 @@ struct Queue {
     /// Lanes that wait for room here.
     var parked = LaneHeap()
     var parkedCount = 0
-    /// Barriers of privileged users; those of others are with their partitions.
-    var barriers = Barriers()
-    /// Number of unfinished barriers of ordinary users.
-    var ordinaryBarriers = 0
-    /// All barriers of the queue are counted again before the step ends.
-    var barriersAreInDoubt = false
-
-    var hasBarriers: Bool { !barriers.list.isEmpty || ordinaryBarriers > 0 }
 
     var unfinished: Int { Int(pending) + Int(ready) + Int(executing) }
     func hasRoom(forGroup isGroup: Bool) -> Bool {

@@ -1,0 +1,276 @@
+/// The unfinished barriers of every queue, and the number of operations that each of them waits for.
+///
+/// A barrier of a privileged user (root, or the user of the daemon) starts after everything submitted earlier to its
+/// queue has finished, and everything later there waits for it. A barrier of another user orders the operations of that
+/// user alone. Groups that enclose a barrier do not block it, nor does a barrier block its own children.
+///
+/// So an operation of an ordinary user is in two scopes: its queue, for the barriers of privileged users, and its
+/// partition, for those of its own user. Each scope counts for itself. An operation waits for the last barrier before it
+/// in either scope; that one waits for those before it in turn.
+///
+/// The book decides which operations a barrier blocks. The scheduler keeps that decision in the traits `behindBarrier`
+/// and `gathering` of their rows.
+struct BarrierBook {
+    enum Scope: Equatable {
+        case queue(QueueIndex)
+        case partition(PartitionIndex)
+    }
+
+    struct Barrier: Equatable {
+        let operation: OperationIndex
+        let id: Int64
+        /// Number of unfinished operations of the scope between the barrier before this one and it, without the groups
+        /// that enclose it.
+        fileprivate(set) var before: Int32 = 0
+        /// Ids of operations that it keeps pending. Finished ones among them are skipped.
+        fileprivate(set) var behind: [Int64] = []
+    }
+
+    /// The barriers of one scope in the order of their ids.
+    struct Line: Equatable {
+        fileprivate(set) var barriers: [Barrier] = []
+        /// Number of unfinished operations after the last barrier.
+        fileprivate(set) var after: Int32 = 0
+
+        /// Returns the position of the first barrier at or after `id`.
+        func position(from id: Int64) -> Int {
+            var (low, high) = (0, barriers.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if barriers[middle].id < id { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+    }
+
+    /// A consequence of the end of an operation.
+    enum Release: Equatable {
+        /// No barrier blocks this operation any more.
+        case opened(OperationIndex)
+        /// Everything that this barrier waited for has finished.
+        case gathered(OperationIndex)
+        /// An operation that waited for another barrier waits for this one now.
+        case inherited(OperationIndex)
+    }
+
+    /// Traits that an operation should have after its queue was counted again.
+    struct Standing: Equatable {
+        let operation: OperationIndex
+        let isBehind: Bool
+        let isGathering: Bool
+    }
+
+    /// By queue and by partition; a line that nobody has written to may be missing.
+    private var shared: [Line] = []
+    private var own: [Line] = []
+    /// Number of unfinished barriers of ordinary users, by queue.
+    private var ordinary: [Int32] = []
+    /// Queues whose barriers are to be counted again before the step ends.
+    private var doubtful: [QueueIndex] = []
+
+    subscript(scope: Scope) -> Line {
+        _read {
+            switch scope {
+            case .queue(let queue):
+                if queue.offset < shared.count { yield shared[queue.offset] } else { yield Line() }
+            case .partition(let partition):
+                if partition.offset < own.count { yield own[partition.offset] } else { yield Line() }
+            }
+        }
+    }
+
+    private mutating func change(_ scope: Scope, _ body: (inout Line) -> Void) {
+        switch scope {
+        case .queue(let queue):
+            while shared.count <= queue.offset { shared.append(Line()) }
+            body(&shared[queue.offset])
+        case .partition(let partition):
+            while own.count <= partition.offset { own.append(Line()) }
+            body(&own[partition.offset])
+        }
+    }
+
+    private mutating func countOrdinary(_ queue: QueueIndex, _ step: Int32) {
+        while ordinary.count <= queue.offset { ordinary.append(0) }
+        ordinary[queue.offset] += step
+    }
+
+    func ordinaryBarriers(in queue: QueueIndex) -> Int { queue.offset < ordinary.count ? Int(ordinary[queue.offset]) : 0 }
+    func hasOrdinary(_ queue: QueueIndex) -> Bool { ordinaryBarriers(in: queue) > 0 }
+    func isEmpty(_ scope: Scope) -> Bool { self[scope].barriers.isEmpty }
+    func hasBarriers(in queue: QueueIndex) -> Bool { !isEmpty(.queue(queue)) || hasOrdinary(queue) }
+
+    /// Whether a barrier may order an operation of this row.
+    func mayOrder(_ row: OperationRow) -> Bool {
+        !isEmpty(.queue(row.queue)) || row.partition.map { !isEmpty(.partition($0)) } ?? false
+    }
+
+    // MARK: Operations that come
+
+    /// Counts a new operation, the latest of all. Returns its traits: `behindBarrier`, `gathering` or none.
+    mutating func join(_ operation: OperationIndex, in rows: some OperationRows) -> Traits {
+        var traits: Traits = []
+        let id = rows[operation].id
+        if let last = lastBarrier(before: operation, in: rows) {
+            traits.insert(.behindBarrier)
+            change(last.scope) { $0.barriers[last.position].behind.append(id) }
+        }
+        count(operation, in: rows)
+        if rows[operation].traits.contains(.barrier), awaited(by: operation, in: rows) > 0 { traits.insert(.gathering) }
+        return traits
+    }
+
+    /// Counts an operation, the latest so far, in its scopes.
+    private mutating func count(_ operation: OperationIndex, in rows: some OperationRows) {
+        count(operation, .queue(rows[operation].queue), in: rows)
+        if let partition = rows[operation].partition { count(operation, .partition(partition), in: rows) }
+    }
+
+    private mutating func count(_ operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) {
+        guard Self.isBarrier(operation, of: scope, in: rows) else { return change(scope) { $0.after += 1 } }
+        let groups = Self.groups(enclosing: operation, scope, in: rows)
+        let id = rows[operation].id
+        change(scope) {
+            $0.barriers.append(Barrier(operation: operation, id: id, before: $0.after - groups))
+            $0.after = groups
+        }
+        if case .partition = scope { countOrdinary(rows[operation].queue, 1) }
+    }
+
+    /// Number of groups around a barrier that are in its scope themselves: the next barrier outside of them waits for
+    /// them.
+    private static func groups(enclosing operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> Int32 {
+        rows.enclosing(operation).reduce(0) { count, parent in
+            isMember(parent, of: scope, in: rows) && !isBarrier(parent, of: scope, in: rows) ? count + 1 : count
+        }
+    }
+
+    // MARK: Operations that go
+
+    /// Counts an operation no longer, which has finished. Returns the consequences in order.
+    mutating func leave(_ operation: OperationIndex, in rows: some OperationRows) -> [Release] {
+        let row = rows[operation]
+        guard !isDoubtful(row.queue) else { return [] }
+        var released = leave(operation, .queue(row.queue), in: rows)
+        guard let partition = row.partition, !isDoubtful(row.queue) else { return released }
+        released += leave(operation, .partition(partition), in: rows)
+        return released
+    }
+
+    private mutating func leave(_ operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> [Release] {
+        guard !isEmpty(scope) else {
+            change(scope) { $0.after -= 1 }
+            return []
+        }
+        let row = rows[operation]
+        var position = self[scope].position(from: row.id)
+        guard !Self.isBarrier(operation, of: scope, in: rows) else {
+            // A barrier that was cancelled while it waited leaves to the next one what it waited for: all is counted again.
+            if isPlain(position, of: scope, in: rows) { return open(position, of: scope, in: rows) }
+            doubt(row.queue)
+            return []
+        }
+        while position < self[scope].barriers.count,
+            rows.isAncestor(operation, of: self[scope].barriers[position].operation)
+        { position += 1 }
+        guard position < self[scope].barriers.count else {
+            change(scope) { $0.after -= 1 }
+            return []
+        }
+        change(scope) { $0.barriers[position].before -= 1 }
+        let barrier = self[scope].barriers[position].operation
+        if Self.hasPassed(barrier, in: rows) {
+            // The operation came back after the barrier had started: barriers inside of that one wait for it.
+            doubt(row.queue)
+        } else if rows[barrier].traits.contains(.gathering), awaited(upTo: position, of: scope, in: rows) == 0 {
+            return [.gathered(barrier)]
+        }
+        return []
+    }
+
+    /// Whether the end of a barrier opens it and changes no other count.
+    func isPlain(_ position: Int, of scope: Scope, in rows: some OperationRows) -> Bool {
+        let barrier = self[scope].barriers[position]
+        return rows[barrier.operation].parent == nil && barrier.before == 0
+            && (position == 0 || !Self.hasPassed(self[scope].barriers[position - 1].operation, in: rows))
+    }
+
+    private mutating func open(_ position: Int, of scope: Scope, in rows: some OperationRows) -> [Release] {
+        let opened = self[scope].barriers[position]
+        let queue = rows[opened.operation].queue
+        change(scope) { $0.barriers.remove(at: position) }
+        if case .partition = scope { countOrdinary(queue, -1) }
+        var released: [Release] = []
+        for id in opened.behind {
+            guard let operation = rows.unfinished(OperationID(id)), rows[operation].traits.contains(.behindBarrier),
+                rows[operation].queue == queue
+            else { continue }
+            if let earlier = lastBarrier(before: operation, notAfter: opened.id, in: rows) {
+                change(earlier.scope) { $0.barriers[earlier.position].behind.append(id) }
+                released.append(.inherited(self[earlier.scope].barriers[earlier.position].operation))
+            } else {
+                released.append(.opened(operation))
+            }
+        }
+        return released
+    }
+
+    /// Moves the count of an operation between queues without barriers.
+    mutating func move(_ row: OperationRow, from old: QueueIndex, _ oldPartition: PartitionIndex?) {
+        change(.queue(old)) { $0.after -= 1 }
+        change(.queue(row.queue)) { $0.after += 1 }
+        if let oldPartition, let partition = row.partition {
+            change(.partition(oldPartition)) { $0.after -= 1 }
+            change(.partition(partition)) { $0.after += 1 }
+        }
+    }
+
+    // MARK: Counting again
+
+    var hasDoubt: Bool { !doubtful.isEmpty }
+    private func isDoubtful(_ queue: QueueIndex) -> Bool { !doubtful.isEmpty && doubtful.contains(queue) }
+
+    /// Has all barriers of a queue counted again.
+    mutating func doubt(_ queue: QueueIndex) { if !isDoubtful(queue) { doubtful.append(queue) } }
+
+    mutating func nextDoubt() -> QueueIndex? { doubtful.popLast() }
+
+    /// Counts a queue again from its unfinished operations. Returns the standing of each of them in the order of ids.
+    mutating func rebuild(_ queue: QueueIndex, in rows: some OperationRows, _ partitions: PartitionTable) -> [Standing] {
+        let members = rows.indices.filter { rows[$0].queue == queue && rows[$0].state != .finished }
+            .sorted { rows[$0].id < rows[$1].id }
+        reset(queue, partitions)
+        for member in members { count(member, in: rows) }
+        return members.map { member in
+            let row = rows[member]
+            // An operation that has started in this run has passed the barriers before it.
+            let waits = row.state != .executing && row.traits.isDisjoint(with: [.ending, .hasStarted])
+            let last = waits ? lastBarrier(before: member, in: rows) : nil
+            if let last { change(last.scope) { $0.barriers[last.position].behind.append(row.id) } }
+            let isGathering = waits && row.traits.contains(.barrier) && awaited(by: member, in: rows) > 0
+            return Standing(operation: member, isBehind: last != nil, isGathering: isGathering)
+        }
+    }
+
+    /// Counts the operations of all queues again. Returns the queues with barriers, which are to be rebuilt.
+    mutating func recount(in rows: some OperationRows) -> [QueueIndex] {
+        self = BarrierBook()
+        var found: Set<QueueIndex> = []
+        for operation in rows.indices where rows[operation].state != .finished {
+            let row = rows[operation]
+            change(.queue(row.queue)) { $0.after += 1 }
+            if let partition = row.partition { change(.partition(partition)) { $0.after += 1 } }
+            if row.traits.contains(.barrier) { found.insert(row.queue) }
+        }
+        return found.sorted()
+    }
+
+    private mutating func reset(_ queue: QueueIndex, _ partitions: PartitionTable) {
+        doubtful.removeAll { $0 == queue }
+        change(.queue(queue)) { $0 = Line() }
+        if hasOrdinary(queue) { ordinary[queue.offset] = 0 }
+        for partition in partitions.pool.indices where partitions[partition].key.queue == queue {
+            change(.partition(partition)) { $0 = Line() }
+        }
+    }
+}
