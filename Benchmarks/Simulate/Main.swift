@@ -4,12 +4,15 @@ internal import OpsTesting
 
 /// `simulate [SEEDS [FIRST]]` lives through that many seeds and stops at the first that breaks a promise;
 /// `simulate digests SEEDS` tells what each of these lives came to, in a number.
+/// `simulate trace SEED` prints one life, event by event.
 /// `simulate worlds` goes through every world of four operations, two categories and one slot or two: each graph
 /// without a cycle, each way to take the categories, each order of ends. None is left out for being like another.
 @main
 struct Simulate {
     static func main() {
         if CommandLine.arguments.dropFirst().first == "worlds" { return exploreWorlds() }
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "trace" { return print(lived(arguments.last.flatMap { UInt64($0) } ?? 1).history) }
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
         if CommandLine.arguments.dropFirst().first == "digests" { return tellDigests(of: numbers.first ?? 1) }
         live(through: numbers.first ?? 1000, from: numbers.dropFirst().first ?? 1)

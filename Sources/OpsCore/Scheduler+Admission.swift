@@ -136,16 +136,4 @@ extension Scheduler {
             if use.mode == .units, use.units > share.units { throw .unitsExceedShare(use, operation, of: share) }
         }
     }
-
-    /// Children that wait for something outside, or want a category, may close a circle with what is above them.
-    func mayLockUp(_ submission: Submission) -> Bool {
-        let waits = submission.edges.contains { edge in if case .existing = edge.on { true } else { false } }
-        let isBehind =
-            submission.queues.contains { queues.find($0).map { registry.barriers.hasBarriers(in: $0) } ?? false }
-            || submission.operations.contains { $0.flags.contains(.barrier) }
-        guard waits || isBehind || submission.operations.contains(where: { $0.categories != nil }) else { return false }
-        let hasGroups = submission.operations.contains { $0.flags.contains(.group) && $0.categories != nil }
-        return hasGroups || hasSpans
-            || submission.producer.flatMap(unfinished).map { table[$0].categories != nil } ?? false
-    }
 }

@@ -113,9 +113,12 @@ extension Scheduler {
         for edge in graph.dependencies(of: table[from]) where graph[edge].on == target && graph[edge].when == when {
             return .done(0)
         }
-        let node = when == .started ? WaitNode.start(target) : .end(target)
-        if let cycle = cycle(closedBy: from, waitingFor: node) { throw .cycle(cycle) }
-        try checkLockUp(from, waitingFor: node)
+        let node = when.node(of: target)
+        let view = WaitView(registry)
+        if let path = view.path(from: node, to: .start(from)) { throw .cycle(view.name([.start(from)] + path)) }
+        if registry.hasLongHolders, let found = view.deadlock(from: from, waitingFor: node) {
+            throw view.rejection(found)
+        }
         tell(.edgeAdded(id, on: on, when))
         report(.edited, from, detail: "after")
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }

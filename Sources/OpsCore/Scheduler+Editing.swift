@@ -12,17 +12,12 @@ extension Scheduler {
             changed += places.map { ($0, group) }
         }
         try checkOrigins(moves.count)
-        try checkMoves(moves)
-        let mayWaitMore = !moves.isEmpty || groups.contains { $0.edit.categories?.isEmpty == false }
-        let hasFamilies = hasSpans || changed.contains { table[$0.place].family != nil }
-        _ = try unlessLockedUp(mayWaitMore && hasFamilies) { core throws(Rejection) in
-            for (place, group) in changed {
-                let edit = groups[group].edit
-                core.apply(edit, to: place, edit.queue.flatMap { core.queues.find($0) })
-            }
-            core.settleBarriers()
-            return changed.map(\.place)
+        try checkDeadlock(groups, changed, moves)
+        for (place, group) in changed {
+            let edit = groups[group].edit
+            apply(edit, to: place, edit.queue.flatMap { queues.find($0) })
         }
+        settleBarriers()
         return .done(changed.count)
     }
 
@@ -134,29 +129,6 @@ extension Scheduler {
             registry.barriers.move(registry.table[place], from: old, partition)
         }
         if let partition { partitions.release(partition) }
-    }
-
-    /// Barriers are dependencies: a move must not close a circle. Tried on a copy, when there are any.
-    private func checkMoves(_ moves: [(place: OperationIndex, queue: QueueIndex)]) throws(Rejection) {
-        let hasBarriers = moves.contains {
-            registry.barriers.hasBarriers(in: $0.queue) || table[$0.place].traits.contains(.barrier)
-        }
-        guard hasBarriers else { return }
-        var trial = self
-        for (place, queue) in moves where trial.table[place].queue != queue {
-            trial.leaveLane(place)
-            trial.move(place, to: queue)
-        }
-        trial.settleBarriers()
-        for (place, _) in moves {
-            for node in [WaitNode.start(place), .end(place)] {
-                for next in trial.waits(of: node) {
-                    if let path = trial.path(from: next, to: node) {
-                        throw .cycle(trial.name([node] + path))
-                    }
-                }
-            }
-        }
     }
 
     /// The group above it holds enough, and what is below it asks for no more than it would hold.

@@ -162,8 +162,8 @@ extension Scheduler {
                         kind: .category, ids: [table[keeper].operationID], detail: .keptPlace(category: use.name)))
             }
         }
-        if let found = lockUp(starting: place, needs), let category = found.category {
-            let others = found.circle.filter { other in
+        if let found = WaitView(registry).deadlock(starting: place, needs), let category = found.category {
+            let others = found.cycle.filter { other in
                 other != place && table[other].state != .executing && !isAncestor(place, of: other)
                     && categories.uses(of: table[other].categories).contains { $0.name == category }
             }
@@ -177,8 +177,10 @@ extension Scheduler {
 
     /// A circle that could not be refused, since it came of a capacity that was lowered.
     private func whyLockedUp(_ place: OperationIndex) -> [Reason] {
-        guard let found = lockUp(around: place), let category = found.category else { return [] }
-        let members = Set(found.circle).map { table[$0].operationID }.sorted()
+        guard registry.hasLongHolders, let found = WaitView(registry).deadlock(around: place),
+            let category = found.category
+        else { return [] }
+        let members = Set(found.cycle).map { table[$0].operationID }.sorted()
         return [Reason(kind: .category, ids: members, detail: .lockedUp(category: category))]
     }
 

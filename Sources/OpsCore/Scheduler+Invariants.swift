@@ -10,7 +10,7 @@ extension Scheduler {
     /// What each part says of itself.
     private func checkParts(_ rows: [OperationIndex]) -> [String] {
         lanes.checkInvariants() + timers.checkInvariants() + staging.checkInvariants() + capacity.checkInvariants()
-            + conditions.checkInvariants()
+            + conditions.checkInvariants() + deadlocks.checkInvariants { table[$0].lane != nil }
             + reservations.checkInvariants(reserving: rows.count { table[$0].traits.contains(.reserving) })
             + priorities.checkInvariants(held: categories.pool.indices.map { categories[$0].claim })
     }
@@ -64,7 +64,9 @@ extension Scheduler {
             guard let first = lanes[lane].members.first else { continue }
             let user = evaluationUser(of: first.place)
             if lanes[lane].status == .parked(.evaluations), !conditions.hasFreeEvaluation(for: user) { continue }
-            if obstacle(to: first.place, in: lane) == nil, lockUp(starting: first.place, lanes[lane].needs) == nil {
+            if obstacle(to: first.place, in: lane) == nil,
+                WaitView(registry).deadlock(starting: first.place, lanes[lane].needs) == nil
+            {
                 broken.append("6: \(table[first.place].id) could start, its lane is \(lanes[lane].status)")
             }
         }

@@ -138,7 +138,7 @@ extension Scheduler {
         guard let need = needs.first(where: { keeper(of: $0, against: key) != nil }) else { return nil }
         let awaited = familiesKeepersWaitFor()
         if awaited.isEmpty { return .category(need.category) }
-        return reach(awaited, Supposition()).contains(.start(place)) ? nil : .reservations
+        return WaitView(registry).reach(awaited).contains(.start(place)) ? nil : .reservations
     }
 
     /// The ends of groups and producers that hold what someone with a kept place needs: only those have others to
@@ -177,7 +177,7 @@ extension Scheduler {
     private mutating func mustStayBack(_ lane: LaneIndex) -> Bool {
         guard let first = lanes[lane].members.first else { return true }
         if let obstacle = obstacle(to: first.place, in: lane) { return obstacle == .reservations }
-        return letsOthersGoFirst(first.place, lanes[lane].needs)
+        return deadlocks.mustYield(first.place, lanes[lane].needs, in: registry)
     }
 
     /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.

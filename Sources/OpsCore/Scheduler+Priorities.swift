@@ -14,7 +14,7 @@ extension Scheduler {
     mutating func handOn(_ place: OperationIndex) {
         if let inherited = inheritedFromParent(place) { raise([.end(place)], to: inherited) }
         guard table[place].state != .executing else { return }
-        raise(waits(of: .start(place)), to: table[place].effective)
+        raise(registry.waits(of: .start(place)), to: table[place].effective)
     }
 
     /// The priority that the children of the group around an operation inherit.
@@ -26,7 +26,7 @@ extension Scheduler {
     private mutating func raise(_ nodes: [WaitNode], to priority: Int8) {
         var open = nodes
         while let node = open.popLast() {
-            let place = node.place
+            let place = node.operation
             if node.isEnd, let family = table[place].family, families[family].inherited < priority {
                 families[family].inherited = priority
                 for id in families[family].children {
@@ -35,7 +35,7 @@ extension Scheduler {
             }
             guard table[place].effective < priority else { continue }
             setEffective(place, priority)
-            if table[place].state != .executing { open += waits(of: .start(place)) }
+            if table[place].state != .executing { open += registry.waits(of: .start(place)) }
         }
     }
 
@@ -74,7 +74,7 @@ extension Scheduler {
     /// What an operation waits for may have counted for more because of it.
     mutating func doubtWaits(of place: OperationIndex) {
         guard priorities.isUsed, table[place].state != .executing else { return }
-        for node in waits(of: .start(place)) { doubt(node.place, after: table[place].effective) }
+        for node in registry.waits(of: .start(place)) { doubt(node.operation, after: table[place].effective) }
     }
 
     /// `from` no longer waits for `on`.
@@ -138,9 +138,9 @@ extension Scheduler {
         setEffective(place, all)
         guard table[place].state != .executing else { return }
         if all < old {
-            for node in waits(of: .start(place)) { doubt(node.place, after: old) }
+            for node in registry.waits(of: .start(place)) { doubt(node.operation, after: old) }
         } else {
-            raise(waits(of: .start(place)), to: all)
+            raise(registry.waits(of: .start(place)), to: all)
         }
     }
 
@@ -153,7 +153,9 @@ extension Scheduler {
             let priority = isPresumed(from) ? .min : table[from].effective
             if graph[edge].when == .started { start = max(start, priority) } else { whole = max(whole, priority) }
         }
-        for other in registry.barriers.kept(by: place, in: table, partitions) { whole = max(whole, table[other].effective) }
+        for other in registry.barriers.kept(by: place, in: table, partitions) {
+            whole = max(whole, table[other].effective)
+        }
         if let inherited = inheritedFromParent(place) { whole = max(whole, inherited) }
         guard let family = table[place].family else { return (max(start, whole), whole) }
         if let index = table[place].execution {

@@ -56,7 +56,7 @@ extension Scheduler {
         table[place].unlink()
         clearReservation(of: place, in: lane)
         stopAsking(place)
-        if !knownDeadlocks.isEmpty { knownDeadlocks[place] = nil }
+        deadlocks.forget(place)
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {
             // The lane may be kept: a stale entry left in front would be taken for its next first member.

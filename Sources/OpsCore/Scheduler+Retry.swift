@@ -24,16 +24,12 @@ extension Scheduler {
         for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
             guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
         }
-        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
-        let places = try unlessLockedUp(mayCloseCircle(rows, revived, queuePlaces)) { core throws(Rejection) in
-            core.leaveLanes(rows.map(\.parent))
-            let places = core.restore(
-                rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
-            core.countEndedSince(revived.endedChildren)
-            impossible = core.restoreEdges(revived)
-            core.rebuildAllBarriers()
-            return places
-        }
+        if mayDeadlock(rows, revived, queuePlaces) { try checkDeadlock(rows, revived, queuePlaces) }
+        leaveLanes(rows.map(\.parent))
+        let places = restore(rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
+        countEndedSince(revived.endedChildren)
+        let impossible = restoreEdges(revived)
+        rebuildAllBarriers()
         for row in rows { if let parent = unfinished(row.parent) { enterLane(parent) } }
         for place in places where table[place].waiting == 0 { setState(place, .ready) }
         for (place, row) in zip(places, rows) {
@@ -59,10 +55,10 @@ extension Scheduler {
 
     /// What comes back may wait for what has waited for it: through a barrier behind it, the parent above it, or a
     /// category that one of them holds.
-    private func mayCloseCircle(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [QueueIndex]) -> Bool {
+    private func mayDeadlock(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [QueueIndex]) -> Bool {
         let hasBarriers = queuePlaces.contains { registry.barriers.hasBarriers(in: $0) }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
-        if !revived.categorySets.isEmpty, hasParents || hasSpans { return true }
+        if !revived.categorySets.isEmpty, hasParents || registry.hasLongHolders { return true }
         // An edge on what had finished was taken without a look at what that had waited for.
         if revived.edges.contains(where: { $0.on >= $0.from }) { return true }
         // A barrier that comes back is one again for what is behind it.
@@ -99,17 +95,5 @@ extension Scheduler {
             }
         }
         return impossible
-    }
-}
-
-extension Revival {
-    /// Whether an operation is among those that come back; they stand in the order of their ids.
-    fileprivate func brings(_ id: OperationID) -> Bool {
-        var (low, high) = (0, operations.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if operations[middle].id < id { low = middle + 1 } else { high = middle }
-        }
-        return low < operations.count && operations[low].id == id
     }
 }

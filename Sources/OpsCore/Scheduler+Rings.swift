@@ -13,7 +13,7 @@ extension Scheduler {
 
     /// Lowers all that a node rests on, when these rest on nobody but one another. `proven` are those that do not.
     mutating func trace(_ node: WaitNode, _ proven: inout Set<WaitNode>) {
-        guard table[node.place].state != .finished, priorities.mayCycle(at: priority(of: node)) else { return }
+        guard table[node.operation].state != .finished, priorities.mayCycle(at: priority(of: node)) else { return }
         if walk(from: node, &proven) { return }
         for node in unfounded(from: node) { fallBack(node) }
     }
@@ -25,12 +25,12 @@ extension Scheduler {
 
     /// What all reached by it count for: of an end what a group's children inherit.
     private func priority(of node: WaitNode) -> Int8 {
-        guard node.isEnd else { return table[node.place].effective }
-        return table[node.place].family.map { families[$0].inherited } ?? .min
+        guard node.isEnd else { return table[node.operation].effective }
+        return table[node.operation].family.map { families[$0].inherited } ?? .min
     }
 
     private func hasOfItsOwn(_ node: WaitNode) -> Bool {
-        !node.isEnd && ownPriority(of: node.place) >= table[node.place].effective
+        !node.isEnd && ownPriority(of: node.operation) >= table[node.operation].effective
     }
 
     /// From lender to lender, to one with such a priority of its own: false when it comes round. Only of a long way is
@@ -67,10 +67,10 @@ extension Scheduler {
         var seen: Set<WaitNode> = [start]
         var open = [start]
         while let node = open.popLast() {
-            let row = table[node.place]
+            let row = table[node.operation]
             if node.isEnd, let family = row.family, families[family].children.count > 4 * Self.fewSteps { return false }
             if !node.isEnd, row.state == .ready, row.categories != nil { return false }
-            for other in waits(of: node) where seen.insert(other).inserted { open.append(other) }
+            for other in registry.waits(of: node) where seen.insert(other).inserted { open.append(other) }
             if seen.count > 4 * Self.fewSteps { return false }
         }
         return true
@@ -96,7 +96,7 @@ extension Scheduler {
     /// To what it has of its own; whatever else is left to it is found by a recount.
     private mutating func fallBack(_ node: WaitNode) {
         let old = priority(of: node)
-        let place = node.place
+        let place = node.operation
         doubt(place)
         if node.isEnd {
             guard let family = table[place].family else { return }
@@ -107,22 +107,23 @@ extension Scheduler {
         } else {
             setEffective(place, ownPriority(of: place))
             guard table[place].state != .executing else { return }
-            for node in waits(of: .start(place)) { doubt(node.place, after: old) }
+            for node in registry.waits(of: .start(place)) { doubt(node.operation, after: old) }
         }
     }
 
     /// Calls with what lends a node the priority that it has, one step away, until the answer is false.
     private func forEachLender(to node: WaitNode, _ body: (WaitNode) -> Bool) {
         let priority = priority(of: node)
-        let row = table[node.place]
-        if let parent = row.parent, inheritedFromParent(node.place) == priority, !body(.end(parent)) { return }
+        let row = table[node.operation]
+        if let parent = row.parent, inheritedFromParent(node.operation) == priority, !body(.end(parent)) { return }
         for edge in graph.dependents(of: row) {
             let from = graph[edge].from
             if table[from].effective == priority, !node.isEnd || graph[edge].when != .started, !body(.start(from)) {
                 return
             }
         }
-        for other in registry.barriers.kept(by: node.place, in: table, partitions) where table[other].effective == priority {
+        for other in registry.barriers.kept(by: node.operation, in: table, partitions)
+        where table[other].effective == priority {
             guard body(.start(other)) else { return }
         }
         guard let family = row.family else { return }

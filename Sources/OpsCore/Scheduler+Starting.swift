@@ -35,7 +35,7 @@ extension Scheduler {
         } else if let first = lanes[lane].members.first {
             if let obstacle = obstacle(to: first.place, in: lane) {
                 park(lane, at: obstacle)
-            } else if letsOthersGoFirst(first.place, lanes[lane].needs) {
+            } else if deadlocks.mustYield(first.place, lanes[lane].needs, in: registry) {
                 park(lane, at: .others)
             } else if conditionsHold(evaluatingIfNeeded: first.place, in: lane) {
                 start(first.place, from: lane)

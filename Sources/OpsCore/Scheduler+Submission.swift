@@ -15,13 +15,10 @@ extension Scheduler {
         let graphID = parent.map { GraphID(table[$0].graph) } ?? GraphID(output.nextGraph)
         let first = OperationID(output.nextOperation)
 
-        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
-        let places = try unlessLockedUp(parent != nil && mayLockUp(submission)) { core throws(Rejection) in
-            let places = core.insertRows(submission, first, graphID, queuePlaces, parent)
-            impossible = core.insertEdges(submission, places)
-            core.joinBarriers(places)
-            return places
-        }
+        if let parent, mayDeadlock(submission) { try checkDeadlock(submission, first, queuePlaces, under: parent) }
+        let places = insertRows(submission, first, graphID, queuePlaces, parent)
+        let impossible = insertEdges(submission, places)
+        joinBarriers(places)
         if isNewGraph { output.numberGraph() }
         output.numberOperations(places.count)
         let states = settleStates(places)

@@ -101,7 +101,7 @@ extension Scheduler {
                 recount(queue, &walk)
                 for old in Set(places.map { table[$0].queue }) { recount(old, &walk) }
             }
-            if together.edit.categories?.isEmpty == false || together.edit.queue != nil, hasSpans {
+            if together.edit.categories?.isEmpty == false || together.edit.queue != nil, registry.hasLongHolders {
                 // Its deadlocks are looked for.
                 countBefore(places.flatMap { [.start($0), .end($0)] }, &walk)
             }
@@ -133,16 +133,16 @@ extension Scheduler {
         while !walk.isOver, let node = open.popLast() {
             guard seen.insert(node).inserted else { continue }
             walk.left -= 1
-            let row = table[node.place]
+            let row = table[node.operation]
             if let priority, row.effective >= priority, row.family == nil { continue }
             if node.isEnd {
-                forEachChild(of: node.place, &walk) { child, _ in open.append(.end(child)) }
-                if row.state != .executing { open.append(.start(node.place)) }
+                forEachChild(of: node.operation, &walk) { child, _ in open.append(.end(child)) }
+                if row.state != .executing { open.append(.start(node.operation)) }
                 continue
             }
             guard row.state != .executing else { continue }
             if row.traits.contains(.gathering) { walk.left -= queues[row.queue].unfinished }
-            if let barrier = registry.barriers.barrier(before: node.place, in: table) { open.append(.end(barrier)) }
+            if let barrier = registry.barriers.barrier(before: node.operation, in: table) { open.append(.end(barrier)) }
             if let parent = row.parent { open.append(.start(parent)) }
             for edge in graph.dependencies(of: row) {
                 walk.left -= 1

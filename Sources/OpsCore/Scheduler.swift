@@ -7,8 +7,7 @@ public struct Scheduler {
     var reservations = Reservations()
     var conditions = ConditionQueue()
     var priorities = PriorityLedger()
-    /// For each group that yields to avoid a deadlock, the wait cycle that starting it would close.
-    var knownDeadlocks: [OperationIndex: [WaitNode]] = [:]
+    var deadlocks = DeadlockCheck()
     var staging = Staging()
     var capacity: Capacity
     var timers = Timers()

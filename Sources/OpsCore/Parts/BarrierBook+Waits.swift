@@ -22,7 +22,9 @@ extension BarrierBook {
     }
 
     /// The scope that a barrier orders.
-    static func scope(ofBarrier row: OperationRow) -> Scope { row.partition.map { .partition($0) } ?? .queue(row.queue) }
+    static func scope(ofBarrier row: OperationRow) -> Scope {
+        row.partition.map { .partition($0) } ?? .queue(row.queue)
+    }
 
     static func isBarrier(_ operation: OperationIndex, of scope: Scope, in rows: some OperationRows) -> Bool {
         let row = rows[operation]
@@ -184,7 +186,8 @@ extension BarrierBook {
             result = [barrier] + barriers(enclosing: barrier, notAround: parent, ordering: partition, in: rows)
         }
         guard isBarrier, isPrivileged || partition != nil else { return result }
-        for other in rows.indices where rows[other].queue == queue && rows[other].state != .finished && !encloses(other) {
+        for other in rows.indices where rows[other].queue == queue && rows[other].state != .finished && !encloses(other)
+        {
             if isPrivileged || rows[other].partition == partition { result.append(other) }
         }
         return result
@@ -219,7 +222,8 @@ extension BarrierBook {
             // What is behind a barrier that this one encloses, or that has passed it, waits for both.
             if row.traits.contains(.barrier), isInside || Self.hasPassed(barrier, in: rows) {
                 for id in later.behind {
-                    guard let other = rows.unfinished(OperationID(id)), self.barrier(before: other, in: rows) == barrier,
+                    guard let other = rows.unfinished(OperationID(id)),
+                        self.barrier(before: other, in: rows) == barrier,
                         !rows.isAncestor(operation, of: other), Self.orders(operation, rows[other].partition, in: rows)
                     else { continue }
                     kept.append(other)

@@ -95,7 +95,9 @@ struct BarrierBook {
         ordinary[queue.offset] += step
     }
 
-    func ordinaryBarriers(in queue: QueueIndex) -> Int { queue.offset < ordinary.count ? Int(ordinary[queue.offset]) : 0 }
+    func ordinaryBarriers(in queue: QueueIndex) -> Int {
+        queue.offset < ordinary.count ? Int(ordinary[queue.offset]) : 0
+    }
     func hasOrdinary(_ queue: QueueIndex) -> Bool { ordinaryBarriers(in: queue) > 0 }
     func isEmpty(_ scope: Scope) -> Bool { self[scope].barriers.isEmpty }
     func hasBarriers(in queue: QueueIndex) -> Bool { !isEmpty(.queue(queue)) || hasOrdinary(queue) }
@@ -139,7 +141,9 @@ struct BarrierBook {
 
     /// Number of groups around a barrier that are in its scope themselves: the next barrier outside of them waits for
     /// them.
-    private static func groups(enclosing operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> Int32 {
+    private static func groups(enclosing operation: OperationIndex, _ scope: Scope, in rows: some OperationRows)
+        -> Int32
+    {
         rows.enclosing(operation).reduce(0) { count, parent in
             isMember(parent, of: scope, in: rows) && !isBarrier(parent, of: scope, in: rows) ? count + 1 : count
         }
@@ -236,7 +240,8 @@ struct BarrierBook {
     mutating func nextDoubt() -> QueueIndex? { doubtful.popLast() }
 
     /// Counts a queue again from its unfinished operations. Returns the standing of each of them in the order of ids.
-    mutating func rebuild(_ queue: QueueIndex, in rows: some OperationRows, _ partitions: PartitionTable) -> [Standing] {
+    mutating func rebuild(_ queue: QueueIndex, in rows: some OperationRows, _ partitions: PartitionTable) -> [Standing]
+    {
         let members = rows.indices.filter { rows[$0].queue == queue && rows[$0].state != .finished }
             .sorted { rows[$0].id < rows[$1].id }
         reset(queue, partitions)

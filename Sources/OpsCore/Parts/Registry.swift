@@ -91,12 +91,16 @@ struct Registry {
     }
 
     /// The needs of an operation with each category that a group above it holds replaced by that group's share.
-    func resolve(_ needs: [Need], under parent: OperationIndex?) -> [Need] {
+    func resolve(_ needs: [Need], under parent: OperationIndex?) -> [Need] { resolve(needs, under: parent, in: table) }
+
+    func resolve(_ needs: [Need], under parent: OperationIndex?, in rows: some OperationRows) -> [Need] {
         guard let parent, !needs.isEmpty else { return needs }
         var result = needs
         for i in result.indices {
-            search: for ancestor in table.chain(from: parent) {
-                guard let family = table[ancestor].family else { continue }
+            var upcoming: OperationIndex? = parent
+            search: while let ancestor = upcoming {
+                upcoming = rows[ancestor].parent
+                guard let family = rows[ancestor].family else { continue }
                 for (base, scope) in families[family].scopes where base == needs[i].category {
                     result[i].category = scope
                     break search
@@ -104,6 +108,18 @@ struct Registry {
             }
         }
         return result
+    }
+
+    /// Whether an operation holds, or once started will hold, its categories until its children have finished.
+    func holdsUntilChildrenFinish(_ operation: OperationIndex) -> Bool {
+        let row = table[operation]
+        guard let family = row.family, row.categories != nil, row.state != .finished else { return false }
+        return row.isGroup || families[family].unfinished > 0
+    }
+
+    /// Whether any operation holds categories until its children have finished.
+    var hasLongHolders: Bool {
+        families.count > 0 && families.indices.contains { holdsUntilChildrenFinish(families[$0].parent) }
     }
 
     func resolvedNeeds(of operation: OperationIndex) -> [Need] {

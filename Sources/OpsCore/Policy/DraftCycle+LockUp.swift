@@ -1,5 +1,5 @@
 extension DraftCycle {
-    /// A circle that a category ties: what a group holds until its end is wanted in between, outside of it.
+    /// A cycle that a category ties: what a group holds until its end is wanted in between, outside of it.
     func lockUp(capacity: (String) -> Int32) -> Rejection? {
         guard submission.operations.contains(where: { $0.flags.contains(.group) && $0.categories != nil }) else {
             return nil
@@ -14,40 +14,40 @@ extension DraftCycle {
         let capacities = names.map { max(1, capacity($0)) }
         let members = submission.operations.indices.map { place in
             let draft = submission.operations[place]
-            return Entanglement.Member(
-                enclosing: groups(above: Int32(place)).first { isSpan($0) },
+            return DeadlockProblem.Member(
+                enclosing: groups(above: Int32(place)).first { holdsUntilChildrenFinish($0) },
                 uses: draft.categories.map { sets[Int($0)] }?.compactMap { use in
                     guard let category = index[use.name] else { return nil }
                     let domain = holder(of: use.name, above: Int32(place), sets)
                     var bound = capacities[category.offset]
                     if let share = domain?.share, share.mode == .units { bound = share.units }
-                    return Entanglement.Use(
+                    return DeadlockProblem.Use(
                         domain: domain?.group, need: Need(category: category, mode: use.mode, units: use.units),
                         capacity: bound)
                 } ?? [],
-                isSpan: isSpan(Int32(place)))
+                holdsUntilChildrenFinish: holdsUntilChildrenFinish(Int32(place)))
         }
-        var problem = Entanglement(members, arcs)
-        guard let knot = problem.knot() else { return nil }
-        let circle = knot.circle.map { DraftEdge.Target.local($0) }
-        return knot.category.map { .lockUp(circle, category: names[$0.offset]) } ?? .cycle(circle)
+        var problem = DeadlockProblem(members, arcs)
+        guard let deadlock = problem.deadlock() else { return nil }
+        let cycle = deadlock.cycle.map { DraftEdge.Target.local($0) }
+        return deadlock.category.map { .lockUp(cycle, category: names[$0.offset]) } ?? .cycle(cycle)
     }
 
-    private var arcs: [Entanglement.Arc] {
-        var result: [Entanglement.Arc] = []
+    private var arcs: [DeadlockProblem.Arc] {
+        var result: [DeadlockProblem.Arc] = []
         result.reserveCapacity(arcCount)
         for node in 0..<nodeCount {
             forEach(after: node) { after in
                 // The start of each comes before its end anyway.
                 if Int(after) != node + 1 || node % 2 == 1 {
-                    result.append(Entanglement.Arc(before: Int32(node), after: after))
+                    result.append(DeadlockProblem.Arc(before: Int32(node), after: after))
                 }
             }
         }
         return result
     }
 
-    private func isSpan(_ place: Int32) -> Bool {
+    private func holdsUntilChildrenFinish(_ place: Int32) -> Bool {
         let draft = submission.operations[Int(place)]
         return draft.flags.contains(.group) && draft.categories != nil
     }

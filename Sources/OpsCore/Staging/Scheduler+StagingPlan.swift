@@ -70,7 +70,9 @@ extension Scheduler {
             row.traits.isDisjoint(with: Traits.frozen.union([.group, .barrier, .hasConditions, .ending]))
         else { return false }
         let queue = queues.pool[row.queue]
-        guard queue.limit == nil, !queue.isSuspended, queue.aging == nil, !registry.barriers.mayOrder(row) else { return false }
+        guard queue.limit == nil, !queue.isSuspended, queue.aging == nil, !registry.barriers.mayOrder(row) else {
+            return false
+        }
         guard let policy = policy(of: place) else { return true }
         return policy.completion == .exit && policy.successCodes.contains(0)
     }

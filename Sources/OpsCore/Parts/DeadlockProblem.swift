@@ -1,14 +1,14 @@
 /// Whether operations that hold categories until others have gone on can all come to their ends.
 ///
-/// Nodes are the start (2i) and the end (2i+1) of each member; an arc says what comes before what. A *span* holds
+/// Nodes are the start (2i) and the end (2i+1) of each member; an arc says what comes before what. A *holder* holds
 /// what it uses until its children have ended: of any two that cannot share a category one must come wholly before
-/// the other. Where a member's start lies before a span's end, it must end before the span starts; where a span's
-/// start lies before the member's, the span must end before it. Orders that are forced so force others; when they
-/// close a circle nothing of it will ever go on. Where both orders are open nothing is forced (to decide those
-/// would be to try all), so this finds no circle where there is none, but not every one.
-struct Entanglement {
+/// the other. Where a member's start lies before a holder's end, it must end before the holder starts; where a holder's
+/// start lies before the member's, the holder must end before it. Orders that are forced so force others; when they
+/// close a cycle nothing of it will ever go on. Where both orders are open nothing is forced (to decide those
+/// would be to try all), so this finds no cycle where there is none, but not every one.
+struct DeadlockProblem {
     struct Use {
-        /// The span that holds the category around this member: uses meet within one domain only.
+        /// The holder that holds the category around this member: uses meet within one domain only.
         var domain: Int32?
         var need: Need
         var capacity: Int32
@@ -23,10 +23,10 @@ struct Entanglement {
     }
 
     struct Member {
-        /// The span around it.
+        /// The holder around it.
         var enclosing: Int32?
         var uses: [Use] = []
-        var isSpan = false
+        var holdsUntilChildrenFinish = false
         var isExecuting = false
     }
 
@@ -37,14 +37,14 @@ struct Entanglement {
         @Packed var category: CategoryIndex? = nil
     }
 
-    /// A circle of members, each waiting for the next; the category that ties it; all nodes that never come to pass.
-    struct Knot {
-        var circle: [Int32]
+    /// A cycle of members, each waiting for the next; the category that ties it; all nodes that never come to pass.
+    struct Solution {
+        var cycle: [Int32]
         var category: CategoryIndex?
         var isStuck: [Bool]
     }
 
-    private struct Pot: Hashable {
+    private struct Contention: Hashable {
         var category: CategoryIndex
         var domain: Int32?
     }
@@ -52,36 +52,37 @@ struct Entanglement {
     let members: [Member]
     var arcs: [Arc]
     /// Users of one category in one domain.
-    var pots: [[Int32]] = []
-    var potsOf: [[Int32]]
+    var contentions: [[Int32]] = []
+    var contentionsOf: [[Int32]]
     private var forced: Set<UInt64> = []
-    /// Units that spans are sure to hold when a user of a pot starts, its own included.
-    private var crowd: [UInt64: Int64] = [:]
+    /// Units that holders are sure to hold when a user of a contention starts, its own included.
+    private var occupancy: [UInt64: Int64] = [:]
 
     init(_ members: [Member], _ arcs: [Arc]) {
         self.members = members
         self.arcs = arcs
-        potsOf = Array(repeating: [], count: members.count)
-        var index: [Pot: Int32] = [:]
+        contentionsOf = Array(repeating: [], count: members.count)
+        var index: [Contention: Int32] = [:]
         for i in members.indices {
             if !members[i].isExecuting { self.arcs.append(Arc(before: Int32(2 * i), after: Int32(2 * i + 1))) }
             for use in members[i].uses {
-                let key = Pot(category: use.need.category, domain: use.domain)
-                let pot = index[key] ?? Int32(pots.count)
-                if index.updateValue(pot, forKey: key) == nil { pots.append([]) }
-                pots[Int(pot)].append(Int32(i))
-                potsOf[i].append(pot)
+                let key = Contention(category: use.need.category, domain: use.domain)
+                let contention = index[key] ?? Int32(contentions.count)
+                if index.updateValue(contention, forKey: key) == nil { contentions.append([]) }
+                contentions[Int(contention)].append(Int32(i))
+                contentionsOf[i].append(contention)
             }
         }
         addHolders()
     }
 
-    /// What can never be beside an executing span waits for its end.
+    /// What can never be beside an executing holder waits for its end.
     private mutating func addHolders() {
-        for (pot, users) in pots.enumerated() {
-            for holder in users where members[Int(holder)].isSpan && members[Int(holder)].isExecuting {
+        for (contention, users) in contentions.enumerated() {
+            for holder in users where members[Int(holder)].holdsUntilChildrenFinish && members[Int(holder)].isExecuting
+            {
                 for user in users where !members[Int(user)].isExecuting {
-                    let (a, b) = (use(holder, Int32(pot)), use(user, Int32(pot)))
+                    let (a, b) = (use(holder, Int32(contention)), use(user, Int32(contention)))
                     guard !a.canShare(b) else { continue }
                     arcs.append(Arc(before: 2 * holder + 1, after: 2 * user, category: a.need.category))
                 }
@@ -89,42 +90,44 @@ struct Entanglement {
         }
     }
 
-    func use(_ member: Int32, _ pot: Int32) -> Use {
-        let place = potsOf[Int(member)].firstIndex(of: pot) ?? 0
+    func use(_ member: Int32, _ contention: Int32) -> Use {
+        let place = contentionsOf[Int(member)].firstIndex(of: contention) ?? 0
         return members[Int(member)].uses[place]
     }
 
-    /// A circle of orders that are forced, or nil.
-    mutating func knot() -> Knot? {
+    /// A cycle of orders that are forced, or nil.
+    mutating func deadlock() -> Solution? {
         let isActive = unordered()
         guard isActive.contains(true) else { return nil }
         arcs.removeAll { !isActive[Int($0.before) / 2] || !isActive[Int($0.after) / 2] }
         while true {
             var reduction = Reduction(self)
             reduction.run()
-            if !reduction.isComplete { return reduction.knot() }
+            if !reduction.isComplete { return reduction.deadlock() }
             if !force(along: reduction.order, isActive) { return nil }
         }
     }
 
     // MARK: What must be ordered
 
-    /// Adds the orders that follow from what lies between the start and the end of each span; false when there are
-    /// no more. Sixty-four spans are followed at once, along one order of all nodes.
+    /// Adds the orders that follow from what lies between the start and the end of each holder; false when there are
+    /// no more. Sixty-four holders are followed at once, along one order of all nodes.
     private mutating func force(along order: [Int32], _ isActive: [Bool]) -> Bool {
-        let spans = members.indices.filter { isActive[$0] && members[$0].isSpan && !members[$0].uses.isEmpty }
+        let holders = members.indices.filter {
+            isActive[$0] && members[$0].holdsUntilChildrenFinish && !members[$0].uses.isEmpty
+        }
         let adjacency = Adjacency(arcs, nodes: 2 * members.count)
         let before = arcs.count
-        crowd.removeAll(keepingCapacity: true)
-        for first in stride(from: 0, to: spans.count, by: 64) {
-            let batch = Array(spans[first..<min(first + 64, spans.count)])
+        occupancy.removeAll(keepingCapacity: true)
+        for first in stride(from: 0, to: holders.count, by: 64) {
+            let batch = Array(holders[first..<min(first + 64, holders.count)])
             var afterStart = [UInt64](repeating: 0, count: 2 * members.count)
             var beforeEnd = afterStart
-            var inPot = [UInt64](repeating: 0, count: pots.count)
-            for (bit, span) in batch.enumerated() {
-                if !members[span].isExecuting { afterStart[2 * span] = 1 << UInt64(bit) }
-                beforeEnd[2 * span + 1] = 1 << UInt64(bit)
-                for pot in potsOf[span] { inPot[Int(pot)] |= 1 << UInt64(bit) }
+            var inContention = [UInt64](repeating: 0, count: contentions.count)
+            for (bit, holder) in batch.enumerated() {
+                if !members[holder].isExecuting { afterStart[2 * holder] = 1 << UInt64(bit) }
+                beforeEnd[2 * holder + 1] = 1 << UInt64(bit)
+                for contention in contentionsOf[holder] { inContention[Int(contention)] |= 1 << UInt64(bit) }
             }
             for node in order {
                 adjacency.forEach(after: node) { afterStart[Int($0)] |= afterStart[Int(node)] }
@@ -133,14 +136,14 @@ struct Entanglement {
                 adjacency.forEach(after: node) { beforeEnd[Int(node)] |= beforeEnd[Int($0)] }
             }
             for user in members.indices where isActive[user] && !members[user].isExecuting {
-                for pot in potsOf[user] {
-                    var open = (afterStart[2 * user] | beforeEnd[2 * user]) & inPot[Int(pot)]
+                for contention in contentionsOf[user] {
+                    var open = (afterStart[2 * user] | beforeEnd[2 * user]) & inContention[Int(contention)]
                     while open != 0 {
                         let bit = UInt64(open.trailingZeroBitCount)
                         open &= open - 1
                         let isAfter = afterStart[2 * user] & (1 << bit) != 0
                         let isBefore = beforeEnd[2 * user] & (1 << bit) != 0
-                        force(Int32(user), Int32(batch[Int(bit)]), pot, isAfter: isAfter, isBefore: isBefore)
+                        force(Int32(user), Int32(batch[Int(bit)]), contention, isAfter: isAfter, isBefore: isBefore)
                     }
                 }
             }
@@ -148,25 +151,25 @@ struct Entanglement {
         return arcs.count > before
     }
 
-    private mutating func force(_ user: Int32, _ span: Int32, _ pot: Int32, isAfter: Bool, isBefore: Bool) {
-        guard user != span else { return }
-        let (a, b) = (use(user, pot), use(span, pot))
-        let isHolding = isBefore && (isAfter || members[Int(span)].isExecuting)
+    private mutating func force(_ user: Int32, _ holder: Int32, _ contention: Int32, isAfter: Bool, isBefore: Bool) {
+        guard user != holder else { return }
+        let (a, b) = (use(user, contention), use(holder, contention))
+        let isHolding = isBefore && (isAfter || members[Int(holder)].isExecuting)
         // Each alone it could be beside; but all that are sure to hold then may be too many.
-        guard !a.canShare(b) || isHolding && crowds(a, b, user, pot) else { return }
-        if isBefore, !members[Int(span)].isExecuting, note(user, span) {
-            arcs.append(Arc(before: 2 * user + 1, after: 2 * span, category: a.need.category))
+        guard !a.canShare(b) || isHolding && exceeds(a, b, user, contention) else { return }
+        if isBefore, !members[Int(holder)].isExecuting, note(user, holder) {
+            arcs.append(Arc(before: 2 * user + 1, after: 2 * holder, category: a.need.category))
         }
-        if isAfter || isHolding, note(span, user) {
-            arcs.append(Arc(before: 2 * span + 1, after: 2 * user, category: a.need.category))
+        if isAfter || isHolding, note(holder, user) {
+            arcs.append(Arc(before: 2 * holder + 1, after: 2 * user, category: a.need.category))
         }
     }
 
-    private mutating func crowds(_ a: Use, _ b: Use, _ user: Int32, _ pot: Int32) -> Bool {
+    private mutating func exceeds(_ a: Use, _ b: Use, _ user: Int32, _ contention: Int32) -> Bool {
         guard a.need.mode == .units, b.need.mode == .units else { return false }
-        let key = UInt64(UInt32(bitPattern: user)) << 32 | UInt64(UInt32(bitPattern: pot))
-        let held = crowd[key, default: Int64(a.need.units)] + Int64(b.need.units)
-        crowd[key] = held
+        let key = UInt64(UInt32(bitPattern: user)) << 32 | UInt64(UInt32(bitPattern: contention))
+        let held = occupancy[key, default: Int64(a.need.units)] + Int64(b.need.units)
+        occupancy[key] = held
         return held > Int64(a.capacity)
     }
 
@@ -176,12 +179,12 @@ struct Entanglement {
 
     // MARK: What is plainly in order
 
-    /// Members that may be in a circle, and all inside them. With each span taken as one with all inside it, and each inside looked at
+    /// Members that may be in a cycle, and all inside them. With each holder taken as one with all inside it, and each inside looked at
     /// by itself, whatever can be put in a line can be done in that line, one after the other.
     private func unordered() -> [Bool] {
         var reps: [Arc] = []
         for arc in arcs { if let rep = lifted(arc) { reps.append(rep) } }
-        for (pot, users) in pots.enumerated() where users.count > 2 { reps += crowded(Int32(pot)) }
+        for (contention, users) in contentions.enumerated() where users.count > 2 { reps += crowded(Int32(contention)) }
         let count = 2 * members.count
         var isLeft = [Bool](repeating: true, count: count)
         let forward = Adjacency(reps, nodes: count)
@@ -194,10 +197,10 @@ struct Entanglement {
         }
     }
 
-    /// Where several spans share a category, whoever has no room beside them all may wait for those that execute.
-    private func crowded(_ pot: Int32) -> [Arc] {
-        let users = pots[Int(pot)]
-        let holders = users.filter { members[Int($0)].isSpan && members[Int($0)].isExecuting }
+    /// Where several holders share a category, whoever has no room beside them all may wait for those that execute.
+    private func crowded(_ contention: Int32) -> [Arc] {
+        let users = contentions[Int(contention)]
+        let holders = users.filter { members[Int($0)].holdsUntilChildrenFinish && members[Int($0)].isExecuting }
         guard !holders.isEmpty else { return [] }
         return users.filter { !members[Int($0)].isExecuting }.flatMap { user in
             holders.compactMap { lifted(Arc(before: 2 * $0 + 1, after: 2 * user)) }
@@ -218,9 +221,9 @@ struct Entanglement {
                 (b, depthB) = (2 * above, depthB - 1)
             }
         }
-        if members[Int(a) / 2].isSpan { a &= ~1 }
-        if members[Int(b) / 2].isSpan { b &= ~1 }
-        // A span that comes after what it encloses comes after itself.
+        if members[Int(a) / 2].holdsUntilChildrenFinish { a &= ~1 }
+        if members[Int(b) / 2].holdsUntilChildrenFinish { b &= ~1 }
+        // A holder that comes after what it encloses comes after itself.
         let isInsideOut = arc.after == b && arc.before / 2 != arc.after / 2
         return a == b && !isInsideOut ? nil : Arc(before: a, after: b)
     }
@@ -231,7 +234,7 @@ struct Adjacency {
     private var first: [Int32]
     private var targets: [Int32]
 
-    init(_ arcs: [Entanglement.Arc], nodes: Int) {
+    init(_ arcs: [DeadlockProblem.Arc], nodes: Int) {
         first = [Int32](repeating: 0, count: nodes + 1)
         targets = [Int32](repeating: 0, count: arcs.count)
         for arc in arcs { first[Int(arc.before) + 1] += 1 }

@@ -1,26 +1,28 @@
 /// Lets everything come to pass that can, in some order: what is left never will.
 struct Reduction {
-    private let members: [Entanglement.Member]
-    private let problem: Entanglement
+    private let members: [DeadlockProblem.Member]
+    private let problem: DeadlockProblem
     private let adjacency: Adjacency
     private var outstanding: [Int32]
     private var isDone: [Bool]
-    /// What executing spans that have not ended hold of each pot, in units.
+    /// What executing holders that have not ended hold of each contention, in units.
     private var held: [Int64]
     /// Starts that have all before them but no room.
     private var crowded: [Int32] = []
     private(set) var order: [Int32] = []
 
-    init(_ problem: Entanglement) {
+    init(_ problem: DeadlockProblem) {
         self.problem = problem
         members = problem.members
         adjacency = Adjacency(problem.arcs, nodes: 2 * members.count)
         outstanding = [Int32](repeating: 0, count: 2 * members.count)
         isDone = [Bool](repeating: false, count: 2 * members.count)
-        held = [Int64](repeating: 0, count: problem.pots.count)
+        held = [Int64](repeating: 0, count: problem.contentions.count)
         for arc in problem.arcs { outstanding[Int(arc.after)] += 1 }
         for i in members.indices where isHolding(i) {
-            for (use, pot) in zip(members[i].uses, problem.potsOf[i]) { held[Int(pot)] += units(use) }
+            for (use, contention) in zip(members[i].uses, problem.contentionsOf[i]) {
+                held[Int(contention)] += units(use)
+            }
         }
         order.reserveCapacity(2 * members.count)
     }
@@ -49,7 +51,9 @@ struct Reduction {
         order.append(node)
         let member = Int(node) / 2
         if node % 2 == 1, isHolding(member) {
-            for (use, pot) in zip(members[member].uses, problem.potsOf[member]) { held[Int(pot)] -= units(use) }
+            for (use, contention) in zip(members[member].uses, problem.contentionsOf[member]) {
+                held[Int(contention)] -= units(use)
+            }
         }
         var after: [Int32] = []
         adjacency.forEach(after: node) { after.append($0) }
@@ -59,21 +63,26 @@ struct Reduction {
         }
     }
 
-    private func isHolding(_ member: Int) -> Bool { members[member].isSpan && members[member].isExecuting }
+    private func isHolding(_ member: Int) -> Bool {
+        members[member].holdsUntilChildrenFinish && members[member].isExecuting
+    }
 
-    private func units(_ use: Entanglement.Use) -> Int64 { use.need.mode == .units ? Int64(use.need.units) : 0 }
+    private func units(_ use: DeadlockProblem.Use) -> Int64 { use.need.mode == .units ? Int64(use.need.units) : 0 }
 
-    /// Of what executing spans hold in units together; what two cannot share at all is an arc.
+    /// Of what executing holders hold in units together; what two cannot share at all is an arc.
     private func hasRoom(_ member: Int) -> Bool {
         if members[member].isExecuting { return true }
-        for (use, pot) in zip(members[member].uses, problem.potsOf[member]) where use.need.mode == .units {
-            if held[Int(pot)] > 0, held[Int(pot)] + Int64(use.need.units) > Int64(use.capacity) { return false }
+        for (use, contention) in zip(members[member].uses, problem.contentionsOf[member]) where use.need.mode == .units
+        {
+            if held[Int(contention)] > 0, held[Int(contention)] + Int64(use.need.units) > Int64(use.capacity) {
+                return false
+            }
         }
         return true
     }
 
-    /// One circle of what is left: each of it waits for another that is left.
-    func knot() -> Entanglement.Knot {
+    /// One cycle of what is left: each of it waits for another that is left.
+    func deadlock() -> DeadlockProblem.Solution {
         var before = [Int32?](repeating: nil, count: isDone.count)
         var category = [CategoryIndex?](repeating: nil, count: isDone.count)
         for arc in problem.arcs where !isDone[Int(arc.before)] && !isDone[Int(arc.after)] {
@@ -81,14 +90,16 @@ struct Reduction {
             category[Int(arc.after)] = arc.category
         }
         for node in crowded {
-            for (use, pot) in zip(members[Int(node) / 2].uses, problem.potsOf[Int(node) / 2]) {
-                let holder = problem.pots[Int(pot)].first { isHolding(Int($0)) && !isDone[2 * Int($0) + 1] }
+            for (use, contention) in zip(members[Int(node) / 2].uses, problem.contentionsOf[Int(node) / 2]) {
+                let holder = problem.contentions[Int(contention)].first {
+                    isHolding(Int($0)) && !isDone[2 * Int($0) + 1]
+                }
                 guard let holder, before[Int(node)] == nil else { continue }
                 before[Int(node)] = 2 * holder + 1
                 category[Int(node)] = use.need.category
             }
         }
-        var circle: [Int32] = []
+        var cycle: [Int32] = []
         var tie: CategoryIndex?
         var seen: Set<Int32> = []
         var node = Int32(before.firstIndex { $0 != nil } ?? 0)
@@ -96,12 +107,12 @@ struct Reduction {
         while seen.insert(node).inserted, let earlier = before[Int(node)] { node = earlier }
         let first = node
         repeat {
-            if circle.last != node / 2 { circle.append(node / 2) }
+            if cycle.last != node / 2 { cycle.append(node / 2) }
             if tie == nil { tie = category[Int(node)] }
             guard let earlier = before[Int(node)] else { break }
             node = earlier
         } while node != first
-        if circle.count == 1 || circle.last != circle.first { circle.append(circle[0]) }
-        return Entanglement.Knot(circle: circle, category: tie, isStuck: isDone.map { !$0 })
+        if cycle.count == 1 || cycle.last != cycle.first { cycle.append(cycle[0]) }
+        return DeadlockProblem.Solution(cycle: cycle, category: tie, isStuck: isDone.map { !$0 })
     }
 }

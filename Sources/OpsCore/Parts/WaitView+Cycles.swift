@@ -1,0 +1,144 @@
+/// The search for cycles: of edges alone, and of edges and one category.
+extension WaitView {
+    /// Returns how `node` comes to wait for `goal`, both included; nil when it does not.
+    func path(from node: WaitNode, to goal: WaitNode) -> [WaitNode]? {
+        if node == goal { return [node] }
+        var cameFrom: [WaitNode: WaitNode] = [node: node]
+        var open = [node]
+        while let next = open.popLast() {
+            for other in waits(of: next) where cameFrom[other] == nil {
+                cameFrom[other] = next
+                guard other == goal else {
+                    open.append(other)
+                    continue
+                }
+                var path = [other]
+                var back = other
+                while back != node, let earlier = cameFrom[back] {
+                    path.append(earlier)
+                    back = earlier
+                }
+                return path.reversed()
+            }
+        }
+        return nil
+    }
+
+    /// Returns the operations of a path, each once in a row, as they are named in a refusal.
+    func name(_ nodes: [WaitNode]) -> [DraftEdge.Target] {
+        var result: [DraftEdge.Target] = []
+        for node in nodes {
+            let target = target(node.operation)
+            if result.last != target { result.append(target) }
+        }
+        if result.count == 1 { result.append(result[0]) }
+        return result
+    }
+
+    func target(_ operation: OperationIndex) -> DraftEdge.Target { .existing(rows[operation].operationID) }
+
+    /// Returns the shortest path from the end of a group to the start of an operation that can never execute beside it;
+    /// nil when there is none.
+    func shortestCycle(from group: OperationIndex, _ needs: [Need]) -> [WaitNode]? {
+        var cameFrom: [WaitNode: WaitNode] = [:]
+        var line = [WaitNode.end(group)]
+        var next = 0
+        while next < line.count {
+            let node = line[next]
+            next += 1
+            if !node.isEnd, needs.contains(where: { excludes($0, node.operation) }) {
+                var path = [node]
+                while let earlier = cameFrom[path[path.count - 1]] { path.append(earlier) }
+                return path.reversed()
+            }
+            for other in waits(of: node) + holdersInTheWay(of: node)
+            where other != line[0] && other != .start(group) && cameFrom[other] == nil {
+                cameFrom[other] = node
+                line.append(other)
+            }
+        }
+        return nil
+    }
+
+    /// Whether a cycle that was found before still stands. A wait for a barrier is not recognised: then the cycle is
+    /// searched for again.
+    func stands(_ cycle: [WaitNode], from group: OperationIndex, _ needs: [Need]) -> Bool {
+        guard let last = cycle.last, cycle.first == .end(group),
+            needs.contains(where: { excludes($0, last.operation) })
+        else { return false }
+        return zip(cycle, cycle.dropFirst()).allSatisfy { waitsPlainly($0, for: $1) }
+    }
+
+    /// Whether one event waits for another because of an edge, its group or an operation that holds what it needs.
+    private func waitsPlainly(_ node: WaitNode, for other: WaitNode) -> Bool {
+        guard isUnfinished(node.operation), isUnfinished(other.operation) else { return false }
+        let row = rows[node.operation]
+        if node.isEnd {
+            if other == .start(node.operation) { return row.state != .executing }
+            return other.isEnd && rows[other.operation].parent == node.operation
+        }
+        guard row.state != .executing else { return false }
+        if let parent = row.parent, other == .start(parent) { return rows[parent].state != .executing }
+        for edge in registry.graph.dependencies(of: row) {
+            if let on = registry.graph[edge].on, registry.graph[edge].when.node(of: on) == other { return true }
+        }
+        return holdersInTheWay(of: node).contains(other)
+    }
+
+    private func isUnfinished(_ operation: OperationIndex) -> Bool {
+        let row = rows[operation]
+        return row.id != 0 && row.state != .finished && !row.traits.contains(.ending)
+    }
+
+    /// Whether an operation waits and can never execute beside one that holds this.
+    func excludes(_ need: Need, _ operation: OperationIndex) -> Bool {
+        guard isUnfinished(operation), rows[operation].state != .executing else { return false }
+        return presentNeeds(of: operation).contains {
+            $0.category == need.category && !registry.categories[need.category].canShare($0, need)
+        }
+    }
+
+    /// Returns the ends of groups and producers beside which an operation can never execute.
+    private func holdersInTheWay(of node: WaitNode) -> [WaitNode] {
+        guard !node.isEnd, rows[node.operation].state != .executing else { return [] }
+        var result: [WaitNode] = []
+        for need in presentNeeds(of: node.operation) {
+            let category = registry.categories[need.category]
+            for holder in category.familyHolders where holdsUntilChildrenFinish(holder) {
+                guard let execution = rows[holder].execution else { continue }
+                let held = registry.executions[execution].holding.first { $0.category == need.category }
+                if let held, !category.canShare(need, held) { result.append(.end(holder)) }
+            }
+        }
+        return result
+    }
+
+    /// Returns the needs of an operation without those that it will have of a group that has not started.
+    private func presentNeeds(of operation: OperationIndex) -> [Need] {
+        guard rows[operation].categories != nil else { return [] }
+        return zip(needs(of: operation), resolvedNeeds(of: operation)).filter { base, _ in
+            for parent in rows.enclosing(operation) {
+                if rows[parent].state == .executing { break }
+                if needs(of: parent).contains(where: { $0.category == base.category }) { return false }
+            }
+            return true
+        }.map(\.1)
+    }
+
+    /// Whether everything that is to come and everything that is held may be too much for a category beside a group that
+    /// takes this.
+    func mayExceed(_ need: Need, of group: OperationIndex, among nodes: [WaitNode]) -> Bool {
+        var units = need.mode == .units ? Int64(need.units) : 0
+        var isAny = false
+        for node in nodes where !node.isEnd && node.operation != group && rows[node.operation].state != .executing {
+            for other in presentNeeds(of: node.operation) where other.category == need.category {
+                isAny = true
+                if other.mode != need.mode || other.mode == .exclusive { return true }
+                units += Int64(other.units)
+            }
+        }
+        guard isAny, need.mode == .units else { return false }
+        let category = registry.categories[need.category]
+        return units + Int64(category.usedUnits) > Int64(max(1, category.capacity))
+    }
+}
