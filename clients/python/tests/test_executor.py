@@ -22,6 +22,7 @@ import functions
 import pytest
 
 import opsd as ops
+from opsd import _wire
 from opsd.testing import PrivateDaemon
 
 SOURCE = str(Path(ops.__file__).parent.parent)
@@ -145,6 +146,58 @@ def test_a_wrong_key_is_refused_at_once(opsd: PrivateDaemon) -> None:
         ops.OpsExecutor(2, queue="x")
     with ops.OpsExecutor() as executor, pytest.raises(TypeError, match="has no key 'afer'; did you mean 'after'"):
         executor.options(afer=1)  # type: ignore[call-arg]
+
+
+def test_keys_that_a_function_cannot_have_are_refused(opsd: PrivateDaemon) -> None:
+    for key in ("user", "success_codes", "completion"):
+        with pytest.raises(TypeError, match=f"an executor has no key '{key}'"):
+            ops.OpsExecutor(**{key: "x"})  # type: ignore[arg-type]
+
+
+def test_a_large_map_is_submitted_in_parts(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opsd.engine.PART", 3)
+    with ops.OpsExecutor() as executor:
+        assert list(executor.map(functions.double, range(8))) == [2 * number for number in range(8)]
+    assert {row.graph for row in opsd.client.list().operations} == {"g1"}
+
+
+def test_a_call_that_finds_no_room_fails_alone(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor(patience=0.1) as executor:
+        engine = executor._engine
+        send = engine._send
+        full = True
+
+        def refuse(parameters: dict[str, Any]) -> Any:
+            if full:
+                raise ops.Busy({"message": "user 1000 has 1000000 unfinished operations"})
+            return send(parameters)
+
+        engine._send = refuse  # type: ignore[method-assign]
+        with pytest.raises(ops.Busy, match="1000000 unfinished operations"):
+            executor.submit(functions.double, 1).result(60)
+        full = False
+        assert executor.submit(functions.double, 2).result(60) == 4
+
+
+def test_an_executor_hears_of_ends_that_the_event_stream_left_out(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode = _wire.decode
+    lost: list[int] = []
+
+    def lose(frame: bytes) -> Any:
+        reply = decode(frame)
+        event = reply[0].get("event")
+        if event is not None and event["type"] == "finished" and not lost:
+            lost.append(event["seq"])
+            raise ops.Lagged({"resume": event["seq"]})
+        return reply
+
+    with ops.OpsExecutor() as executor:
+        monkeypatch.setattr(_wire, "decode", lose)
+        assert executor.submit(functions.double, 3).result(60) == 6
+        assert executor.submit(functions.double, 4).result(60) == 8
+    assert lost
 
 
 def test_a_refused_call_fails_alone(opsd: PrivateDaemon) -> None:
@@ -341,6 +394,31 @@ def test_the_queue_of_max_workers_goes_with_the_executor(opsd: PrivateDaemon) ->
         executor.submit(functions.double, 1).result(60)
         assert [queue.limit for queue in opsd.client.list_queues().queues if queue.name.startswith("python-")] == [3]
     assert [queue.name for queue in opsd.client.list_queues().queues] == ["default", "main"]
+
+
+def test_max_workers_holds_for_users_who_may_not_make_queues(
+    opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ops.PermissionDenied({"message": "only root"})
+
+    monkeypatch.setattr(ops.Client, "set_queue", refuse)
+    opsd.client.set_workers(5)
+    gate = tmp_path / "gate"
+    with ops.OpsExecutor(max_workers=2) as executor:
+        results = executor.map(functions.wait_for, [str(gate)] * 4, range(4))
+        last = executor.submit(functions.wait_for, str(gate), 4)
+        unsent = executor.submit(functions.double, 1)
+        started = (event.id for event in opsd.client.watch(since=0) if event.type == "started")
+        assert [next(started), next(started)] == [1, 2]
+        assert len(opsd.client.list().operations) == 2
+        assert unsent.cancel()
+        gate.touch()
+        assert list(results) == [0, 1, 2, 3]
+        assert last.result(60) == 4
+        with pytest.raises(ops.PermissionDenied) as refused:
+            ops.OpsExecutor(2, key="k")
+        assert "leave it out" in refused.value.__notes__[0]
 
 
 def test_an_executor_that_nobody_uses_is_shut_down(opsd: PrivateDaemon, state_home: Path) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._address import captured as captured
     from ._address import socket_path as socket_path
     from ._keys import After as After
+    from ._spool import KeyInUse as KeyInUse
     from ._wire import CallError as CallError
     from ._wire import CallTimeout as CallTimeout
     from ._wire import ConnectionFailed as ConnectionFailed
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "_address": ("captured", "socket_path"),
     "_keys": ("After",),
+    "_spool": ("KeyInUse",),
     "_wire": ("CallError", "CallTimeout", "ConnectionFailed", "OpsError", "ProtocolError", "UnknownCallError"),
     "client": ("Client",),
     "executor": ("BrokenOpsExecutor", "OpsExecutor"),

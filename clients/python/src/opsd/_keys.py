@@ -43,8 +43,8 @@ class After:
 Dependencies = Target | After | Sequence[Target | After]
 
 
-class SharedKeys(TypedDict, total=False):
-    """Keys that several operations may share. The manual page opsd-graph(5) describes them."""
+class CommonKeys(TypedDict, total=False):
+    """Keys of commands and of functions. The manual page opsd-graph(5) describes them."""
 
     queue: str
     priority: int | Literal["veryLow", "low", "normal", "high", "veryHigh"]
@@ -60,20 +60,31 @@ class SharedKeys(TypedDict, total=False):
     not_before: Instant
     held: bool
     retry: int | Mapping[str, Any]
-    success_codes: Sequence[int]
     leftovers: Literal["kill", "wait", "leave"]
     environment: Mapping[str, str]
     directory: str
     umask: int | str
     output: str | Mapping[str, str]
-    user: str
     limits: Mapping[str, Any]
     labels: Mapping[str, str]
     extra: Mapping[str, Any]
 
 
+class FunctionKeys(CommonKeys, total=False):
+    """Keys of an operation that runs a function."""
+
+    name: str
+
+
+class SharedKeys(CommonKeys, total=False):
+    """Keys that several operations of a graph may share."""
+
+    user: str
+    success_codes: Sequence[int]
+
+
 class OperationKeys(SharedKeys, total=False):
-    """Keys of any operation, also of a group."""
+    """Keys of any operation of a graph, also of a group."""
 
     name: str
 

@@ -61,9 +61,9 @@ def home() -> Path:
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     path = Path(state, "opsd-python")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = path.stat()
-    if found.st_uid != os.geteuid():
-        raise OpsError(f"{path} belongs to another user; set XDG_STATE_HOME to a directory of your own")
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise OpsError(f"{path} is no directory of this user; set XDG_STATE_HOME to a directory of your own")
     if stat.S_IMODE(found.st_mode) != 0o700:
         path.chmod(0o700)  # functions that are run by this user come from here
     return path

@@ -12,7 +12,7 @@ from . import _wire
 from ._address import captured, enclosing_operation, socket_path
 from ._methods import AsyncMethods
 from ._wire import CallTimeout, ConnectionFailed, JSONObject, ProtocolError
-from .client import PART, Reconnection, _read
+from .client import PART, TEMPORARY, Reconnection, _read, resumed
 from .messages import Event, Lagged, Selection, SubmitReply
 
 __all__ = ["Client"]
@@ -149,19 +149,18 @@ class Client(AsyncMethods):
         while True:
             fresh = True
             try:
-                if at is None:
-                    at = (await self.status()).last_seq
+                if at is None or retry.is_waiting:
+                    last = (await self.status()).last_seq
+                    at = last if at is None else at
+                    retry.succeeded()
                 async for reply in self.watch_stream(since=at, selection=selection):
                     at = reply.event.seq
                     fresh = False
-                    retry.succeeded()
                     yield reply.event
                 raise ConnectionFailed("the daemon ended the event stream")
             except Lagged as lagged:
-                if fresh and lagged.resume > (at or 0):
-                    raise
-                at = max(at or 0, lagged.resume)
-            except ConnectionFailed as error:
+                at = resumed(at or 0, lagged, fresh)
+            except TEMPORARY as error:
                 await asyncio.sleep(retry.delay(error))
 
     async def submit_operations(

@@ -15,12 +15,14 @@ from . import _wire
 from ._address import captured, enclosing_operation, socket_path
 from ._methods import Methods
 from ._wire import CallTimeout, ConnectionFailed, JSONObject, ProtocolError
-from .messages import Event, Lagged, Selection, SubmitReply
+from .messages import Busy, Event, Lagged, Selection, StorageUnavailable, SubmitReply
 
 T = TypeVar("T")
 
 # Operations of one message; larger submissions are sent in parts.
 PART = 5000
+# Errors after which the same call may succeed a moment later.
+TEMPORARY = (ConnectionFailed, StorageUnavailable, Busy)
 
 
 class Connection:
@@ -181,21 +183,22 @@ class Client(Methods):
         on after the last event. `Lagged` is raised only if events in between no longer exist.
         """
         retry = Reconnection(patience)
-        at = retry.run(lambda: self.status().last_seq) if since is None else since
+        at = since
         while True:
             fresh = True
             try:
+                if at is None or retry.is_waiting:
+                    last = self.status().last_seq
+                    at = last if at is None else at
+                    retry.succeeded()
                 for reply in self.watch_stream(since=at, selection=selection):
                     at = reply.event.seq
                     fresh = False
-                    retry.succeeded()
                     yield reply.event
                 raise ConnectionFailed("the daemon ended the event stream")
             except Lagged as lagged:
-                if fresh and lagged.resume > at:
-                    raise
-                at = max(at, lagged.resume)
-            except ConnectionFailed as error:
+                at = resumed(at or 0, lagged, fresh)
+            except TEMPORARY as error:
                 retry.failed(error)
 
     def submit_operations(
@@ -242,6 +245,11 @@ class Reconnection:
         self._since: float | None = None
         self._delay = 0.0
 
+    @property
+    def is_waiting(self) -> bool:
+        """Tells whether the last try failed."""
+        return self._since is not None
+
     def succeeded(self) -> None:
         """Notes that the daemon answers."""
         self._since = None
@@ -261,16 +269,12 @@ class Reconnection:
         """Sleeps until the next try; raises the error if the patience is at its end."""
         time.sleep(self.delay(error))
 
-    def run(self, call: Callable[[], T]) -> T:
-        """Repeats a call that may be repeated until the daemon answers."""
-        while True:
-            try:
-                result = call()
-            except ConnectionFailed as error:
-                self.failed(error)
-            else:
-                self.succeeded()
-                return result
+
+def resumed(at: int, lagged: Lagged, fresh: bool) -> int:
+    """Returns the event to go on after; raises the error if events were lost."""
+    if fresh and lagged.resume > at:
+        raise lagged
+    return max(at, lagged.resume)
 
 
 def _read(method: str, decode: Callable[[JSONObject], T], reply: JSONObject) -> T:

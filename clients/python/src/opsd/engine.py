@@ -6,6 +6,7 @@ import logging
 import os
 import pickle
 import secrets
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -16,9 +17,9 @@ from typing import Any, TypeVar
 from . import _wire
 from ._spool import Calls, Result, Spool
 from ._wire import ConnectionFailed, OpsError
-from .client import PART, Client, Connection, Reconnection
+from .client import PART, TEMPORARY, Client, Connection, Reconnection
 from .future import OpsFuture
-from .messages import Busy, Event, Lagged, Operation, Selection, StorageUnavailable, SubmitReply, WatchReply
+from .messages import Event, Lagged, Operation, Selection, SubmitReply, WatchReply
 
 T = TypeVar("T")
 
@@ -49,12 +50,16 @@ class Engine:
     It holds no reference to its executor, so that an executor that nobody uses any more is shut down.
     """
 
-    def __init__(self, client: Client, spool: Spool, patience: float, queue: str | None) -> None:
+    def __init__(
+        self, client: Client, spool: Spool, patience: float, *, queue: str | None = None, window: int | None = None
+    ) -> None:
         self.client = client
         self.spool = spool
         self.patience = patience
         self.process = os.getpid()
+        # Queue that was made for this executor, and otherwise how many operations it may have at a time.
         self._queue = queue
+        self._window = window
         self._changed = threading.Condition()
         self._units: deque[Unit] = deque()
         self._by_id: dict[int, OpsFuture[Any]] = {}
@@ -127,16 +132,9 @@ class Engine:
         """Takes no more calls. The threads end once all that were taken have ended."""
         with self._changed:
             self.is_shut_down = True
-            dropped: list[OpsFuture[Any]] = []
-            if cancel and self.spool.key is None:
-                dropped = [future for unit in self._units for future in unit.futures]
-                self._units.clear()
             self._changed.notify_all()
-        for future in dropped:
-            self._end(future, ended("cancelled", None))
         if cancel:
-            self.wait_until_sent()
-            self._cancel("pending", "ready")
+            self.cancel("pending", "ready")
         with self._changed:
             self._finish_if_done()
             if not self._threads:
@@ -146,13 +144,17 @@ class Engine:
                 if thread is not threading.current_thread():
                     thread.join()
 
-    def cancel_all(self) -> None:
-        """Cancels all operations, also those that run."""
+    def cancel(self, *states: str) -> None:
+        """Cancels the calls whose operations are in these states, and those that were not sent; their ends follow."""
+        dropped: list[OpsFuture[Any]] = []
+        with self._changed:
+            if self.spool.key is None:
+                dropped = [future for unit in self._units for future in unit.futures]
+                self._units.clear()
+                self._changed.notify_all()
+        for future in dropped:
+            self._end(future, ended("cancelled", None))
         self.wait_until_sent()
-        self._cancel("pending", "ready", "executing")
-
-    def _cancel(self, *states: str) -> None:
-        """Cancels the operations in these states; their ends come as events."""
         try:
             for state in states:
                 self.client.cancel(Selection(labels={LABEL: self.spool.name}, state=state))
@@ -204,6 +206,7 @@ class Engine:
 
     def _close_one(self) -> None:
         self._open -= 1
+        self._changed.notify_all()
         self._finish_if_done()
 
     def _finish_if_done(self) -> None:
@@ -229,7 +232,7 @@ class Engine:
 
     def _submit_next(self) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: self._units or self._is_over)
+            self._changed.wait_for(lambda: (self._units and self._room() > 0) or self._is_over)
             if not self._units:
                 return False
             batch = self._next_batch()
@@ -242,10 +245,19 @@ class Engine:
                 self._changed.notify_all()
         return True
 
+    def _room(self) -> int:
+        """Returns how many operations may be submitted now."""
+        return sys.maxsize if self._window is None else self._window - len(self._by_id)
+
     def _next_batch(self) -> list[Unit]:
         """Takes the first unit, with others that may be in one graph with it: a turn of the daemon costs the same."""
+        first, room = self._units[0], self._room()
+        if len(first.futures) > room and first.key is None:
+            sent = Unit(first.calls, first.futures[:room], None)
+            del first.futures[:room]
+            return [sent]
         batch = [self._units.popleft()]
-        if batch[0].key is not None:
+        if first.key is not None or self._window is not None:
             return batch
         names = set(batch[0].names)
         capture = batch[0].calls.submission["capture"]
@@ -275,8 +287,8 @@ class Engine:
         parameters["key"] = key or "opsd-python:" + secrets.token_hex(16)
         try:
             reply = self._patiently(lambda: self._send(parameters))
-        except (ConnectionFailed, StorageUnavailable, Busy) as error:
-            self.break_down(f"opsd took nothing for {self.patience:.0f} s: {error}")
+        except ConnectionFailed as error:
+            self.break_down(f"opsd could not be reached for {self.patience:.0f} s: {error}")
             self._refuse([future for unit in batch for future in unit.futures if not future.done()])
             return
         except OpsError as error:
@@ -310,7 +322,7 @@ class Engine:
         while True:
             try:
                 return call()
-            except (ConnectionFailed, StorageUnavailable, Busy) as error:
+            except TEMPORARY as error:
                 delay = retry.delay(error)
                 with self._changed:
                     if self.broken:
@@ -352,6 +364,9 @@ class Engine:
         while True:
             connection = None
             try:
+                if retry.is_waiting:
+                    self.client.status()
+                    retry.succeeded()
                 connection = Connection(self.client.socket, None)
                 with self._changed:
                     if self._is_over or self.broken:
@@ -360,20 +375,19 @@ class Engine:
                 connection.send(_wire.encode("Watch", {"since": self._seq, "selection": wanted}, more=True))
                 while True:
                     event = WatchReply.from_json(_wire.decode(connection.receive())[0]).event
-                    retry.succeeded()
                     self._hear(event)
                     self._seq = event.seq
             except Lagged as lagged:
                 # Events in between may be gone, but not the operations.
                 self._seq = max(self._seq, lagged.resume)
                 self._patiently(lambda: self._catch_up(self.selection))
-            except ConnectionFailed as error:
+            except TEMPORARY as error:
                 with self._changed:
                     if self._is_over or self.broken:
                         break
                 try:
                     delay = retry.delay(error)
-                except ConnectionFailed:
+                except TEMPORARY:
                     self.break_down(f"opsd could not be reached for {self.patience:.0f} s: {error}")
                     break
                 with self._changed:
@@ -432,7 +446,7 @@ class Engine:
             logging.getLogger("concurrent.futures").critical("Exception in initializer:\n%s", result.traceback)
             self.break_down("the initializer failed: " + result.traceback.strip().splitlines()[-1])
             self._refuse([future])
-            self._cancel("pending", "ready")
+            self.cancel("pending", "ready")
             return
         self._end(future, result)
 

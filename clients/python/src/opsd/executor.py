@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, Unpack
 import opsd
 
 from ._address import captured, enclosing_operation
-from ._keys import OperationKeys, as_json
+from ._keys import FunctionKeys, as_json
 from ._spool import Calls, Spool
 from ._wire import OpsError
 from .client import Client
@@ -53,7 +53,7 @@ class OpsExecutor(Executor):
         initializer: Callable[..., object] | None = None,
         initargs: tuple[Any, ...] = (),
         patience: float = 60.0,
-        **keys: Unpack[OperationKeys],
+        **keys: Unpack[FunctionKeys],
     ) -> None:
         if opsd._importing_main:
             raise RuntimeError(
@@ -68,7 +68,7 @@ class OpsExecutor(Executor):
             raise ValueError("a key must not be empty")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
-        self._keys = as_json(keys, OperationKeys, "an executor")
+        self._keys = as_json(keys, FunctionKeys, "an executor")
         self._initializer = None if initializer is None else _pickled((initializer, initargs), initializer)
         client = Client(socket)
         client.status()
@@ -76,10 +76,14 @@ class OpsExecutor(Executor):
         try:
             for name in spool.swept:
                 _remove_queue(client, name)
-            queue = None
+            queue = window = None
             if max_workers is not None:
-                queue = self._keys["queue"] = _own_queue(client, spool, max_workers)
-            self._engine = Engine(client, spool, patience, queue)
+                queue = _own_queue(client, spool, max_workers)
+                if queue is None:
+                    window = max_workers
+                else:
+                    self._keys["queue"] = queue
+            self._engine = Engine(client, spool, patience, queue=queue, window=window)
         except BaseException:
             spool.close(remove=key is None)
             raise
@@ -118,9 +122,9 @@ class OpsExecutor(Executor):
     def _broken(self) -> str | None:
         return self._engine.broken
 
-    def options(self, **keys: Unpack[OperationKeys]) -> _Options:
+    def options(self, **keys: Unpack[FunctionKeys]) -> _Options:
         """Returns an executor that submits to this one with more keys, such as `after=[future]`."""
-        return _Options(self, {**self._keys, **as_json(keys, OperationKeys, "an executor")})
+        return _Options(self, {**self._keys, **as_json(keys, FunctionKeys, "an executor")})
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> OpsFuture[T]:
         """Runs `fn(*args, **kwargs)` as an operation. Every keyword is for the function."""
@@ -232,6 +236,7 @@ class _Core:
         main = _main_module() if any(b"__main__" in call for call in (*calls, self._initializer or b"")) else None
         header = {
             "sys_path": [os.path.abspath(entry) if isinstance(entry, str) else str(entry) for entry in sys.path],
+            "argv": [str(word) for word in sys.argv],
             "pythonpath": pythonpath,
             "main": main,
             "initializer": self._initializer,
@@ -302,15 +307,15 @@ def _remove_queue(client: Client, spool: str) -> None:
         pass  # there is none, or it is in use
 
 
-def _own_queue(client: Client, spool: Spool, limit: int) -> str:
+def _own_queue(client: Client, spool: Spool, limit: int) -> str | None:
+    """Makes a queue with this limit; returns nothing if the user may not."""
     name = _queue_name(spool.name)
     try:
         client.set_queue(name, limit=limit)
     except PermissionDenied as error:
-        error.add_note(
-            "max_workers makes a queue, which only root and the user of the daemon may; "
-            "leave it out, or name a queue that exists with queue="
-        )
+        if spool.key is None:
+            return None
+        error.add_note("max_workers makes a queue for a key; leave it out, or name a queue that exists with queue=")
         raise
     return name
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, Unpack
 from . import aio
 from ._keys import CommandKeys, Duration, OperationKeys, SharedKeys, as_json
 from ._wire import ConnectionFailed
-from .client import Client, Reconnection
+from .client import TEMPORARY, Client, Reconnection
 from .messages import Ended, Event, Selection, SubmitReply, WaitReply
 
 ClientType = TypeVar("ClientType", Client, aio.Client)
@@ -117,6 +117,7 @@ class Graph(_Container):
     ) -> SubmittedGraph:
         """Submits the graph. With the `key` of an earlier submission that one is returned, and nothing is stored."""
         client = client or Client()
+        before = client.status().last_seq
         reply = client.submit_operations(
             [node.to_json() for node in self],
             name=self.name,
@@ -125,12 +126,13 @@ class Graph(_Container):
             dry_run=dry_run,
             list=True,
         )
-        return SubmittedGraph(client, reply)
+        return SubmittedGraph(client, reply, before)
 
     async def submit_async(
         self, client: aio.Client, *, key: str | None = None, dry_run: bool | None = None
     ) -> AsyncSubmittedGraph:
         """Submits the graph from a coroutine."""
+        before = (await client.status()).last_seq
         reply = await client.submit_operations(
             [node.to_json() for node in self],
             name=self.name,
@@ -139,7 +141,7 @@ class Graph(_Container):
             dry_run=dry_run,
             list=True,
         )
-        return AsyncSubmittedGraph(client, reply)
+        return AsyncSubmittedGraph(client, reply, before)
 
 
 class _Submitted(Generic[ClientType]):
@@ -147,8 +149,10 @@ class _Submitted(Generic[ClientType]):
 
     client: ClientType
 
-    def __init__(self, client: ClientType, reply: SubmitReply) -> None:
+    def __init__(self, client: ClientType, reply: SubmitReply, before: int) -> None:
         self.client = client
+        # Last event before the graph was there.
+        self._before = 0 if reply.existing else before
         self.graph = reply.graph
         self.existing = reply.existing
         self.count = reply.count
@@ -170,9 +174,11 @@ class _Submitted(Generic[ClientType]):
 class SubmittedGraph(_Submitted[Client]):
     """A stored graph, with the ids of its operations by name."""
 
-    def watch(self, *, since: int = 0, patience: float = 60.0) -> Iterator[Event]:
+    def watch(self, *, since: int | None = None, patience: float = 60.0) -> Iterator[Event]:
         """Yields the events of the graph from its submission on, without end and without gaps."""
-        return self.client.watch(since=since, selection=self.selection, patience=patience)
+        return self.client.watch(
+            since=self._before if since is None else since, selection=self.selection, patience=patience
+        )
 
     def wait(self, timeout: Duration | None = None, *, patience: float = 60.0) -> WaitReply:
         """Waits until nothing in the graph is unfinished; raises `TimedOut` after `timeout`.
@@ -190,16 +196,18 @@ class SubmittedGraph(_Submitted[Client]):
                     if reply.remaining == 0:
                         return _complete(reply, ended)
                 raise ConnectionFailed("the daemon ended the wait")
-            except ConnectionFailed as error:
+            except TEMPORARY as error:
                 retry.failed(error)
 
 
 class AsyncSubmittedGraph(_Submitted[aio.Client]):
     """A stored graph, for coroutines."""
 
-    def watch(self, *, since: int = 0, patience: float = 60.0) -> AsyncIterator[Event]:
+    def watch(self, *, since: int | None = None, patience: float = 60.0) -> AsyncIterator[Event]:
         """Yields the events of the graph from its submission on, without end and without gaps."""
-        return self.client.watch(since=since, selection=self.selection, patience=patience)
+        return self.client.watch(
+            since=self._before if since is None else since, selection=self.selection, patience=patience
+        )
 
     async def wait(self, timeout: Duration | None = None, *, patience: float = 60.0) -> WaitReply:
         """Waits until nothing in the graph is unfinished; raises `TimedOut` after `timeout`."""
@@ -216,7 +224,7 @@ class AsyncSubmittedGraph(_Submitted[aio.Client]):
                     if reply.remaining == 0:
                         return _complete(reply, ended)
                 raise ConnectionFailed("the daemon ended the wait")
-            except ConnectionFailed as error:
+            except TEMPORARY as error:
                 await asyncio.sleep(retry.delay(error))
 
 

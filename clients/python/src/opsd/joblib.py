@@ -79,7 +79,7 @@ class OpsBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     def abort_everything(self, ensure_ready: bool = True) -> None:
         """Cancels all batches, also those that run."""
         if self._executor is not None:
-            self._executor._engine.cancel_all()
+            self._executor._engine.cancel("pending", "ready", "executing")
         self.terminate()
 
     def terminate(self) -> None:

@@ -62,7 +62,8 @@ def read_call(file: Any, index: int) -> tuple[dict[str, Any], bytes]:
 
 
 def prepare(header: dict[str, Any]) -> None:
-    """Makes the modules of the caller importable here."""
+    """Makes this process like the caller: arguments, and where modules are found."""
+    sys.argv[:] = header["argv"]
     sys.path[:] = header["sys_path"]
     if header["pythonpath"] is None:
         os.environ.pop("PYTHONPATH", None)
