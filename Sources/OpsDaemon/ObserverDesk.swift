@@ -135,8 +135,8 @@ final class ObserverDesk {
             row.type = EventType(order.kind)
             row.product = order.product?.rawValue
             guard order.kind == .finished else { return }
-            row.new = StateName.finished.rawValue
-            row.outcome = record.outcome.map { OutcomeName($0).rawValue }
+            row.new = .finished
+            row.outcome = record.outcome.map { OutcomeName($0) }
         }
     }
 }

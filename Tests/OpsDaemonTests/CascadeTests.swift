@@ -4,7 +4,6 @@ import OpsSystem
 import OpsSystemd
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore

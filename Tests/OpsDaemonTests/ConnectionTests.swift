@@ -3,7 +3,6 @@ import OpsSystem
 import OpsSystemd
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore

@@ -5,7 +5,6 @@ import OpsSystem
 import OpsSystemd
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 

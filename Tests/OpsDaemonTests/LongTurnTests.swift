@@ -3,7 +3,6 @@ import OpsStore
 import OpsSystem
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore

@@ -3,7 +3,6 @@ import OpsRunner
 import OpsSystem
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore

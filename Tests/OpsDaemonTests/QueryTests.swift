@@ -6,7 +6,6 @@ import OpsSystemd
 import OpsWire
 import Synchronization
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 

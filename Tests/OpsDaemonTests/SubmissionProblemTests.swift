@@ -1,6 +1,5 @@
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 

@@ -1,7 +1,6 @@
 import OpsCore
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 @testable import OpsStore

@@ -1,5 +1,4 @@
 import Testing
-import WireTesting
 
 @testable import OpsWire
 
@@ -30,7 +29,7 @@ import WireTesting
         let large = [UInt8](repeating: 0x61, count: 300_000)
         var decoder = FrameDecoder()
         for start in stride(from: 0, to: large.count, by: 4096) {
-            decoder.append(large[start..<min(start + 4096, large.count)])
+            decoder.append(Array(large[start..<min(start + 4096, large.count)]))
             #expect(try decoder.next() == nil)
         }
         #expect(decoder.isInsideMessage)

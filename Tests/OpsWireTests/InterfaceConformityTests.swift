@@ -58,4 +58,59 @@ import Testing
             }
         }
     }
+
+    // MARK: - Messages made from the file, through both ends
+
+    private func samples(omitsAbsent: Bool) -> [InterfaceSample] {
+        [.all, .none].map { InterfaceSample(file: file, optionals: $0, omitsAbsent: omitsAbsent) }
+    }
+
+    @Test func `a client writes every parameter of every method, and the daemon reads it`() throws {
+        func check<Request: WireRequest>(_: Request.Type, _ method: InterfaceFile.Method) throws {
+            for sample in samples(omitsAbsent: true) {
+                let text =
+                    #"{"method":"\#(file.name).\#(method.name)","parameters":\#(try sample.object(method.parameters)),"#
+                    + #""more":true}"#
+                let call = try Call(frame: Array(text.utf8))
+                _ = try ControlRequest(call)
+                let frame = Call.frame(try Request(call), more: true)
+                #expect(String(decoding: frame, as: UTF8.self) == text + "\0")
+            }
+        }
+        for (swift, method) in zip(ControlRequest.methods, file.methods) { try check(swift.request, method) }
+    }
+
+    @Test func `the daemon writes every field of every reply, and a client reads it`() throws {
+        func check<Request: WireRequest>(_: Request.Type, _ method: InterfaceFile.Method) throws {
+            for var sample in samples(omitsAbsent: false) {
+                let text = #"{"parameters":\#(try sample.object(method.reply))}"#
+                let result: Request.Reply = try ReceivedReply(frame: Array(text.utf8)).result()
+                #expect(String(decoding: Reply.frame(result), as: UTF8.self) == text + "\0")
+                sample.hasStrangers = true
+                let later = Array(#"{"parameters":\#(try sample.object(method.reply)),"ofLater":1}"#.utf8)
+                #expect(try ReceivedReply(frame: later, isTolerant: true).result() == result)
+                #expect(throws: InvalidParameter.self) {
+                    try ReceivedReply(frame: later).result(Request.Reply.self)
+                }
+            }
+        }
+        for (swift, method) in zip(ControlRequest.methods, file.methods) { try check(swift.request, method) }
+    }
+
+    @Test func `a client reads every error with all of its parameters`() throws {
+        for error in file.errors {
+            for sample in samples(omitsAbsent: false) {
+                let text =
+                    #"{"error":"\#(file.name).\#(error.name)","parameters":\#(try sample.object(error.members))}"#
+                for isTolerant in [false, true] {
+                    let reply = try ReceivedReply(frame: Array(text.utf8), isTolerant: isTolerant)
+                    guard case .control(let read)? = reply.failure else {
+                        Issue.record("\(text)")
+                        continue
+                    }
+                    #expect(String(decoding: Reply.frame(read), as: UTF8.self) == text + "\0")
+                }
+            }
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import OpsClient
+import OpsWire
 import Testing
 
 @testable import opsctl
@@ -60,11 +62,11 @@ import Testing
               {"name": "d", "command": ["true"]}
             ]}
             """)
-        var failure = Failure(.refused, "submit", "")
-        failure.problems = [
-            Problem(index: 2, name: "c", key: "queue", message: "no queue x"),
-            Problem(index: 3, name: "d", key: nil, message: "is wrong"),
-        ]
+        func problem(_ index: Int, _ name: String, _ key: String?, _ message: String) -> Problem {
+            .with { ($0.index, $0.name, $0.key, $0.message) = (index, name, key, message) }
+        }
+        let problems = [problem(2, "c", "queue", "no queue x"), problem(3, "d", nil, "is wrong")]
+        let failure = Failure(.refused(.control(.invalidOperation(problems))))
         #expect(
             graph.located(failure).lines == [
                 "opsctl: g.json:5: operation c, key queue: no queue x", "opsctl: g.json:6: operation d: is wrong",

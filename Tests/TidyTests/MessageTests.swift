@@ -12,7 +12,8 @@ import Testing
     ]
     /// opsctl's sentences about what the daemon said, and the daemon's about what it refuses.
     private static let refusals = [
-        #"Failure\(\s*\.\w+, [^,]*,\s*"#, #"message \?\? "#, #"wrongState\(id, "#, #"id: nil, message: "#,
+        #"(?:Failure|self\.init)\(\s*\.\w+, [^,]*,\s*"#, #"message \?\? "#, #"wrongState\(id, "#,
+        #"id: nil, message: "#,
     ]
 
     /// Of each such text the first words that are the same at every run, up to what advice follows.

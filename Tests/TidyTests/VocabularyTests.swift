@@ -82,9 +82,25 @@ import Testing
         let codes = Dictionary(uniqueKeysWithValues: statuses.map { ($0.output.1, $0.output.2) })
         let refusals = try Tree.text("Sources/opsctl/Client/Refusal.swift")
         for (error, row) in zip(errors, rows) {
-            let rest = try #require(refusals.components(separatedBy: "case \"\(error)\"").dropFirst().first, "\(error)")
-            let status = try #require(rest.firstMatch(of: #/Failure\(\s*\.(\w+)/#)).output.1
+            let name = error.prefix(1).lowercased() + error.dropFirst()
+            let rest = try #require(
+                refusals.components(separatedBy: "case .\(name)(").dropFirst().first, "\(error)")
+            let status = try #require(rest.firstMatch(of: #/self\.init\(\s*\.(\w+)/#)).output.1
             #expect(codes[status].map(String.init) == row[2], "\(error)")
+        }
+    }
+
+    /// The interface is spelled in OpsWire alone.
+    @Test func `opsctl calls no method by a name in quotes`() throws {
+        let methods = try Tree.text(Self.interface).matches(of: #/(?m)^method (\w+)/#).map { "\"\($0.output.1)\"" }
+        #expect(methods.count > 30)
+        for file in try Tree.files(under: "Sources/opsctl") {
+            // Headings of the help may be the same words.
+            for line in file.lines where !line.contains("OptionGroup(") && !line.contains("case submitting") {
+                for literal in methods + ["org.opsd."] where line.contains(literal) {
+                    Issue.record("\(file.path) spells \(literal): \(line)")
+                }
+            }
         }
     }
 

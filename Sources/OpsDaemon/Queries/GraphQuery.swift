@@ -57,7 +57,7 @@ struct GraphQuery: Query {
         .with {
             $0.from = edge.from.rawValue
             $0.on = edge.on.rawValue
-            $0.when = EdgeCondition(edge.when).rawValue
+            $0.when = EdgeCondition(edge.when)
         }
     }
 
@@ -65,8 +65,8 @@ struct GraphQuery: Query {
         .with {
             $0.id = node.id.rawValue
             $0.name = node.name
-            $0.state = StateName(node.state).rawValue
-            $0.outcome = node.outcome.map { OutcomeName($0).rawValue }
+            $0.state = StateName(node.state)
+            $0.outcome = node.outcome.map { OutcomeName($0) }
             $0.group = node.group?.rawValue
             $0.isGroup = node.isGroup
             $0.startedAt = node.startedAt.map(InstantText.format)

@@ -102,7 +102,7 @@ extension Requests {
     private func whyReply(_ id: OperationID, _ explanation: Explanation) -> WhyReply {
         var reply = WhyReply()
         reply.id = id.rawValue
-        reply.state = StateName(explanation.state ?? .finished).rawValue
+        reply.state = StateName(explanation.state ?? .finished)
         let text = ReasonText(
             label: daemon.label, instantText: InstantText.format,
             // A courtesy: without the database its number must do.

@@ -10,9 +10,9 @@ struct EventTranslation {
             row.id = report.operation?.rawValue
             row.graph = report.graph?.reference
             row.type = EventType(report.kind)
-            row.old = report.old.map { StateName($0).rawValue }
-            row.new = report.new.map { StateName($0).rawValue }
-            row.outcome = report.outcome.map { OutcomeName($0).rawValue }
+            row.old = report.old.map { StateName($0) }
+            row.new = report.new.map { StateName($0) }
+            row.outcome = report.outcome.map { OutcomeName($0) }
             row.product = report.product?.rawValue
             row.detail = report.detail
             switch report.kind {

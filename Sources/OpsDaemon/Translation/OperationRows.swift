@@ -110,7 +110,7 @@ struct OperationRows: Sendable {
             .with { row in
                 row.attempt = Int(attempt.number)
                 row.run = Int(attempt.run)
-                row.outcome = attempt.outcome.map { OutcomeName($0).rawValue }
+                row.outcome = attempt.outcome.map { OutcomeName($0) }
                 row.cause = attempt.cause
                 row.exitCode = attempt.exitCode.map(Int.init)
                 row.signal = attempt.signal.map(Int.init)
@@ -140,7 +140,7 @@ extension Daemon {
             .with { row in
                 row.id = end.id.rawValue
                 row.name = end.name
-                row.outcome = OutcomeName(end.outcome).rawValue
+                row.outcome = OutcomeName(end.outcome)
                 row.cause = end.cause
                 row.exitCode = end.exitCode.map(Int.init)
                 row.signal = end.signal.map(Int.init)

@@ -24,6 +24,9 @@ public struct JSONScanner {
     var countsLines = true
     /// A value that has been skipped before, by whoever looked for the members of an object: it need not be checked again.
     var skipped: Range<Int>?
+    /// Whether records may come from another version of the interface: members that this one does not know are passed
+    /// over, and members that the text lacks keep their initial values.
+    public var isTolerant = false
 
     public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = WireLimits.depth) {
         self.bytes = bytes

@@ -145,7 +145,7 @@ public struct AttemptRow: WireRecord {
     public static let typeName = "Attempt"
     public var attempt = 0
     public var run = 0
-    public var outcome: String?
+    public var outcome: OutcomeName?
     public var cause: String?
     public var exitCode: Int?
     public var signal: Int?

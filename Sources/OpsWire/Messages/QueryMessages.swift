@@ -56,7 +56,7 @@ public struct WhyRequest: WireRequest {
 
 public struct WhyReply: WireRecord {
     public var id: Int64 = 0
-    public var state = ""
+    public var state: StateName = ""
     public var waitingFor: [ReasonRow] = []
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {

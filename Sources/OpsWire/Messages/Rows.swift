@@ -71,9 +71,9 @@ public struct EventRow: WireRecord {
     public var id: Int64?
     public var graph: String?
     public var type = EventType.submitted
-    public var old: String?
-    public var new: String?
-    public var outcome: String?
+    public var old: StateName?
+    public var new: StateName?
+    public var outcome: OutcomeName?
     public var product: Int64?
     public var attempt: Int?
     public var queue: String?
@@ -99,7 +99,7 @@ public struct EndedRow: WireRecord {
     public static let typeName = "Ended"
     public var id: Int64 = 0
     public var name: String?
-    public var outcome = ""
+    public var outcome: OutcomeName = ""
     public var cause: String?
     public var exitCode: Int?
     public var signal: Int?
@@ -118,8 +118,8 @@ public struct NodeRow: WireRecord {
     public static let typeName = "Node"
     public var id: Int64 = 0
     public var name: String?
-    public var state = ""
-    public var outcome: String?
+    public var state: StateName = ""
+    public var outcome: OutcomeName?
     public var group: Int64?
     public var isGroup = false
     public var startedAt: String?
@@ -145,7 +145,7 @@ public struct EdgeRow: WireRecord {
     public static let typeName = "Edge"
     public var from: Int64 = 0
     public var on: Int64 = 0
-    public var when = ""
+    public var when = EdgeCondition.succeeded
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("from", &from)

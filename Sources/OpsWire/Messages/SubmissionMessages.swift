@@ -55,6 +55,16 @@ public struct BeginSubmissionRequest: WireRequest {
     }
 }
 
+extension BeginSubmissionRequest {
+    /// Writes the members into an object that has been begun.
+    public func writeMembers(to writer: inout JSONWriter) {
+        var visitor = FieldWriter(omitsAbsent: Self.omitsAbsent)
+        swap(&writer, &visitor.writer)
+        visitor.visit(self)
+        swap(&writer, &visitor.writer)
+    }
+}
+
 public struct AddOperationsRequest: WireRequest {
     public typealias Reply = AddOperationsReply
     public static let method = "AddOperations"

@@ -46,6 +46,35 @@ public struct Call: Equatable, Sendable {
     private var lastDot: String.Index? { method.utf8.lastIndex(of: UInt8(ascii: ".")) }
 }
 
+extension Call {
+    /// Returns the whole message of a client, its NUL included.
+    public static func frame<Request: WireRequest>(
+        _ request: Request, more: Bool = false, oneway: Bool = false
+    ) -> [UInt8] {
+        frame(of: Request.self, more: more, oneway: oneway) { request.write(to: &$0) }
+    }
+
+    /// Returns the whole message of a client whose parameters `write` writes.
+    public static func frame<Request: WireRequest>(
+        of _: Request.Type, capacity: Int = 256, more: Bool = false, oneway: Bool = false,
+        write: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var writer = JSONWriter(capacity: capacity)
+        writer.beginObject()
+        writer.key("method")
+        writer.string("\(Request.interface).\(Request.method)")
+        writer.key("parameters")
+        write(&writer)
+        for (key, isSet) in [("more", more), ("oneway", oneway)] where isSet {
+            writer.key(key)
+            writer.bool(true)
+        }
+        writer.endObject()
+        writer.terminate(with: 0)
+        return writer.bytes
+    }
+}
+
 /// The parameters of one method, which name its reply.
 public protocol WireRequest: WireRecord {
     associatedtype Reply: WireRecord

@@ -19,9 +19,9 @@ public struct FrameDecoder: Sendable {
     /// Whether a message has begun and not ended (after `next` gave nil).
     public var isInsideMessage: Bool { buffered > 0 }
 
-    public mutating func append(_ bytes: some Collection<UInt8>) {
+    public mutating func append(_ bytes: [UInt8]) {
         dropTaken()
-        buffer.append(contentsOf: bytes)
+        if buffer.isEmpty { buffer = bytes } else { buffer.append(contentsOf: bytes) }
     }
 
     /// The next whole message without its NUL, or nil until more bytes have come.

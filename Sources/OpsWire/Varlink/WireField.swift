@@ -18,7 +18,6 @@ public struct InvalidParameter: Error, Equatable, Sendable {
 public protocol WireField: Equatable, Sendable {
     /// As the interface file writes it.
     static var varlinkType: String { get }
-    static var shape: Shape { get }
     init(from scanner: inout JSONScanner) throws(InvalidParameter)
     func write(to writer: inout JSONWriter)
     /// What stands for a member that is left out, if it may be.
@@ -38,7 +37,6 @@ func reading<T>(_ body: () throws(JSONError) -> T) throws(InvalidParameter) -> T
 
 extension Bool: WireField {
     public static var varlinkType: String { "bool" }
-    public static var shape: Shape { .bool }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.bool() }
     }
@@ -47,7 +45,6 @@ extension Bool: WireField {
 
 extension Int64: WireField {
     public static var varlinkType: String { "int" }
-    public static var shape: Shape { .integer }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.integer() }
     }
@@ -56,14 +53,12 @@ extension Int64: WireField {
 
 extension Int: WireField {
     public static var varlinkType: String { "int" }
-    public static var shape: Shape { .integer }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) { self = Int(try Int64(from: &scanner)) }
     public func write(to writer: inout JSONWriter) { writer.integer(Int64(self)) }
 }
 
 extension Double: WireField {
     public static var varlinkType: String { "float" }
-    public static var shape: Shape { .float }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.double() }
     }
@@ -72,7 +67,6 @@ extension Double: WireField {
 
 extension String: WireField {
     public static var varlinkType: String { "string" }
-    public static var shape: Shape { .string }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = try reading { () throws(JSONError) in try scanner.string() }
     }
@@ -81,7 +75,6 @@ extension String: WireField {
 
 extension Optional: WireField where Wrapped: WireField {
     public static var varlinkType: String { "?\(Wrapped.varlinkType)" }
-    public static var shape: Shape { .optional(Wrapped.shape) }
     public static var absent: Self? { .some(.none) }
     public var isAbsent: Bool { self == nil }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
@@ -95,7 +88,6 @@ extension Optional: WireField where Wrapped: WireField {
 
 extension Array: WireField where Element: WireField {
     public static var varlinkType: String { "[]\(Element.varlinkType)" }
-    public static var shape: Shape { .array(Element.shape) }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = []
         try reading { () throws(JSONError) in try scanner.beginArray() }
@@ -113,7 +105,6 @@ protocol WireEnum: WireField, RawRepresentable, CaseIterable where RawValue == S
 
 extension WireEnum {
     public static var varlinkType: String { "(\(allCases.map(\.rawValue).joined(separator: ", ")))" }
-    public static var shape: Shape { .string }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         let name = try String(from: &scanner)
         guard let value = Self(rawValue: name) else {
@@ -123,6 +114,24 @@ extension WireEnum {
     }
     public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
     private static var allCasesText: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
+
+/// A name of replies, out of a set that later versions may extend: a tolerant reader keeps a name that it does not know.
+public protocol OpenName: WireField, Hashable, RawRepresentable, ExpressibleByStringLiteral where RawValue == String {
+    static var known: [Self] { get }
+    init(rawValue: String)
+}
+
+extension OpenName {
+    public init(stringLiteral name: String) { self.init(rawValue: name) }
+    public static var varlinkType: String { "(\(known.map(\.rawValue).joined(separator: ", ")))" }
+    public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        self.init(rawValue: try String(from: &scanner))
+        if !scanner.isTolerant, !Self.known.contains(self) {
+            throw InvalidParameter("", "\"\(rawValue)\" is not one of \(Self.varlinkType)")
+        }
+    }
+    public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
 }
 
 /// Names to texts, in the order in which they came.
@@ -154,7 +163,6 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     }
 
     public static var varlinkType: String { "[string]string" }
-    public static var shape: Shape { .map(.string) }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         var names: Set<String> = []
         try reading { () throws(JSONError) in try scanner.beginObject() }
@@ -179,8 +187,8 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
 /// JSON that is handed on as it came: an object, or with `Elements` an array of objects.
 public struct RawJSON: WireField {
     public var bytes: [UInt8]
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
     public static var varlinkType: String { "object" }
-    public static var shape: Shape { .object }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         bytes = try reading { () throws(JSONError) in
             guard try scanner.peek() == .object else { throw scanner.error(.expected("an object")) }
@@ -196,7 +204,6 @@ public struct RawElements: WireField {
     public var bytes: [UInt8]
     public init(_ bytes: [UInt8] = Array("[]".utf8)) { self.bytes = bytes }
     public static var varlinkType: String { "[]object" }
-    public static var shape: Shape { .array(.object) }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         bytes = try reading { () throws(JSONError) in
             guard try scanner.peek() == .array else { throw scanner.error(.expected("an array")) }
@@ -212,7 +219,6 @@ public struct JSONObject: WireField {
     public init(_ members: [JSONValue.Member] = []) { self.members = members }
 
     public static var varlinkType: String { "object" }
-    public static var shape: Shape { .object }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         members = try reading { () throws(JSONError) in
             guard case .object(let members) = try JSONValue(from: &scanner) else {

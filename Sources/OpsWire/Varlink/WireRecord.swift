@@ -53,9 +53,13 @@ struct FieldReader: FieldVisitor {
     private var members: [Member] = []
     /// Members mostly come in the order in which they are asked for.
     private var expected = 0
+    /// Whether the record is the whole text, and the first member that the text lacks and should have.
+    private let isWhole: Bool
+    private var missing: StaticString?
 
     init(_ scanner: inout JSONScanner) throws(InvalidParameter) {
         self.scanner = scanner
+        isWhole = scanner.depth == 0
         do throws(JSONError) {
             try scanner.beginObject()
             // The values are read by a copy of the scanner that stands inside the object.
@@ -72,8 +76,13 @@ struct FieldReader: FieldVisitor {
 
     mutating func field<T: WireField>(_ name: StaticString, _ value: inout T) throws(InvalidParameter) {
         guard let index = find(name) else {
-            guard let absent = T.absent else { throw InvalidParameter("\(name)", "is missing") }
-            value = absent
+            if let absent = T.absent {
+                value = absent
+            } else if scanner.isTolerant {
+                missing = missing ?? name
+            } else {
+                throw InvalidParameter("\(name)", "is missing")
+            }
             return
         }
         expected = index + 1
@@ -83,8 +92,12 @@ struct FieldReader: FieldVisitor {
         do throws(InvalidParameter) { value = try T(from: &scanner) } catch { throw error.inside("\(name)") }
     }
 
-    /// Refuses what no `field` asked for.
+    /// Refuses members that no `field` asked for; of a tolerant reader, a whole text that has none of the record's members.
     func end() throws(InvalidParameter) {
+        guard !scanner.isTolerant else {
+            guard isWhole, let missing, !members.contains(where: \.isRead) else { return }
+            throw InvalidParameter("\(missing)", "is missing")
+        }
         guard let stranger = members.first(where: { !$0.isRead }) else { return }
         let name = scanner.string(stranger.key)
         let isTwice = members.contains { $0.isRead && scanner.string($0.key) == name }

@@ -96,10 +96,10 @@ struct Candidates {
         switch kind {
         case .choice(let words): return filtered(words.map { Word(text: $0, about: "") })
         case .choices(let words): return listed { _ in words }
-        case .operation: return listed { names("operation", $0) }
-        case .graph: return names("graph", current).map { Word(text: $0, about: "") }
-        case .queue: return names("queue", current).map { Word(text: $0, about: "") }
-        case .category: return names("category", current).map { Word(text: $0, about: "") }
+        case .operation: return listed { names(.operation, $0) }
+        case .graph: return names(.graph, current).map { Word(text: $0, about: "") }
+        case .queue: return names(.queue, current).map { Word(text: $0, about: "") }
+        case .category: return names(.category, current).map { Word(text: $0, about: "") }
         case .file, .directory, .command: return nil
         case .text, .integer, .number, .duration, .time, .past, .size, .keyValue: return []
         }
@@ -113,13 +113,14 @@ struct Candidates {
     }
 
     /// Nothing where no daemon answers: completion never complains.
-    private func names(_ kind: String, _ prefix: String) -> [String] {
+    private func names(_ kind: CompletionKind, _ prefix: String) -> [String] {
         do throws(Failure) {
-            let reply = try session.call("Complete") {
-                $0.member("kind", kind)
-                $0.member("prefix", prefix)
-            }
-            return (reply["words"]?.elements ?? []).compactMap(\.text)
+            return try session.call(
+                CompleteRequest.with {
+                    $0.kind = kind
+                    $0.prefix = prefix
+                }
+            ).words
         } catch {
             return []
         }

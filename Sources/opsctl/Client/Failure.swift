@@ -26,7 +26,7 @@ struct Failure: Error {
     /// The daemon went away in the middle of a conversation; it may come back.
     var isLoss = false
     /// All that is wrong with a submission, where that is the reason.
-    var problems: [Problem] = []
+    var problems: [LocatedProblem] = []
 
     init(_ status: ExitStatus, _ what: String, _ why: String, _ advice: String? = nil) {
         self.status = status
@@ -39,10 +39,10 @@ struct Failure: Error {
         Failure(.usage, what, why, advice)
     }
 
-    /// Of a submission of one operation: its problems need not say whose they are.
+    /// The failure of a submission of one operation: its problems need not name the operation.
     var ofOne: Failure {
         var failure = self
-        failure.problems = problems.map { Problem(index: nil, name: nil, key: $0.key, message: $0.message) }
+        for index in failure.problems.indices { failure.problems[index].isOfMany = false }
         return failure
     }
 

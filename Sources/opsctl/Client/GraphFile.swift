@@ -1,3 +1,4 @@
+internal import OpsClient
 internal import OpsWire
 
 /// A graph as somebody wrote it: a JSON object, an array of operations, or JSON Lines.
@@ -128,14 +129,14 @@ struct GraphFile {
         var failure = failure
         let flattened = flatten()
         failure.problems = failure.problems.map { problem in
-            var problem = problem
-            problem.place = shownPath
-            if let index = problem.index, flattened.indices.contains(index) {
+            var located = problem
+            located.place = shownPath
+            if let index = problem.problem.index, flattened.indices.contains(index) {
                 let members = Self.members(bytes, flattened[index])
-                let offset = members.first { $0.key == problem.key }?.offset ?? flattened[index].lowerBound
-                problem.place = "\(shownPath):\(line(of: offset))"
+                let offset = members.first { $0.key == problem.problem.key }?.offset ?? flattened[index].lowerBound
+                located.place = "\(shownPath):\(line(of: offset))"
             }
-            return problem
+            return located
         }
         return failure
     }
@@ -145,13 +146,18 @@ struct GraphFile {
         var flattened: [Range<Int>] = []
         func visit(_ range: Range<Int>) {
             flattened.append(range)
-            for child in JSONView(bytes, range)["operations"]?.elements ?? [] { visit(child.range) }
+            for (key, value) in JSONView(bytes, range).members where key == "operations" {
+                for child in value.elements { visit(child.range) }
+            }
         }
         for operation in operations { visit(operation) }
         return flattened
     }
 
     var submission: Submission {
-        Submission(name: name, defaults: defaults.map { Array(bytes[$0]) }, text: bytes, operations: operations)
+        var submission = Submission(operations, in: bytes)
+        submission.terms.name = name
+        submission.terms.defaults = defaults.map { RawJSON(Array(bytes[$0])) }
+        return submission
     }
 }

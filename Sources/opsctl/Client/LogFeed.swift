@@ -1,3 +1,4 @@
+internal import OpsClient
 internal import OpsWire
 
 /// What one operation writes, attempt after attempt, over a connection of its own.
@@ -17,7 +18,7 @@ final class LogFeed {
 
     private let session: Session
     private let request: Request
-    let id: Int
+    let id: Int64
     let name: String?
     let graph: String
     private var attempt: Int
@@ -25,27 +26,25 @@ final class LogFeed {
     private let lastAttempt: Int?
     /// An output that goes elsewhere has no log, and its reader does not mind.
     private let isOptional: Bool
-    private var offset: Int?
+    private var offset: Int64?
     /// The same when the connection was opened.
-    private var firstOffset: Int?
-    private var connection: Connection?
+    private var firstOffset: Int64?
+    private var replies: ReplyStream<LogReply>?
     private(set) var isOpen = true
 
     /// The newest attempt, or what `request` asks for, of the operation that `ref` names now.
     init(_ session: Session, _ ref: String, _ request: Request, isOptional: Bool = false) throws(Failure) {
         self.session = session
         self.request = request
-        let reply = try session.call("Show") { $0.member("ref", ref) }
-        let operation = reply["operation"]
-        id = operation?["id"]?.integer ?? 0
-        name = operation?["name"]?.text
-        graph = operation?["graph"]?.text ?? ""
-        let newest = operation?["attempt"]?.integer ?? 0
+        let reply = try session.call(ShowRequest.with { $0.ref = ref })
+        id = reply.operation.id
+        name = reply.operation.name
+        graph = reply.operation.graph
+        let newest = reply.operation.attempt
         var first = max(1, newest)
         if let since = request.since {
-            let attempts = reply["attempts"]?.elements ?? []
-            let isWanted = { (attempt: JSONView) in attempt["finishedAt"]?.instant.map { $0 >= since } ?? true }
-            first = attempts.first(where: isWanted)?["attempt"]?.integer ?? newest + 1
+            let isWanted = { (attempt: AttemptRow) in attempt.finishedAt.instant.map { $0 >= since } ?? true }
+            first = reply.attempts.first(where: isWanted)?.attempt ?? newest + 1
         }
         attempt = request.attempt ?? first
         self.isOptional = isOptional
@@ -56,7 +55,7 @@ final class LogFeed {
     }
 
     /// The only operation of a submission just made, from its first attempt on.
-    init(_ session: Session, id: Int, errors: Bool) throws(Failure) {
+    init(_ session: Session, id: Int64, errors: Bool) throws(Failure) {
         self.session = session
         request = Request(errors: errors, follows: true)
         (self.id, name, graph) = (id, nil, "")
@@ -65,14 +64,16 @@ final class LogFeed {
     }
 
     /// To wait for; -1 when nothing more will come.
-    var descriptor: Int32 { isOpen ? connection?.descriptor ?? -1 : -1 }
+    var descriptor: Int32 { isOpen ? replies?.descriptor ?? -1 : -1 }
 
-    /// Waits for the next piece and gives it to `each`; followed ones outlive a restart of the daemon.
-    func read(_ each: (JSONView, [UInt8]) throws(Failure) -> Void) throws(Failure) {
-        guard isOpen, let connection else { return }
+    /// Waits for the next pieces and passes them to `each`; a feed that follows outlives a restart of the daemon.
+    func read(_ each: (LogReply, [UInt8]) throws(Failure) -> Void) throws(Failure) {
+        guard isOpen else { return }
         do throws(Failure) {
-            guard try connection.fill() else { throw Refusal.lost(nil) }
-            while isOpen, let reply = try connection.takeReply() { try take(reply, each) }
+            try session.speaking { () throws(ClientError) in try replies?.receive() }
+            while isOpen, let reply = try session.speaking({ () throws(ClientError) in try replies?.arrived() }) {
+                try take(reply, each)
+            }
         } catch {
             // A pager that rests for long lets the daemon end the connection.
             guard error.isLoss, request.follows || offset != firstOffset else { return try end(with: error) }
@@ -81,31 +82,32 @@ final class LogFeed {
         }
     }
 
-    private func take(_ reply: Connection.Reply, _ each: (JSONView, [UInt8]) throws(Failure) -> Void) throws(Failure) {
-        let data = reply.parameters["data"]?.text.flatMap { Base64.decode($0) } ?? []
+    private func take(_ reply: LogReply, _ each: (LogReply, [UInt8]) throws(Failure) -> Void) throws(Failure) {
+        let data = Base64.decode(reply.data) ?? []
         if !data.isEmpty {
-            tellGap(before: reply.parameters["offset"]?.integer ?? 0)
-            offset = (reply.parameters["offset"]?.integer ?? offset ?? 0) + data.count
-            try each(reply.parameters, data)
+            tellGap(before: reply.offset)
+            offset = reply.offset + Int64(data.count)
+            try each(reply, data)
         }
-        guard !reply.continues else { return }
+        guard replies?.isOver ?? true else { return }
         if let lastAttempt, attempt >= lastAttempt {
             isOpen = false
         } else {
             attempt += 1
             offset = 0
-            try ask()
+            let next = demand
+            replies = try session.speaking { () throws(ClientError) in try replies?.connection.stream(next) }
         }
     }
 
-    /// What the cap has taken away is no end and no beginning: it is named where it was.
-    private func tellGap(before place: Int) {
+    /// Names the bytes that the cap took away where they were: the gap is no end and no beginning.
+    private func tellGap(before place: Int64) {
         let expected = offset ?? (request.lines == nil ? 0 : place)
         guard place > expected, !session.wantsJSON else { return }
         StandardError.line("opsctl: operation \(id): \(place - expected) bytes of its output were dropped (log-limit)")
     }
 
-    /// After the last attempt of an operation that has ended there is none.
+    /// Ends the feed, if the failure says that the operation has ended and has no further attempt.
     private func end(with failure: Failure) throws(Failure) {
         let isEnd = failure.status == .notFound && (request.attempt == nil || isOptional)
         guard isEnd || isOptional && failure.status == .refused else { throw session.named(failure) }
@@ -113,21 +115,18 @@ final class LogFeed {
     }
 
     private func open() throws(Failure) {
-        connection = try session.connect()
         firstOffset = offset
-        try ask()
+        replies = try session.open(demand)
     }
 
-    private func ask() throws(Failure) {
-        try connection?.send(
-            "Log", more: true,
-            parameters: JSONWriter.object {
-                $0.member("ref", "\(id)")
-                $0.member("attempt", attempt)
-                $0.member("stderr", request.errors)
-                $0.member("lines", offset == nil ? request.lines : nil)
-                $0.member("offset", offset)
-                $0.member("follow", request.follows)
-            })
+    private var demand: LogRequest {
+        .with {
+            $0.ref = "\(id)"
+            $0.attempt = attempt
+            $0.stderr = request.errors.ifTrue
+            $0.lines = offset == nil ? request.lines : nil
+            $0.offset = offset
+            $0.follow = request.follows.ifTrue
+        }
     }
 }

@@ -1,53 +1,61 @@
 internal import Glibc
+internal import OpsClient
 internal import OpsSystem
+internal import OpsWire
 
-/// The daemon's errors in the words and exit statuses of opsctl.
-enum Refusal {
-    private static let interface = "org.opsd.Control."
+/// The errors of a conversation in the words and exit statuses of opsctl.
+extension Failure {
+    init(_ error: ClientError) {
+        switch error {
+        case .unreachable(let path, let errno): self = Self.unreachable(path, errno)
+        case .lost(let errno): self = Self.lost(errno.map(SystemError.text) ?? "it closed the connection")
+        case .refused(.control(let error)): self.init(error)
+        case .refused(.service(let error)): self.init(error)
+        case .refused(.unknown(let name, _)): self.init(.refused, "", "the daemon says \(name)")
+        case .noMessage: self = Self.senseless("something that is no message")
+        case .wrongReply(let error):
+            let place = error.parameter.isEmpty ? "" : "\(error.parameter): "
+            self = Self.senseless("an answer that makes no sense (\(place)\(error.reason))")
+        }
+    }
 
-    static func failure(_ error: String, _ parameters: JSONView) -> Failure {
-        let message = parameters["message"]?.text
-        guard error.hasPrefix(interface) else { return standard(error, parameters) }
-        switch error.dropFirst(interface.count) {
-        case "NotFound":
-            let kind = parameters["kind"]?.text ?? "thing"
-            let name = parameters["name"]?.text ?? ""
-            let advice = parameters["nearest"]?.text.map { "did you mean \($0)?" } ?? look(for: kind)
-            return Failure(.notFound, "", "no \(kind) \(name)", advice)
-        case "InvalidOperation": return invalid(parameters["problems"]?.elements ?? [])
-        case "Cycle":
-            let path = shortened(
-                (parameters["path"]?.elements ?? []).compactMap { $0.text ?? $0.integer.map(String.init) })
-            guard let category = parameters["category"]?.text else {
-                return Failure(
-                    .refused, "", "dependencies form a cycle: " + path.joined(separator: " -> "),
-                    "remove one of these edges")
+    private init(_ error: ControlError) {
+        switch error {
+        case .notFound(let kind, let name, let nearest):
+            let advice = nearest.map { "did you mean \($0)?" } ?? Self.look(for: kind)
+            self.init(.notFound, "", "no \(kind) \(name)", advice)
+        case .invalidOperation(let problems):
+            self.init(.refused, "", "the operation is not acceptable")
+            self.problems = problems.map { LocatedProblem(problem: $0) }
+        case .cycle(let path, let category):
+            let shown = Self.shortened(path).joined(separator: " -> ")
+            if let category {
+                self.init(
+                    .refused, "", "dependencies and category \(category) form a cycle: \(shown)",
+                    "remove one of these edges, or the category from one of them")
+            } else {
+                self.init(.refused, "", "dependencies form a cycle: \(shown)", "remove one of these edges")
             }
-            return Failure(
-                .refused, "",
-                "dependencies and category \(category) form a cycle: " + path.joined(separator: " -> "),
-                "remove one of these edges, or the category from one of them")
-        case "WrongState": return Failure(.refused, "", message ?? "its state does not allow it", nil)
-        case "PermissionDenied": return Failure(.refused, "", message ?? "permission denied", nil)
-        case "StorageUnavailable":
-            // The daemon's own words say what to do.
-            return message.map { Failure(.storage, "", $0) }
-                ?? Failure(
-                    .storage, "", "the daemon cannot write its database",
-                    "make room on its disk; it recovers by itself")
-        case "TooLarge":
-            let limit = parameters["limit"]?.integer.map { " (limit \($0))" } ?? ""
-            return Failure(
-                .refused, "", "\(parameters["what"]?.text ?? "the request") is too large\(limit)", "make it smaller")
-        case "Busy": return Failure(.refused, "", message ?? "the daemon is busy", "try again")
-        case "Lagged":
-            let resume = parameters["resume"]?.integer ?? 0
-            return Failure(
+        case .wrongState(_, let message): self.init(.refused, "", message)
+        case .permissionDenied(let message): self.init(.refused, "", message)
+        // The message says what to do.
+        case .storageUnavailable(let message): self.init(.storage, "", message)
+        case .tooLarge(let what, let limit):
+            self.init(.refused, "", "\(what) is too large (limit \(limit))", "make it smaller")
+        case .busy(let message): self.init(.refused, "", message, "try again")
+        case .lagged(let resume):
+            self.init(
                 .unsuccessful, "", "this reader was too slow for the event stream", "go on with --since \(resume)")
-        case "TimedOut":
-            let remaining = parameters["remaining"]?.integer ?? 0
-            return Failure(.timedOut, "", "timed out with \(remaining) unfinished", nil)
-        default: return Failure(.refused, "", message ?? "the daemon says \(error)", nil)
+        case .timedOut(let remaining): self.init(.timedOut, "", "timed out with \(remaining) unfinished")
+        }
+    }
+
+    private init(_ error: ServiceError) {
+        switch error {
+        case .invalidParameter(let name): self.init(.usage, "", "the daemon does not accept \(name)")
+        case .methodNotFound, .methodNotImplemented, .interfaceNotFound:
+            self.init(.refused, "", "the daemon does not know how to do this", "use opsctl and opsd of one version")
+        case .permissionDenied, .expectedMore: self.init(.refused, "", "the daemon says \(error.qualifiedName)")
         }
     }
 
@@ -56,29 +64,6 @@ enum Refusal {
         let shown = 10
         guard path.count > 2 * shown + 1 else { return path }
         return path.prefix(shown) + ["... \(path.count - 2 * shown) more ..."] + path.suffix(shown)
-    }
-
-    private static func standard(_ error: String, _ parameters: JSONView) -> Failure {
-        switch error {
-        case "org.varlink.service.InvalidParameter":
-            return Failure(
-                .usage, "", "the daemon does not accept \(parameters["parameter"]?.text ?? "a parameter")", nil)
-        case "org.varlink.service.MethodNotFound", "org.varlink.service.MethodNotImplemented",
-            "org.varlink.service.InterfaceNotFound":
-            return Failure(
-                .refused, "", "the daemon does not know how to do this", "use opsctl and opsd of one version")
-        default: return Failure(.refused, "", "the daemon says \(error)", nil)
-        }
-    }
-
-    private static func invalid(_ problems: [JSONView]) -> Failure {
-        var failure = Failure(.refused, "", "the operation is not acceptable", nil)
-        failure.problems = problems.map {
-            Problem(
-                index: $0["index"]?.integer, name: $0["name"]?.text, key: $0["key"]?.text,
-                message: $0["message"]?.text ?? "not acceptable")
-        }
-        return failure
     }
 
     private static func look(for kind: String) -> String? {
@@ -90,8 +75,8 @@ enum Refusal {
         }
     }
 
-    static func unreachable(_ path: String, _ error: SystemError) -> Failure {
-        switch error.errno {
+    private static func unreachable(_ path: String, _ errno: Int32) -> Failure {
+        switch errno {
         case EACCES, EPERM:
             Failure(
                 .unreachable, path, "permission denied",
@@ -101,42 +86,38 @@ enum Refusal {
                 .unreachable, path, "no daemon listens here",
                 "start one with \"opsd\" or \"systemctl start opsd\", or name its socket with --socket")
         default:
-            Failure(.unreachable, path, SystemError.text(error.errno), "name the daemon's socket with --socket")
+            Failure(.unreachable, path, SystemError.text(errno), "name the daemon's socket with --socket")
         }
     }
 
-    static func senseless(_ answer: String) -> Failure {
+    private static func senseless(_ answer: String) -> Failure {
         Failure(.unreachable, "daemon", "it sent \(answer)", "check that opsctl and opsd are of one version")
     }
 
-    static func lost(_ error: SystemError?) -> Failure {
-        var failure = Failure(
-            .unreachable, "daemon", error.map { SystemError.text($0.errno) } ?? "it closed the connection",
-            "see that it runs with opsctl status and try again")
+    private static func lost(_ why: String) -> Failure {
+        var failure = Failure(.unreachable, "daemon", why, "see that it runs with opsctl status and try again")
         failure.isLoss = true
         return failure
     }
 }
 
-/// What is wrong with one operation of a submission.
-struct Problem: Sendable {
-    /// Its place in the flattened graph.
-    let index: Int?
-    let name: String?
-    let key: String?
-    let message: String
-    /// File and line, where it came from a file.
+/// A problem of a submission.
+struct LocatedProblem: Sendable {
+    let problem: Problem
+    /// File and line, if it came from a file.
     var place: String?
+    /// Whether the submission has other operations.
+    var isOfMany = true
 
-    /// Who is meant, then what: `operation build (3), key queue: no queue fst`.
+    /// Operation, key and problem: `operation build, key queue: no queue fst`.
     var text: String {
         var subject: [String] = []
-        if let name {
+        if isOfMany, let name = problem.name {
             subject.append("operation \(name)")
-        } else if let index {
+        } else if isOfMany, let index = problem.index {
             subject.append("operation \(index + 1)")
         }
-        if let key { subject.append("key \(key)") }
-        return subject.isEmpty ? message : subject.joined(separator: ", ") + ": " + message
+        if let key = problem.key { subject.append("key \(key)") }
+        return subject.isEmpty ? problem.message : subject.joined(separator: ", ") + ": " + problem.message
     }
 }

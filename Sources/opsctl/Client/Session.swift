@@ -1,3 +1,4 @@
+internal import OpsClient
 internal import OpsWire
 
 /// One run of opsctl: what was asked, where answers go, and the daemon that is asked.
@@ -6,7 +7,7 @@ final class Session {
     let output: StandardOutput
     let screen: Screen
     private var connection: Connection?
-    private(set) lazy var socketPath = SocketPath.chosen(arguments.text(.socket))
+    private(set) lazy var socketPath = SocketPath.find(arguments.text(.socket))
 
     init(_ arguments: Arguments) {
         self.arguments = arguments
@@ -17,20 +18,20 @@ final class Session {
     var style: Style { screen.style }
     var wantsJSON: Bool { arguments.has(.json) }
 
-    /// The connection that calls share; made when first needed.
-    func daemon() throws(Failure) -> Connection {
+    /// Returns the connection that calls share, which is made when first needed.
+    private func daemon() throws(ClientError) -> Connection {
         if let connection { return connection }
-        let fresh = try connect()
+        let fresh = try Connection(path: socketPath)
         connection = fresh
         return fresh
     }
 
-    /// A connection of its own, for a stream beside others.
-    func connect() throws(Failure) -> Connection {
-        try Connection(path: socketPath)
+    /// Opens a stream with a connection of its own, beside others.
+    func open<Request: WireRequest>(_ request: Request) throws(Failure) -> ReplyStream<Request.Reply> {
+        try speaking { () throws(ClientError) in try Connection(path: socketPath).stream(request) }
     }
 
-    /// How long a daemon that is restarted or upgraded may be away.
+    /// Longest absence of a daemon that is restarted or upgraded.
     private static let patience = Span(milliseconds: 10_000)
     private static let pause: Int32 = 50
 
@@ -40,10 +41,10 @@ final class Session {
         connection = nil
         let end = Instant.now + Self.patience
         while true {
-            do throws(Failure) {
-                let fresh = try connect()
-                // One that is dying may still take calls; only one that lives answers them.
-                _ = try fresh.call("Status") { _ in }
+            do throws(ClientError) {
+                let fresh = try Connection(path: socketPath)
+                // A daemon that is ending may still accept connections, but it answers nothing.
+                _ = try fresh.call(StatusRequest())
                 connection = fresh
                 return
             } catch {
@@ -53,20 +54,21 @@ final class Session {
         }
     }
 
-    /// Asks once; errors bear the verb's name.
-    func call(_ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in }) throws(Failure) -> JSONView {
-        do throws(Failure) {
-            return try daemon().call(method, fill)
-        } catch {
-            throw named(error)
-        }
+    /// Runs `body`; its error becomes a failure that bears the verb's name.
+    func speaking<Result>(_ body: () throws(ClientError) -> Result) throws(Failure) -> Result {
+        do throws(ClientError) { return try body() } catch { throw named(Failure(error)) }
     }
 
-    /// Asks again while the daemon is restarted: for what may be asked twice.
-    func callUntilAnswered(_ method: StaticString, _ fill: (inout JSONWriter) -> Void) throws(Failure) {
+    /// Calls a method and returns its reply.
+    func call<Request: WireRequest>(_ request: Request) throws(Failure) -> Request.Reply {
+        try speaking { () throws(ClientError) in try daemon().call(request) }
+    }
+
+    /// Calls a method until it is answered, also while the daemon is restarted: for calls that may be repeated.
+    func callUntilAnswered(_ request: some WireRequest) throws(Failure) {
         while true {
             do throws(Failure) {
-                _ = try call(method, fill)
+                _ = try call(request)
                 return
             } catch {
                 try awaitReturn(after: error)
@@ -74,37 +76,34 @@ final class Session {
         }
     }
 
-    func stream(
-        _ method: StaticString, _ fill: (inout JSONWriter) -> Void = { _ in },
-        each: (JSONView) throws(Failure) -> Bool
+    /// Passes every reply to `each` until the last, or until `each` returns false.
+    func stream<Request: WireRequest>(
+        _ request: Request, each: (Request.Reply) throws(Failure) -> Bool
     ) throws(Failure) {
-        do throws(Failure) {
-            try daemon().stream(method, fill, each: each)
-        } catch {
-            throw named(error)
-        }
+        var replies = try speaking { () throws(ClientError) in try daemon().stream(request) }
+        while let reply = try speaking({ () throws(ClientError) in try replies.next() }), try each(reply) {}
+    }
+
+    func submit(_ submission: Submission) throws(Failure) -> SubmitReply {
+        try speaking { () throws(ClientError) in try daemon().submit(submission) }
     }
 
     /// The operations of a selection, in the order of ids.
     func rows(of selection: Selection, limit: Int? = nil, newest: Bool = false) throws(Failure) -> [OperationRow] {
         var rows: [OperationRow] = []
-        try stream("List") {
-            selection.member(of: &$0)
-            $0.member("limit", limit)
-            $0.member("newest", newest)
-        } each: { (reply) throws(Failure) in
-            rows += (reply["operations"]?.elements ?? []).map { OperationRow($0) }
+        try stream(ListRequest(selection, limit: limit, newest: newest)) {
+            rows += $0.operations
             return true
         }
         return rows
     }
 
-    /// What is written next stands in place of what is on the screen, where that can be.
+    /// Makes what is written next replace what is on the screen, where that can be.
     func clear() throws(Failure) {
         if screen.isCapable && !wantsJSON { try output.write("\u{1b}[H\u{1b}[2J") }
     }
 
-    /// The failure with the verb it befell, where it names nothing better.
+    /// Returns the failure with the name of the verb, unless it names something better.
     func named(_ failure: Failure) -> Failure {
         guard failure.what.isEmpty else { return failure }
         var failure = failure
@@ -116,12 +115,25 @@ final class Session {
         .usage(arguments.path, why, advice)
     }
 
-    /// One row for a program: the text of an object as it came.
-    func row(_ view: JSONView) throws(Failure) {
-        try output.line(view.raw)
+    /// Writes a record for a program.
+    func row(_ record: some WireRecord) throws(Failure) {
+        var text = JSONWriter()
+        record.write(to: &text)
+        try output.line(text.bytes)
     }
+}
 
-    func row(_ fill: (inout JSONWriter) -> Void) throws(Failure) {
-        try output.line(JSONWriter.object(fill))
+extension ListRequest {
+    init(_ selection: Selection, limit: Int? = nil, newest: Bool = false) {
+        self.init()
+        self.selection = selection.ifAny
+        self.limit = limit
+        self.newest = newest.ifTrue
     }
+}
+
+extension Bool {
+    /// True, or nothing: an earlier daemon refuses parameters that it does not know, so those that change nothing are
+    /// left out.
+    var ifTrue: Bool? { self ? true : nil }
 }

@@ -1,20 +1,22 @@
-/// How those that ended did.
+internal import OpsWire
+
+/// Ends of the operations that are waited for.
 struct Tally {
-    private(set) var first: JSONView?
+    private(set) var first: EndedRow?
     /// By id, with the place in the order of ends.
-    private var unsuccessful: [Int: (place: Int, end: JSONView)] = [:]
-    private var known: Set<Int> = []
+    private var unsuccessful: [Int64: (place: Int, end: EndedRow)] = [:]
+    private var known: Set<Int64> = []
     private var count = 0
 
-    /// False where that end is known already. One that was retried meanwhile ends again, and that counts.
-    mutating func add(_ ended: JSONView) -> Bool {
-        let id = ended["id"]?.integer ?? 0
-        let hasSucceeded = ended["outcome"]?.text == "succeeded"
-        let isNew = known.insert(id).inserted
-        guard isNew || hasSucceeded == (unsuccessful[id] != nil) else { return false }
+    /// Adds an end; returns false if it is known already. An operation that is retried meanwhile ends again, and that
+    /// end counts.
+    mutating func add(_ ended: EndedRow) -> Bool {
+        let hasSucceeded = ended.outcome == .succeeded
+        let isNew = known.insert(ended.id).inserted
+        guard isNew || hasSucceeded == (unsuccessful[ended.id] != nil) else { return false }
         count += 1
-        unsuccessful[id] = hasSucceeded ? nil : (count, ended)
-        if first == nil || first?["id"]?.integer == id { first = ended }
+        unsuccessful[ended.id] = hasSucceeded ? nil : (count, ended)
+        if first == nil || first?.id == ended.id { first = ended }
         return true
     }
 
@@ -23,27 +25,26 @@ struct Tally {
         let decisive = any ? first : firstUnsuccessful ?? first
         guard let decisive else { return .done }
         if exitCode { return .of(decisive) }
-        return decisive["outcome"]?.text == "succeeded" ? .done : .unsuccessful
+        return decisive.outcome == .succeeded ? .done : .unsuccessful
     }
 }
 
 extension ExitStatus {
-    /// The status a shell would give for what has ended so.
-    static func of(_ ended: JSONView) -> ExitStatus {
-        let outcome = ended["outcome"]?.text
-        if outcome == "timedOut" { return .operationTimedOut }
+    /// Returns the status that a shell would give.
+    static func of(_ ended: EndedRow) -> ExitStatus {
+        if ended.outcome == .timedOut { return .operationTimedOut }
         // It said that it was done, and what was left of it got a signal.
-        if outcome == "succeeded", ended["exitCode"]?.integer == nil { return .done }
-        if let signal = ended["signal"]?.integer { return ExitStatus(code: Int32(truncatingIfNeeded: 128 + signal)) }
-        if let code = ended["exitCode"]?.integer, code != 0 || outcome == "succeeded" {
+        if ended.outcome == .succeeded, ended.exitCode == nil { return .done }
+        if let signal = ended.signal { return ExitStatus(code: Int32(truncatingIfNeeded: 128 + signal)) }
+        if let code = ended.exitCode, code != 0 || ended.outcome == .succeeded {
             return ExitStatus(code: Int32(truncatingIfNeeded: code))
         }
-        switch outcome {
-        case "succeeded"?: return .done
+        switch ended.outcome {
+        case .succeeded: return .done
         // It exited 0 on the signal, which is no success.
-        case "cancelled"? where ended["exitCode"] != nil: return ExitStatus(code: 143)
-        // It exited 0, which was no success by its `successCodes`, by a word of somebody's, or by its children.
-        case "failed"? where ended["exitCode"] != nil: return .unsuccessful
+        case .cancelled where ended.exitCode != nil: return ExitStatus(code: 143)
+        // It exited 0, which was no success by its `successCodes`, by `opsctl finish`, or by its children.
+        case .failed where ended.exitCode != nil: return .unsuccessful
         default: return .own
         }
     }

@@ -24,20 +24,16 @@ enum CancelVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let selection = try Steering.selection(session)
-        let reply = try session.call("Cancel") {
-            selection.member(of: &$0)
-            $0.member("reason", session.arguments.text(reason))
-            $0.member("force", session.arguments.has(force))
-        }
-        try Steering.report(reply, "cancelled", selection, session)
-        guard session.arguments.has(wait), let ids = reply["ids"]?.elements, !ids.isEmpty else { return .done }
+        let reply = try session.call(
+            CancelRequest.with {
+                $0.selection = selection
+                $0.reason = session.arguments.text(reason)
+                $0.force = session.arguments.has(force).ifTrue
+            })
+        try Steering.report(reply, reply.touched, "cancelled", selection, session)
+        guard session.arguments.has(wait), !reply.ids.isEmpty else { return .done }
         try session.output.flush()
-        try session.stream("Wait") {
-            $0.key("selection")
-            $0.object { $0.member("refs", ids.compactMap(\.integer).map(String.init)) }
-        } each: { _ in
-            true
-        }
+        try session.stream(WaitRequest(Selection(refs: reply.ids.map(String.init)))) { _ in true }
         return .done
     }
 }

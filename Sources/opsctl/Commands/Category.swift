@@ -22,7 +22,7 @@ enum CategoryVerb {
         ])
 
     private static func list(_ session: Session) throws(Failure) -> ExitStatus {
-        let categories = try session.call("ListCategories")["categories"]?.elements ?? []
+        let categories = try session.call(ListCategoriesRequest()).categories
         if session.wantsJSON {
             for category in categories { try session.row(category) }
             return .done
@@ -34,14 +34,11 @@ enum CategoryVerb {
             ],
             style: session.style, columns: session.screen.columns)
         for category in categories {
-            func ids(_ key: StaticString) -> String {
-                (category[key]?.elements ?? []).compactMap(\.integer).map(String.init).joined(separator: " ")
-            }
+            func list(_ ids: [Int64]) -> String { ids.map(String.init).joined(separator: " ") }
             try table.add(
                 [
-                    .init((category["name"]?.text ?? "").printable, .bold),
-                    .init("\(category["capacity"]?.integer ?? 1)"),
-                    .init(ids("holders"), .cyan), .init(ids("waiting")),
+                    .init(category.name.printable, .bold), .init("\(category.capacity)"),
+                    .init(list(category.holders), .cyan), .init(list(category.waiting)),
                 ], to: session.output)
         }
         try table.finish(session.output)
@@ -53,11 +50,12 @@ enum CategoryVerb {
             throw session.refuse("there is nothing to set", "give --capacity N")
         }
         guard units >= 0 else { throw session.refuse("--capacity is 0 or more, not \(units)", nil) }
-        let reply = try session.call("SetCategory") {
-            $0.member("name", session.arguments.operands[0])
-            $0.member("capacity", units)
-        }
-        if session.wantsJSON, let category = reply["category"] { try session.row(category) }
+        let reply = try session.call(
+            SetCategoryRequest.with {
+                $0.name = session.arguments.operands[0]
+                $0.capacity = units
+            })
+        if session.wantsJSON { try session.row(reply.category) }
         return .done
     }
 }

@@ -10,7 +10,7 @@ enum ConditionForm {
     static func json(_ form: String, _ path: String) throws(Failure) -> [UInt8] {
         if form.hasPrefix("{") {
             do throws(JSONError) {
-                _ = try JSONView(Array(form.utf8))
+                _ = try JSONValue(form.utf8)
             } catch {
                 throw .usage(path, "--condition is no JSON: \(error.reason.text) at character \(error.offset + 1)", nil)
             }

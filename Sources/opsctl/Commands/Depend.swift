@@ -28,17 +28,19 @@ enum DependVerb {
         let ref = arguments.operands[0]
         // What comes first: between the two it must not be free to start.
         for other in added {
-            _ = try session.call("AddDependency") {
-                $0.member("ref", ref)
-                $0.member("on", other)
-                $0.member("when", arguments.text(when))
-            }
+            _ = try session.call(
+                AddDependencyRequest.with {
+                    $0.ref = ref
+                    $0.on = other
+                    $0.when = arguments.text(when)
+                })
         }
         for other in removed {
-            _ = try session.call("RemoveDependency") {
-                $0.member("ref", ref)
-                $0.member("on", other)
-            }
+            _ = try session.call(
+                RemoveDependencyRequest.with {
+                    $0.ref = ref
+                    $0.on = other
+                })
         }
         try Steering.report(one: session)
         return .done

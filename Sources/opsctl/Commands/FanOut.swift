@@ -1,3 +1,4 @@
+internal import OpsClient
 internal import OpsWire
 
 /// One command made into many operations: for each line of a file, or for each index of a range.
@@ -46,8 +47,8 @@ struct FanOut {
         guard parts.count <= 2, (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
             let step, step > 0, first <= last
         else { throw session.refuse("--array takes A-B or A-B:STEP, not \"\(range)\"", "write --array 1-100") }
-        guard (last - first) / step < 4_000_000 else {
-            throw session.refuse("--array \(range) has more than 4000000 indices", "split it")
+        guard (last - first) / step < WireLimits.operations else {
+            throw session.refuse("--array \(range) has more than \(WireLimits.operations) indices", "split it")
         }
         return Array(stride(from: first, through: last, by: step))
     }
@@ -82,7 +83,9 @@ struct FanOut {
             ranges.append(start..<text.bytes.count)
             text.terminate(with: 0x0a)
         }
-        return Submission(defaults: defaults.bytes, text: text.bytes, operations: ranges)
+        var submission = Submission(ranges, in: text.bytes)
+        submission.terms.defaults = RawJSON(defaults.bytes)
+        return submission
     }
 
     private func write(_ command: SubmitVerb.Command, _ value: String, _ index: Int, to object: inout JSONWriter) {

@@ -17,11 +17,12 @@ enum FinishVerb {
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        _ = try session.call("Finish") {
-            $0.member("ref", arguments.operands[0])
-            $0.member("failed", arguments.has(failed))
-            $0.member("message", arguments.text(message))
-        }
+        _ = try session.call(
+            FinishRequest.with {
+                $0.ref = arguments.operands[0]
+                $0.failed = arguments.has(failed).ifTrue
+                $0.message = arguments.text(message)
+            })
         try Steering.report(one: session)
         return .done
     }

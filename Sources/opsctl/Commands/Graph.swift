@@ -27,7 +27,7 @@ enum GraphVerb {
         guard ways.count <= 1 else {
             throw session.refuse("--\(ways[0].name) and --\(ways[1].name) exclude each other", "give one of them")
         }
-        let reply = try session.call("Graph") { $0.member("graph", arguments.operands[0]) }
+        let reply = try session.call(GraphRequest.with { $0.graph = arguments.operands[0] })
         if session.wantsJSON {
             try session.row(reply)
             return .done

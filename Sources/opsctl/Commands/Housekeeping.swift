@@ -14,11 +14,11 @@ enum PruneVerb {
             guard let age = session.arguments.text(olderThan) else {
                 throw session.refuse("it does not say what to forget", "give --older-than D, such as 30d")
             }
-            let reply = try session.call("Prune") { $0.member("olderThan", age) }
+            let reply = try session.call(PruneRequest.with { $0.olderThan = age })
             if session.wantsJSON {
                 try session.row(reply)
             } else {
-                try session.output.line("removed \(SubmitVerb.counted(reply["removed"]?.integer ?? 0))")
+                try session.output.line("removed \(SubmitVerb.counted(reply.removed))")
             }
             return .done
         })
@@ -36,15 +36,15 @@ enum BackupVerb {
         examples: [.init("Before an upgrade", "opsctl backup /var/backups/opsd.db")],
         action: { (session) throws(Failure) in
             let path = OperationKeys.absolute(session.arguments.operands[0])
-            let isForced = session.arguments.has(force)
-            let reply = try session.call("Backup") {
-                $0.member("path", path)
-                if isForced { $0.member("force", true) }
-            }
+            let reply = try session.call(
+                BackupRequest.with {
+                    $0.path = path
+                    $0.force = session.arguments.has(force).ifTrue
+                })
             if session.wantsJSON {
                 try session.row(reply)
             } else {
-                try session.output.line("\(path)  \(ByteCount.text(reply["bytes"]?.integer ?? 0))")
+                try session.output.line("\(path)  \(ByteCount.text(reply.bytes))")
             }
             return .done
         })
@@ -58,16 +58,15 @@ enum CheckVerb {
         about: ["Prints what is wrong, a line each. Exit status 1 where there is anything."],
         examples: [.init("Is it whole?", "opsctl check")],
         action: { (session) throws(Failure) in
-            let reply = try session.call("Check")
-            let problems = reply["problems"]?.elements ?? []
+            let reply = try session.call(CheckRequest())
             if session.wantsJSON {
                 try session.row(reply)
-            } else if problems.isEmpty {
+            } else if reply.problems.isEmpty {
                 try session.output.line("the database is whole")
             } else {
-                for problem in problems { try session.output.line((problem.text ?? "").printable) }
+                for problem in reply.problems { try session.output.line(problem.printable) }
             }
-            return problems.isEmpty ? .done : .unsuccessful
+            return reply.problems.isEmpty ? .done : .unsuccessful
         })
 }
 
@@ -80,12 +79,12 @@ enum WorkersVerb {
         action: { (session) throws(Failure) in
             let wanted = session.arguments.operands.first.flatMap { Int($0) }
             if let wanted {
-                _ = try session.call("SetWorkers") { $0.member("workers", wanted) }
+                _ = try session.call(SetWorkersRequest.with { $0.workers = wanted })
                 if !session.wantsJSON { return .done }
             }
-            let workers = try session.call("Status")["workers"]?.integer ?? 0
+            let workers = try session.call(StatusRequest()).workers
             if session.wantsJSON {
-                try session.row { $0.member("workers", workers) }
+                try session.row(SetWorkersRequest.with { $0.workers = workers })
             } else {
                 try session.output.line("\(workers)")
             }

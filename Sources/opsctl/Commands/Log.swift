@@ -32,7 +32,7 @@ enum LogVerb {
         let request = try request(session)
         let selection = try Steering.selection(session)
         guard selection.isBroad else {
-            let feed = try LogFeed(session, selection.refs[0], request)
+            let feed = try LogFeed(session, selection.refs?.first ?? "", request)
             while feed.isOpen {
                 try feed.read { (reply, data) throws(Failure) in
                     if session.wantsJSON { try session.row(reply) } else { try session.output.write(data) }
@@ -61,11 +61,9 @@ enum LogVerb {
 
     /// Named ones as they were named; of a broader selection those that have output.
     private static func refs(_ selection: Selection, _ session: Session) throws(Failure) -> [String] {
-        if selection.isListOfNames { return selection.refs }
+        if selection.isListOfNames { return selection.refs ?? [] }
         var refs: [String] = []
-        try LsVerb.each(session) { (view) in
-            if !(view["isGroup"]?.flag ?? false), let id = view["id"]?.integer { refs.append("\(id)") }
-        }
+        try LsVerb.each(session) { if !$0.isGroup { refs.append("\($0.id)") } }
         return refs
     }
 }

@@ -76,29 +76,27 @@ enum LsVerb {
     private static func once(_ session: Session, _ shown: [Column]) throws(Failure) -> ExitStatus {
         let isSorted = session.arguments.has(sort) || session.arguments.has(tree)
         if session.wantsJSON && !isSorted {
-            try each(session) { (view) throws(Failure) in try session.row(view) }
+            try each(session) { (row) throws(Failure) in try session.row(row) }
             return .done
         }
         let now = Instant.now
         if isSorted {
-            var rows: [(row: OperationRow, view: JSONView)] = []
-            try each(session) { (view) throws(Failure) in rows.append((OperationRow(view), view)) }
+            var rows: [OperationRow] = []
+            try each(session) { rows.append($0) }
             if let order = session.arguments.text(sort) { try Sorting(order, session).sort(&rows) }
             if session.wantsJSON {
-                for (_, view) in rows { try session.row(view) }
+                for row in rows { try session.row(row) }
             } else if session.arguments.has(tree) {
-                try OperationTree(rows.map(\.row)).write(session, now: now)
+                try OperationTree(rows).write(session, now: now)
             } else {
                 var table = table(shown, session)
-                for (row, _) in rows { try table.add(cells(row, shown, now), to: session.output) }
+                for row in rows { try table.add(cells(row, shown, now), to: session.output) }
                 try table.finish(session.output)
             }
             return .done
         }
         var table = table(shown, session)
-        try each(session) { (view) throws(Failure) in
-            try table.add(cells(OperationRow(view), shown, now), to: session.output)
-        }
+        try each(session) { (row) throws(Failure) in try table.add(cells(row, shown, now), to: session.output) }
         try table.finish(session.output)
         return .done
     }
@@ -116,24 +114,19 @@ enum LsVerb {
 
     /// Every selected operation, as they come. Where the connection ends meanwhile, because a pager rests for long or the
     /// daemon is restarted, the rest is asked for.
-    static func each(_ session: Session, _ body: (JSONView) throws(Failure) -> Void) throws(Failure) {
+    static func each(_ session: Session, _ body: (OperationRow) throws(Failure) -> Void) throws(Failure) {
         let all = Selection(session.arguments)
         let limit = session.arguments.integer(newest)
-        var last = 0
+        var last: Int64 = 0
         while true {
             let first = last
             let selection = first > 0 && limit == nil ? all.after(first) : all
             do throws(Failure) {
-                return try session.stream("List") {
-                    selection.member(of: &$0)
-                    $0.member("limit", limit)
-                    $0.member("newest", limit != nil)
-                } each: { (reply) throws(Failure) in
-                    try reply.forEach(in: "operations") { (view) throws(Failure) in
-                        let id = view["id"]?.integer ?? 0
-                        guard id > first else { return }
-                        try body(view)
-                        last = id
+                return try session.stream(ListRequest(selection, limit: limit, newest: limit != nil)) {
+                    (reply) throws(Failure) in
+                    for row in reply.operations where row.id > first {
+                        try body(row)
+                        last = row.id
                     }
                     return true
                 }
@@ -162,14 +155,14 @@ enum LsVerb {
         case .attempt: return .init("\(row.attempt)")
         case .time: return .init(row.age(now: now)?.text ?? "", row.startedAt == nil ? .dim : nil)
         case .progress:
-            return .init(row.progress.map { ProgressBar.text(done: $0.done, total: $0.total, cells: 8) } ?? "")
-        case .cause: return .init(row.outcome == "succeeded" ? "" : row.remark)
+            return .init(row.progress.map { ProgressBar.text($0, cells: 8) } ?? "")
+        case .cause: return .init(row.outcome == .succeeded ? "" : row.remark)
         case .user: return .init(row.user)
-        case .command: return .init(OperationRow.shown(row.command).printable)
-        case .labels: return .init(row.labels.map { "\($0.key)=\($0.value)" }.joined(separator: " ").printable)
-        case .submitted: return clock(row.submittedAt)
-        case .started: return clock(row.startedAt)
-        case .finished: return clock(row.finishedAt)
+        case .command: return .init(OperationRow.shown(row.command ?? []).printable)
+        case .labels: return .init(row.labelText.printable)
+        case .submitted: return clock(row.submittedAt.instant)
+        case .started: return clock(row.startedAt.instant)
+        case .finished: return clock(row.finishedAt.instant)
         }
     }
 
@@ -185,13 +178,13 @@ enum LsVerb {
             self.column = column
         }
 
-        func sort(_ rows: inout [(row: OperationRow, view: JSONView)]) {
+        func sort(_ rows: inout [OperationRow]) {
             let now = Instant.now
-            let keyed = rows.map { (key: key($0.row, now), element: $0) }
+            let keyed = rows.map { (key: key($0, now), row: $0) }
             rows = keyed.sorted {
-                if $0.key == $1.key { return $0.element.row.id < $1.element.row.id }
+                if $0.key == $1.key { return $0.row.id < $1.row.id }
                 return isDownwards ? $0.key > $1.key : $0.key < $1.key
-            }.map(\.element)
+            }.map(\.row)
         }
 
         /// Numbers before texts.
@@ -204,15 +197,16 @@ enum LsVerb {
         private func key(_ row: OperationRow, _ now: Instant) -> Key {
             func number(_ value: Int64?) -> Key { Key(number: value ?? .max, text: "") }
             switch column {
-            case .id: return number(Int64(row.id))
+            case .id: return number(row.id)
             case .priority: return number(Int64(row.effectivePriority))
             case .attempt: return number(Int64(row.attempt))
             case .time: return number(row.age(now: now)?.nanoseconds)
-            case .submitted: return number(row.submittedAt?.nanoseconds)
-            case .started: return number(row.startedAt?.nanoseconds)
-            case .finished: return number(row.finishedAt?.nanoseconds)
+            case .submitted: return number(row.submittedAt.instant?.nanoseconds)
+            case .started: return number(row.startedAt.instant?.nanoseconds)
+            case .finished: return number(row.finishedAt.instant?.nanoseconds)
             case .progress:
-                return number(row.progress.map { Int64(1000 * ProgressBar.share(done: $0.done, total: $0.total ?? 1)) })
+                return number(
+                    row.progress.map { Int64(1000 * ProgressBar.share(done: Int($0.done), total: Int($0.total ?? 1))) })
             case .name, .graph, .state, .queue, .cause, .user, .command, .labels:
                 return Key(number: 0, text: cell(row, column, now).text)
             }

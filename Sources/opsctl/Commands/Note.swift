@@ -17,10 +17,11 @@ enum NoteVerb {
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let words = session.arguments.operands
-        _ = try session.call("Note") {
-            $0.member("ref", words[0])
-            $0.member("text", words[1])
-        }
+        _ = try session.call(
+            NoteRequest.with {
+                $0.ref = words[0]
+                $0.text = words[1]
+            })
         try Steering.report(one: session)
         return .done
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
@@ -6,7 +7,7 @@ internal import OpsWire
 struct OperationKeys {
     let arguments: Arguments
     /// The ids of the names that options mention.
-    var ids: [String: Int] = [:]
+    var ids: [String: Int64] = [:]
     /// Where the output goes unless an option says.
     var output: String?
 
@@ -69,7 +70,7 @@ struct OperationKeys {
         try forEachEdge { (ref, _, option) throws(Failure) in
             guard ids[ref] == nil, id(ref) == nil else { return }
             do throws(Failure) {
-                ids[ref] = try session.call("Show") { $0.member("ref", ref) }["operation"]?["id"]?.integer
+                ids[ref] = try session.call(ShowRequest.with { $0.ref = ref }).operation.id
             } catch {
                 guard error.status == .notFound else { throw error }
                 throw Failure(.refused, error.what, "--\(option.name): \(error.why)", error.advice)
@@ -79,8 +80,8 @@ struct OperationKeys {
     }
 
     /// An id, or what a name that may look like a number means.
-    private func id(_ ref: String) -> Int? {
-        ids[ref] ?? (ref.hasPrefix("-") ? nil : Int(ref))
+    private func id(_ ref: String) -> Int64? {
+        ids[ref] ?? (ref.hasPrefix("-") ? nil : Int64(ref))
     }
 
     private func writeOrder(to text: inout JSONWriter) throws(Failure) {

@@ -33,7 +33,7 @@ enum QueueVerb {
         ])
 
     private static func list(_ session: Session) throws(Failure) -> ExitStatus {
-        let queues = try session.call("ListQueues")["queues"]?.elements ?? []
+        let queues = try session.call(ListQueuesRequest()).queues
         if session.wantsJSON {
             for queue in queues { try session.row(queue) }
         } else {
@@ -42,21 +42,18 @@ enum QueueVerb {
         return .done
     }
 
-    static func write(_ queues: [JSONView], _ session: Session) throws(Failure) {
+    static func write(_ queues: [QueueRow], _ session: Session) throws(Failure) {
         var table = Table(
             [
                 .init("QUEUE", elastic: true), .init("LIMIT", right: true), .init("EXECUTING", right: true),
                 .init("READY", right: true), .init("PENDING", right: true), .init("AGING", right: true), .init(""),
             ], style: session.style, columns: session.screen.columns)
         for queue in queues {
-            func number(_ key: StaticString) -> Table.Cell { .init("\(queue[key]?.integer ?? 0)") }
-            let isSuspended = queue["suspended"]?.flag ?? false
             try table.add(
                 [
-                    .init((queue["name"]?.text ?? "").printable, .bold),
-                    .init(queue["limit"]?.integer.map(String.init) ?? "none"),
-                    number("executing"), number("ready"), number("pending"), .init(queue["aging"]?.text ?? "off"),
-                    .init(isSuspended ? "suspended" : "", .yellow),
+                    .init(queue.name.printable, .bold), .init(queue.limit.map(String.init) ?? "none"),
+                    .init("\(queue.executing)"), .init("\(queue.ready)"), .init("\(queue.pending)"),
+                    .init(queue.aging ?? "off"), .init(queue.suspended ? "suspended" : "", .yellow),
                 ], to: session.output)
         }
         try table.finish(session.output)
@@ -77,19 +74,19 @@ enum QueueVerb {
         if let text = arguments.text(aging), text != "off", Span.parse(text) == nil {
             throw session.refuse("--aging takes a duration such as 10m or off, not \"\(text)\"", nil)
         }
-        let reply = try session.call("SetQueue") {
-            $0.member("name", arguments.operands[0])
-            $0.member("limit", bound)
-            $0.member("aging", arguments.text(aging))
-            $0.key("create")
-            $0.bool(create)
-        }
-        if session.wantsJSON, let queue = reply["queue"] { try session.row(queue) }
+        let reply = try session.call(
+            SetQueueRequest.with {
+                $0.name = arguments.operands[0]
+                $0.limit = bound
+                $0.aging = arguments.text(aging)
+                $0.create = create
+            })
+        if session.wantsJSON { try session.row(reply.queue) }
         return .done
     }
 
     private static func remove(_ session: Session) throws(Failure) -> ExitStatus {
-        _ = try session.call("RemoveQueue") { $0.member("name", session.arguments.operands[0]) }
+        _ = try session.call(RemoveQueueRequest.with { $0.name = session.arguments.operands[0] })
         try Steering.report(one: session)
         return .done
     }

@@ -20,11 +20,12 @@ enum RetryVerb {
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let selection = try Steering.selection(session)
-        let reply = try session.call("Retry") {
-            selection.member(of: &$0)
-            $0.member("downstream", session.arguments.has(downstream))
-        }
-        try Steering.report(reply, "retried", selection, session)
+        let reply = try session.call(
+            RetryRequest.with {
+                $0.selection = selection
+                $0.downstream = session.arguments.has(downstream).ifTrue
+            })
+        try Steering.report(reply, reply.touched, "retried", selection, session)
         return .done
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsClient
 internal import OpsWire
 
 /// `run`: as if the command ran here: its output, its signals, its exit status.
@@ -22,12 +23,12 @@ enum RunVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
         if let path = arguments.text(.file) { return try runGraph(path, session) }
-        let submission = try Submission(SubmitVerb.single(session, output: "split"))
+        let submission = try SubmitVerb.single(session, output: "split")
         // What comes while it is on its way cancels it as soon as it is known.
         let interruption = try Interruption(ends)
-        let accepted: Submission.Accepted
+        let accepted: SubmitReply
         do throws(Failure) {
-            accepted = try submission.send(session, list: false)
+            accepted = try session.submit(submission)
         } catch {
             throw error.ofOne
         }
@@ -37,9 +38,9 @@ enum RunVerb {
     private static func runGraph(_ path: String, _ session: Session) throws(Failure) -> ExitStatus {
         let (submission, file) = try SubmitVerb.graph(path, session)
         let interruption = try Interruption(ends)
-        let accepted: Submission.Accepted
+        let accepted: SubmitReply
         do throws(Failure) {
-            accepted = try submission.send(session, list: false)
+            accepted = try session.submit(submission)
         } catch {
             throw file.located(error)
         }
@@ -52,47 +53,44 @@ enum RunVerb {
 /// One operation in the foreground of a terminal.
 private final class Foreground {
     private let session: Session
-    private let id: Int
+    private let id: Int64
     private let interruption: Interruption
     private let output: LogFeed
     private let errors: LogFeed
-    private var ending: Connection
-    private var ended: JSONView?
-    private var isOver = false
+    private var ending: ReplyStream<WaitReply>
+    private var ended: EndedRow?
 
-    init(_ session: Session, _ id: Int, _ interruption: Interruption) throws(Failure) {
+    init(_ session: Session, _ id: Int64, _ interruption: Interruption) throws(Failure) {
         self.session = session
         self.id = id
         self.interruption = interruption
         output = try LogFeed(session, id: id, errors: false)
         errors = try LogFeed(session, id: id, errors: true)
-        ending = try session.connect()
-        try awaitEnd()
-    }
-
-    private func awaitEnd() throws(Failure) {
-        try ending.send(
-            "Wait", more: true,
-            parameters: JSONWriter.object { text in
-                text.key("selection")
-                text.object { $0.member("refs", ["\(id)"]) }
-            })
+        ending = try session.open(WaitRequest(Selection(id)))
     }
 
     func run() throws(Failure) -> ExitStatus {
-        while output.isOpen || errors.isOpen || !isOver {
+        while output.isOpen || errors.isOpen || !ending.isOver {
             let readable = interruption.wait(
-                [output.descriptor, errors.descriptor, isOver ? -1 : ending.descriptor])
+                [output.descriptor, errors.descriptor, ending.isOver ? -1 : ending.descriptor])
             if let signal = interruption.take() { try cancel(signal) }
             // A terminal shows both streams in the order in which they came.
             if readable.contains(0) {
                 try output.read { (reply, data) throws(Failure) in
-                    if session.wantsJSON { try tell(reply, "stdout") } else { try session.output.write(data) }
+                    if session.wantsJSON {
+                        try session.row(LogPiece(reply, .stdout))
+                    } else {
+                        try session.output.write(data)
+                    }
                 }
             }
             if readable.contains(1) {
                 try errors.read { (reply, data) throws(Failure) in
-                    if session.wantsJSON { try tell(reply, "stderr") } else { StandardError.write(data) }
+                    if session.wantsJSON {
+                        try session.row(LogPiece(reply, .stderr))
+                    } else {
+                        StandardError.write(data)
+                    }
                 }
             }
             try session.output.flush()
@@ -107,52 +105,60 @@ private final class Foreground {
         return .of(ended)
     }
 
-    /// A piece of output for a program, as `log` tells it, with the stream it is from.
-    private func tell(_ reply: JSONView, _ stream: String) throws(Failure) {
-        try session.row {
-            for (key, value) in reply.members { $0.member(key, raw: value.raw) }
-            $0.member("stream", stream)
-        }
-    }
-
-    /// What the exit status does not say.
-    private func tellEnd(_ ended: JSONView) {
-        let outcome = ended["outcome"]?.text ?? ""
-        if ended["exitCode"] == nil, ended["signal"] == nil, outcome != "succeeded" {
+    /// Says what the exit status does not.
+    private func tellEnd(_ ended: EndedRow) {
+        let outcome = ended.outcome
+        if ended.exitCode == nil, ended.signal == nil, outcome != .succeeded {
             StandardError.line(
-                "opsctl: operation \(id) \(outcome): \((ended["cause"]?.text ?? "no cause is known").printable)")
-        } else if outcome == "timedOut" {
-            StandardError.line("opsctl: operation \(id): \((ended["cause"]?.text ?? "timed out").printable)")
+                "opsctl: operation \(id) \(outcome.rawValue): \((ended.cause ?? "no cause is known").printable)")
+        } else if outcome == .timedOut {
+            StandardError.line("opsctl: operation \(id): \((ended.cause ?? "timed out").printable)")
         }
     }
 
     private func takeEnd() throws(Failure) {
         do throws(Failure) {
-            guard try ending.fill() else { throw Refusal.lost(nil) }
-            while !isOver, let reply = try ending.takeReply() {
-                ended = reply.parameters["ended"]?.elements.last ?? ended
-                isOver = !reply.continues
+            try session.speaking { () throws(ClientError) in
+                try ending.receive()
+                while let reply = try ending.arrived() { ended = reply.ended.last ?? ended }
             }
         } catch {
             // The operation goes on while the daemon is restarted.
-            try session.awaitReturn(after: session.named(error))
-            ending = try session.connect()
-            try awaitEnd()
+            try session.awaitReturn(after: error)
+            ending = try session.open(WaitRequest(Selection(id)))
         }
     }
 
     /// What a shell's child would feel: the operation is told to end, and we see how it does.
     private func cancel(_ signal: Int32) throws(Failure) {
         do throws(Failure) {
-            try session.callUntilAnswered("Cancel") { text in
-                text.key("selection")
-                text.object { $0.member("refs", ["\(id)"]) }
-                text.member(
-                    "reason", signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run")
-            }
+            try session.callUntilAnswered(
+                CancelRequest.with {
+                    $0.selection = Selection(id)
+                    $0.reason = signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run"
+                })
         } catch {
             // It has just finished by itself.
             guard error.status == .refused else { throw error }
         }
+    }
+}
+
+/// A piece of output for a program, as `log` prints it, with the stream that it is from.
+private struct LogPiece: WireRecord {
+    enum Stream: String { case stdout, stderr }
+
+    private var reply = LogReply()
+    private var stream = ""
+
+    init() {}
+
+    init(_ reply: LogReply, _ stream: Stream) {
+        (self.reply, self.stream) = (reply, stream.rawValue)
+    }
+
+    mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try reply.visit(&visitor)
+        try visitor.field("stream", &stream)
     }
 }

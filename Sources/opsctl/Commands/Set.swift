@@ -34,15 +34,12 @@ enum SetVerb {
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let changes = try changes(session)
         let selection = Selection(refs: session.arguments.operands)
-        let reply = try session.call("Set") {
-            selection.member(of: &$0)
-            $0.member("changes", raw: changes)
-        }
-        try Steering.report(reply, "edited", selection, session)
+        let reply = try session.call(SetRequest(selection, changes))
+        try Steering.report(reply, reply.touched, "edited", selection, session)
         return .done
     }
 
-    private static func changes(_ session: Session) throws(Failure) -> [UInt8] {
+    private static func changes(_ session: Session) throws(Failure) -> [JSONValue.Member] {
         let arguments = session.arguments
         var text = JSONWriter()
         text.beginObject()
@@ -76,6 +73,18 @@ enum SetVerb {
         text.member("limit", arguments.integer(children))
         text.endObject()
         guard text.bytes.count > 2 else { throw session.refuse("there is nothing to set", "see opsctl help set") }
-        return text.bytes
+        do throws(InvalidParameter) {
+            return try scan(text.bytes) { (scanner) throws(InvalidParameter) in try JSONObject(from: &scanner) }.members
+        } catch {
+            throw session.refuse("\(error.parameter): \(error.reason)", nil)
+        }
+    }
+}
+
+extension SetRequest {
+    init(_ selection: Selection, _ changes: [JSONValue.Member]) {
+        self.init()
+        self.selection = selection
+        self.changes = JSONObject(changes)
     }
 }

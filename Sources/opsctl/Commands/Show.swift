@@ -16,23 +16,28 @@ enum ShowVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         for (index, ref) in session.arguments.operands.enumerated() {
-            let reply = try session.call("Show") { $0.member("ref", ref) }
-            guard let operation = reply["operation"] else { continue }
+            let reply = try session.call(ShowRequest.with { $0.ref = ref })
             if session.wantsJSON {
-                try session.row { object in
-                    for (key, value) in operation.members { object.member(key, raw: value.raw) }
-                    object.member("attempts", raw: reply["attempts"]?.raw ?? ArraySlice("[]".utf8))
-                }
+                try session.row(OneObject(reply: reply))
             } else {
                 if index > 0 { try session.output.line("") }
-                try write(operation, reply["attempts"]?.elements ?? [], session)
+                try write(reply.operation, reply.attempts, session)
             }
         }
         return .done
     }
 
-    private static func write(_ view: JSONView, _ attempts: [JSONView], _ session: Session) throws(Failure) {
-        let row = OperationRow(view)
+    /// A reply as one object for a program: the operation, with its attempts as a member.
+    private struct OneObject: WireRecord {
+        var reply = ShowReply()
+
+        mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+            try reply.operation.visit(&visitor)
+            try visitor.field("attempts", &reply.attempts)
+        }
+    }
+
+    private static func write(_ row: OperationRow, _ attempts: [AttemptRow], _ session: Session) throws(Failure) {
         let now = Instant.now
         let standing = row.standing
         let ends = "\(standing.symbol) \(row.id)   \(standing.word)"
@@ -42,53 +47,50 @@ enum ShowVerb {
                 + "\(DisplayWidth.fit(row.title, room))  \(session.style(standing.colour, standing.word))")
         var fields = Fields()
         fields.add("cause", row.cause, standing.colour)
-        fields.add("command", row.command.isEmpty ? nil : OperationRow.shown(row.command))
-        fields.add("directory", view["directory"]?.text)
+        fields.add("command", row.command.map(OperationRow.shown))
+        fields.add("directory", row.directory)
         fields.add("graph", row.graphName.map { "\(row.graph) (\($0))" } ?? row.graph)
         fields.add("group", row.group.map(String.init))
-        fields.add("produced by", view["producedBy"]?.integer.map(String.init))
+        fields.add("produced by", row.producedBy.map(String.init))
         fields.add("queue", row.queue)
         let isRaised = row.effectivePriority != row.priority
         fields.add("priority", "\(row.priority)" + (isRaised ? " (effective \(row.effectivePriority))" : ""))
         fields.add("user", row.user)
-        fields.add("flags", flags(view, row))
-        fields.add("categories", (view["categories"]?.elements ?? []).map(category).joined(separator: ", "))
-        fields.add("labels", row.labels.map { "\($0.key)=\($0.value)" }.joined(separator: " "))
-        fields.add("timeout", view["timeout"]?.text)
-        fields.add("deadline", view["deadline"]?.text.map { clock($0, now) })
-        fields.add("not before", view["notBefore"]?.text.map { clock($0, now) })
-        fields.add("key", view["key"]?.text)
-        fields.add("progress", row.progress.map { ProgressBar.text(done: $0.done, total: $0.total, cells: 20) })
+        fields.add("flags", flags(row))
+        fields.add("categories", row.categories.map(category).joined(separator: ", "))
+        fields.add("labels", row.labelText)
+        fields.add("timeout", row.timeout)
+        fields.add("deadline", row.deadline.map { clock($0, now) })
+        fields.add("not before", row.notBefore.map { clock($0, now) })
+        fields.add("key", row.key)
+        fields.add("progress", row.progress.map { ProgressBar.text($0, cells: 20) })
         fields.add("says", row.statusText)
-        fields.add("result", view["result"]?.text)
-        fields.add("note", view["note"]?.text)
+        fields.add("result", row.result)
+        fields.add("note", row.note)
         addTimeline(row, now, to: &fields)
-        addUsage(view["usage"], to: &fields)
+        addUsage(row.usage, to: &fields)
         fields.add("exit", exit(row))
         try fields.write(session)
-        try writeDependencies(view, session)
+        try writeDependencies(row.dependencies, session)
         try writeAttempts(attempts, session, now)
     }
 
-    private static func flags(_ view: JSONView, _ row: OperationRow) -> String {
+    private static func flags(_ row: OperationRow) -> String {
         var flags: [String] = []
-        if row.isHeld { flags.append("held") }
-        if row.isFrozen { flags.append("frozen") }
-        if row.isCancelling { flags.append("cancelling") }
-        if view["barrier"]?.flag ?? false { flags.append("barrier") }
+        if row.held { flags.append("held") }
+        if row.frozen { flags.append("frozen") }
+        if row.cancelling { flags.append("cancelling") }
+        if row.barrier { flags.append("barrier") }
         if row.isGroup { flags.append("group") }
-        if view["completion"]?.text == "notify" { flags.append("ends when it says so") }
+        if row.completion == "notify" { flags.append("ends when it says so") }
         return flags.joined(separator: ", ")
     }
 
-    static func category(_ use: JSONView) -> String {
-        let name = use["name"]?.text ?? ""
-        switch use["mode"]?.text {
-        case "exclusive"?: return name + " (exclusive)"
-        case "shared"?: return name + " (shared)"
-        default:
-            let units = use["units"]?.integer ?? 1
-            return units == 1 ? name : "\(name) (\(units) units)"
+    static func category(_ use: CategoryUseRow) -> String {
+        switch use.mode {
+        case .exclusive: use.name + " (exclusive)"
+        case .shared: use.name + " (shared)"
+        case .units: use.units == 1 ? use.name : "\(use.name) (\(use.units) units)"
         }
     }
 
@@ -97,27 +99,26 @@ enum ShowVerb {
     }
 
     private static func addTimeline(_ row: OperationRow, _ now: Instant, to fields: inout Fields) {
-        fields.add("submitted", row.submittedAt?.text(now: now))
-        fields.add("ready", row.readyAt?.text(now: now))
-        if let started = row.startedAt {
-            let waited = row.submittedAt.map { " (after \((started - $0).text))" } ?? ""
+        fields.add("submitted", row.submittedAt.instant?.text(now: now))
+        fields.add("ready", row.readyAt.instant?.text(now: now))
+        let started = row.startedAt.instant
+        if let started {
+            let waited = row.submittedAt.instant.map { " (after \((started - $0).text))" } ?? ""
             fields.add("started", started.text(now: now) + waited)
         }
-        if let finished = row.finishedAt {
+        if let finished = row.finishedAt.instant {
             fields.add(
-                "finished", finished.text(now: now) + (row.startedAt.map { " (ran \((finished - $0).text))" } ?? ""))
-        } else if let started = row.startedAt {
+                "finished", finished.text(now: now) + (started.map { " (ran \((finished - $0).text))" } ?? ""))
+        } else if let started {
             fields.add("runs", "for \((now - started).text)")
         }
     }
 
-    private static func addUsage(_ usage: JSONView?, to fields: inout Fields) {
+    private static func addUsage(_ usage: UsageRow?, to fields: inout Fields) {
         guard let usage else { return }
-        let user = Decimal.text(usage["userSeconds"]?.number ?? 0, places: 2)
-        let system = Decimal.text(usage["systemSeconds"]?.number ?? 0, places: 2)
-        fields.add(
-            "used",
-            "\(user)s user, \(system)s system, \(ByteCount.text(usage["maxResidentBytes"]?.integer ?? 0)) at most")
+        let user = Decimal.text(usage.userSeconds, places: 2)
+        let system = Decimal.text(usage.systemSeconds, places: 2)
+        fields.add("used", "\(user)s user, \(system)s system, \(ByteCount.text(usage.maxResidentBytes)) at most")
     }
 
     private static func exit(_ row: OperationRow) -> String? {
@@ -125,34 +126,29 @@ enum ShowVerb {
         return row.exitCode.map { "status \($0)" }
     }
 
-    private static func writeDependencies(_ view: JSONView, _ session: Session) throws(Failure) {
-        let dependencies = view["dependencies"]?.elements ?? []
+    private static func writeDependencies(_ dependencies: [DependencyRow], _ session: Session) throws(Failure) {
         guard !dependencies.isEmpty else { return }
         try session.output.line(session.style(.bold, "after"))
         for dependency in dependencies {
-            let isSatisfied = dependency["satisfied"]?.flag ?? false
-            let mark = isSatisfied ? session.style(.green, "✓") : session.style(.dim, "·")
-            let id = dependency["id"]?.integer ?? 0
-            try session.output.line("  \(mark) \(id) \(dependency["when"]?.text ?? "")")
+            let mark = dependency.satisfied ? session.style(.green, "✓") : session.style(.dim, "·")
+            try session.output.line("  \(mark) \(dependency.id) \(dependency.when.rawValue)")
         }
     }
 
-    private static func writeAttempts(_ attempts: [JSONView], _ session: Session, _ now: Instant) throws(Failure) {
+    private static func writeAttempts(_ attempts: [AttemptRow], _ session: Session, _ now: Instant) throws(Failure) {
         guard attempts.count > 1 else { return }
         try session.output.line(session.style(.bold, "attempts"))
         var table = Table(
             [.init("", right: true), .init(""), .init("", right: true), .init(""), .init("", elastic: true)],
             style: session.style, columns: session.screen.columns, hasHeadings: false)
         for attempt in attempts {
-            let started = attempt["startedAt"]?.instant
-            let finished = attempt["finishedAt"]?.instant
-            let standing = Standing(state: "executing", outcome: attempt["outcome"]?.text)
-            let ran = started.map { ((finished ?? now) - $0).text } ?? ""
+            let started = attempt.startedAt.instant
+            let standing = Standing(state: .executing, outcome: attempt.outcome)
+            let ran = started.map { ((attempt.finishedAt.instant ?? now) - $0).text } ?? ""
             try table.add(
                 [
-                    .init("  \(attempt["attempt"]?.integer ?? 0)", .bold), .init(standing.text, standing.colour),
-                    .init(ran),
-                    .init(started?.text(now: now) ?? ""), .init((attempt["cause"]?.text ?? "").printable),
+                    .init("  \(attempt.attempt)", .bold), .init(standing.text, standing.colour), .init(ran),
+                    .init(started?.text(now: now) ?? ""), .init((attempt.cause ?? "").printable),
                 ], to: session.output)
         }
         try table.finish(session.output)

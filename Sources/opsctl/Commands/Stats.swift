@@ -17,49 +17,58 @@ enum StatsVerb {
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         if session.arguments.has(timeline) {
             var rows: [OperationRow] = []
-            try LsVerb.each(session) { (view) throws(Failure) in rows.append(OperationRow(view)) }
+            try LsVerb.each(session) { rows.append($0) }
             try Timeline(rows, now: .now).write(to: session.output)
             return .done
         }
         let selection = Selection(session.arguments)
-        let reply = try session.call("Stats") { selection.member(of: &$0) }
-        guard let stats = reply["stats"] else { return .done }
+        let stats = try session.call(StatsRequest.with { $0.selection = selection.ifAny }).stats
         if session.wantsJSON {
-            try session.row(stats)
+            try session.output.line(JSONValue.object(stats.members).text)
         } else {
-            try write(stats, session)
+            try write(stats.members, session)
         }
         return .done
     }
 
-    /// Whatever the daemon counts: values first, then what is nested, under its name.
-    private static func write(_ stats: JSONView, _ session: Session) throws(Failure) {
+    /// Writes whatever the daemon counts: values first, then what is nested, under its name.
+    private static func write(_ stats: [JSONValue.Member], _ session: Session) throws(Failure) {
         var fields = Fields()
-        for (key, value) in stats.members where !value.isObject { fields.add(words(key), text(value, key)) }
+        for member in stats {
+            if case .object = member.value { continue }
+            fields.add(words(member.key), text(member.value, member.key))
+        }
         try fields.write(session)
-        for (key, value) in stats.members where value.isObject {
-            try session.output.line(session.style(.bold, words(key)))
+        for member in stats {
+            guard case .object(let members) = member.value else { continue }
+            try session.output.line(session.style(.bold, words(member.key)))
             var fields = Fields()
-            for (inner, value) in value.members {
-                fields.add("  " + words(inner), text(value, key.hasSuffix("Seconds") ? key : inner))
+            for inner in members {
+                let key = member.key.hasSuffix("Seconds") ? member.key : inner.key
+                fields.add("  " + words(inner.key), text(inner.value, key))
             }
             try fields.write(session)
         }
     }
 
-    private static func text(_ value: JSONView, _ key: String) -> String? {
-        if let text = value.text { return text }
-        if value.isArray { return value.elements.compactMap { text($0, key) }.joined(separator: " → ") }
-        if value.isObject {
-            return value.members.compactMap { member in
-                text(member.value, member.key).map { "\(words(member.key)) \($0)" }
-            }.joined(separator: ", ")
+    private static func text(_ value: JSONValue, _ key: String) -> String? {
+        switch value {
+        case .null: nil
+        case .bool(let value): "\(value)"
+        case .string(let text): text
+        case .array(let elements): elements.compactMap { text($0, key) }.joined(separator: " → ")
+        case .object(let members):
+            members.compactMap { member in text(member.value, member.key).map { "\(words(member.key)) \($0)" } }
+                .joined(separator: ", ")
+        case .integer(let value): number(Double(value), key) ?? "\(value)"
+        case .double(let value): number(value, key) ?? Decimal.text(value, places: 3)
         }
-        if key.hasSuffix("Seconds"), let number = value.number { return Span(nanoseconds: Int64(number * 1e9)).text }
-        if key == "utilisation", let number = value.number { return "\(Decimal.text(number * 100, places: 1))%" }
-        if let integer = value.integer { return "\(integer)" }
-        if let number = value.number { return Decimal.text(number, places: 3) }
-        return value.isNull ? nil : String(decoding: value.raw, as: UTF8.self)
+    }
+
+    /// Returns a number with the unit that its key names; nil: the key names none.
+    private static func number(_ value: Double, _ key: String) -> String? {
+        if key.hasSuffix("Seconds") { return Span(nanoseconds: Int64(value * 1e9)).text }
+        return key == "utilisation" ? "\(Decimal.text(value * 100, places: 1))%" : nil
     }
 
     /// `waitSeconds` as people write it.

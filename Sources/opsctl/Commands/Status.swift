@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// `status`: is the daemon well, what runs, what comes next.
 enum StatusVerb {
     static let verb = Verb(
@@ -10,12 +12,12 @@ enum StatusVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         guard session.arguments.has(LsVerb.watch) else {
-            let status = try session.call("Status")
+            let status = try session.call(StatusRequest())
             try write(status, session)
             if !session.wantsJSON { try writeExecuting(session) }
-            return status["runnerAnswers"]?.flag == false ? .unsuccessful : .done
+            return status.runnerAnswers ? .done : .unsuccessful
         }
-        try session.stream("Status") { (reply) throws(Failure) in
+        try session.stream(StatusRequest()) { (reply) throws(Failure) in
             try session.clear()
             try write(reply, session)
             try session.output.flush()
@@ -24,30 +26,28 @@ enum StatusVerb {
         return .done
     }
 
-    private static func write(_ reply: JSONView, _ session: Session) throws(Failure) {
+    private static func write(_ reply: StatusReply, _ session: Session) throws(Failure) {
         if session.wantsJSON { return try session.row(reply) }
         let style = session.style
-        let state = reply["state"]?.text ?? ""
-        let isSuspended = reply["suspended"]?.flag ?? false
-        let word = state == "running" && isSuspended ? "suspended" : state
-        let colour: Style.Colour = state == "storageUnavailable" ? .boldRed : word == "running" ? .boldGreen : .yellow
-        let since = reply["startedAt"]?.instant.map { ", up \((Instant.now - $0).text)" } ?? ""
+        let isSuspended = reply.state == .running && reply.suspended
+        let word = isSuspended ? "suspended" : reply.state.rawValue
+        let colour: Style.Colour =
+            reply.state == .storageUnavailable
+            ? .boldRed : reply.state == .running && !isSuspended ? .boldGreen : .yellow
+        let since = reply.startedAt.instant.map { ", up \((Instant.now - $0).text)" } ?? ""
+        try session.output.line("\(style(colour, "● " + word))  opsd \(reply.version), pid \(reply.pid)\(since)")
+        if let detail = reply.detail { try session.output.line("  " + style(colour, detail.printable)) }
+        let counts = reply.counts
         try session.output.line(
-            "\(style(colour, "● " + word))  opsd \(reply["version"]?.text ?? ""), pid \(reply["pid"]?.integer ?? 0)\(since)"
-        )
-        if let detail = reply["detail"]?.text { try session.output.line("  " + style(colour, detail.printable)) }
-        let counts = reply["counts"]
-        func count(_ key: StaticString) -> Int { counts?[key]?.integer ?? 0 }
-        try session.output.line(
-            "  \(count("executing")) executing of \(reply["workers"]?.integer ?? 0) workers, \(count("ready")) ready, "
-                + "\(count("pending")) pending, \(count("finished")) finished")
+            "  \(counts.executing) executing of \(reply.workers) workers, \(counts.ready) ready, "
+                + "\(counts.pending) pending, \(counts.finished) finished")
         try session.output.line("")
-        try QueueVerb.write(reply["queues"]?.elements ?? [], session)
+        try QueueVerb.write(reply.queues, session)
     }
 
     /// What runs, the first few of it.
     private static func writeExecuting(_ session: Session) throws(Failure) {
-        let rows = try session.rows(of: Selection(state: "executing"), limit: shownAtMost + 1)
+        let rows = try session.rows(of: Selection(.executing), limit: shownAtMost + 1)
         guard !rows.isEmpty else { return }
         try session.output.line("")
         let shown: [LsVerb.Column] = [.id, .name, .state, .time, .progress, .cause]

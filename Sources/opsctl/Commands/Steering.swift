@@ -12,14 +12,16 @@ enum Steering {
     }
 
     /// How many were touched, where that was not plain from the command line.
-    static func report(_ reply: JSONView, _ done: String, _ selection: Selection, _ session: Session) throws(Failure) {
+    static func report(
+        _ reply: some WireRecord, _ touched: Int, _ done: String, _ selection: Selection, _ session: Session
+    ) throws(Failure) {
         if session.wantsJSON { return try session.row(reply) }
         guard selection.isBroad else { return }
-        try session.output.line("\(done) \(SubmitVerb.counted(reply["touched"]?.integer ?? 0))")
+        try session.output.line("\(done) \(SubmitVerb.counted(touched))")
     }
 
     /// The one thing that the command line names was touched: news for programs alone.
     static func report(one session: Session) throws(Failure) {
-        if session.wantsJSON { try session.row { $0.member("touched", 1) } }
+        if session.wantsJSON { try session.row(Touched.with { $0.touched = 1 }) }
     }
 }

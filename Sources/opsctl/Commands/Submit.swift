@@ -1,3 +1,4 @@
+internal import OpsClient
 internal import OpsWire
 
 /// `submit`: one operation, a graph from a file, or one operation for each line or index.
@@ -38,16 +39,18 @@ enum SubmitVerb {
             throw session.refuse("--\(ways[0].name) and --\(ways[1].name) exclude each other", "give one of them")
         }
         if let path = arguments.text(.file) { return try submitFile(path, session) }
-        if let fan = try FanOut(session) { return try report(fan.submission(), session, isSingle: false) }
+        if let fan = try FanOut(session) {
+            return try report(prepared(fan.submission(), session), session, isSingle: false)
+        }
         do throws(Failure) {
-            return try report(Submission(try single(session)), session, isSingle: true)
+            return try report(single(session), session, isSingle: true)
         } catch {
             throw error.ofOne
         }
     }
 
     /// The operation that the command line describes.
-    static func single(_ session: Session, output: String? = nil) throws(Failure) -> [UInt8] {
+    static func single(_ session: Session, output: String? = nil) throws(Failure) -> Submission {
         let arguments = session.arguments
         var keys = OperationKeys(arguments: arguments, output: output)
         try keys.resolve(session)
@@ -62,7 +65,21 @@ enum SubmitVerb {
             do throws(Failure) { try keys.write(to: &object) } catch { failure = error }
         }
         if let failure { throw failure }
-        return text.bytes
+        return prepared(Submission(text.bytes), session)
+    }
+
+    /// Returns a submission with the terms that the command line gives.
+    private static func prepared(_ submission: Submission, _ session: Session) -> Submission {
+        let arguments = session.arguments
+        var submission = submission
+        submission.surroundings = arguments.has(.cleanEnv) ? .clean : .all
+        if let name = arguments.text(.graphName) { submission.terms.name = name }
+        submission.terms.inside = SocketPath.enclosingOperation(at: session.socketPath)
+        submission.terms.child = arguments.has(.child).ifTrue
+        submission.terms.key = arguments.text(.key)
+        submission.terms.unlessActive = arguments.text(.unlessActive)
+        submission.terms.dryRun = arguments.has(.dryRun).ifTrue
+        return submission
     }
 
     /// A command, or a string for the shell.
@@ -114,31 +131,22 @@ enum SubmitVerb {
         let pairs = arguments.pairs(.set)
         if !pairs.isEmpty { bytes = try Substitution(pairs).fill(bytes, of: path) }
         let file = try GraphFile(path: path, bytes: bytes)
-        return (file.submission, file)
+        return (prepared(file.submission, session), file)
     }
 
     private static func report(_ submission: Submission, _ session: Session, isSingle: Bool) throws(Failure)
         -> ExitStatus
     {
         let isDry = session.arguments.has(.dryRun)
-        let accepted = try submission.send(session, list: session.wantsJSON || isDry)
-        if session.wantsJSON {
-            for operation in accepted.operations {
-                try session.row {
-                    for (key, value) in operation.members { $0.member(key, raw: value.raw) }
-                    $0.member("existing", accepted.existing)
-                    $0.member("dryRun", isDry)
-                }
-            }
-        } else if isDry {
-            try session.output.line("would store \(Self.counted(accepted.count)), nothing is stored")
-            for operation in accepted.operations.compactMap({ $0["name"]?.text }) {
-                try session.output.line("  \(operation)")
-            }
+        var submission = submission
+        submission.terms.list = (session.wantsJSON || isDry).ifTrue
+        let accepted = try session.submit(submission)
+        if session.wantsJSON || isDry {
+            try list(accepted, session, isDry: isDry)
         } else if isSingle {
             try session.output.line("\(accepted.first)")
         } else {
-            let last = accepted.first + max(0, accepted.count - 1)
+            let last = accepted.first + Int64(max(0, accepted.count - 1))
             let ids = accepted.count > 1 ? "\(accepted.first)-\(last)" : "\(accepted.first)"
             try session.output.line(
                 "\(accepted.graph)  \(counted(accepted.count))  \(ids)" + (accepted.existing ? "  (existing)" : ""))
@@ -146,7 +154,37 @@ enum SubmitVerb {
         return .done
     }
 
+    private static func list(_ accepted: SubmitReply, _ session: Session, isDry: Bool) throws(Failure) {
+        let operations = accepted.operations ?? []
+        guard session.wantsJSON else {
+            try session.output.line("would store \(counted(accepted.count)), nothing is stored")
+            for name in operations.compactMap(\.name) { try session.output.line("  \(name)") }
+            return
+        }
+        for operation in operations {
+            try session.row(
+                AcceptedOperation.with {
+                    $0.submitted = operation
+                    $0.existing = accepted.existing
+                    $0.dryRun = isDry
+                })
+        }
+    }
+
     static func counted(_ count: Int) -> String {
         count == 1 ? "1 operation" : "\(count) operations"
+    }
+}
+
+/// A submitted operation for a program.
+private struct AcceptedOperation: WireRecord {
+    var submitted = Submitted()
+    var existing = false
+    var dryRun = false
+
+    mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try submitted.visit(&visitor)
+        if existing { try visitor.field("existing", &existing) }
+        if dryRun { try visitor.field("dryRun", &dryRun) }
     }
 }

@@ -19,9 +19,9 @@ enum SuspendVerb {
             .init("Stop a process where it is", "opsctl suspend --freeze 12"),
         ],
         action: { (session) throws(Failure) in
-            try run(session, "Suspend", done: "suspended") {
-                $0.member("freeze", session.arguments.has(freeze))
-            }
+            let selection = Selection(session.arguments)
+            let reply = try session.call(SuspendRequest(selection.ifAny, freeze: session.arguments.has(freeze)))
+            return try report(reply, "suspended", selection, session)
         })
 
     static let resume = Verb(
@@ -35,16 +35,15 @@ enum SuspendVerb {
             .init("The whole daemon", "opsctl resume"),
             .init("One that was submitted with --hold", "opsctl resume deploy"),
         ],
-        action: { (session) throws(Failure) in try run(session, "Resume", done: "resumed") { _ in } })
+        action: { (session) throws(Failure) in
+            let selection = Selection(session.arguments)
+            let reply = try session.call(ResumeRequest(selection.ifAny))
+            return try report(reply, "resumed", selection, session)
+        })
 
-    private static func run(
-        _ session: Session, _ method: StaticString, done: String, _ more: (inout JSONWriter) -> Void
+    private static func report(
+        _ reply: Touched, _ done: String, _ selection: Selection, _ session: Session
     ) throws(Failure) -> ExitStatus {
-        let selection = Selection(session.arguments)
-        let reply = try session.call(method) {
-            selection.member(of: &$0)
-            more(&$0)
-        }
         if session.wantsJSON {
             try session.row(reply)
         } else if selection.isEmpty {
@@ -52,8 +51,25 @@ enum SuspendVerb {
         } else if let level = selection.level {
             try session.output.line("\(done) 1 \(level.kind): \(level.name.printable)")
         } else {
-            try Steering.report(reply, done, selection, session)
+            try Steering.report(reply, reply.touched, done, selection, session)
         }
         return .done
+    }
+}
+
+extension SuspendRequest {
+    /// Suspends a selection, or the whole daemon.
+    init(_ selection: Selection?, freeze: Bool = false) {
+        self.init()
+        self.selection = selection
+        self.freeze = freeze.ifTrue
+    }
+}
+
+extension ResumeRequest {
+    /// Resumes a selection, or the whole daemon.
+    init(_ selection: Selection?) {
+        self.init()
+        self.selection = selection
     }
 }

@@ -9,7 +9,7 @@ enum VersionVerb {
         "version", .keeping, "which version this is", forms: [""],
         action: { (session) throws(Failure) in
             if session.wantsJSON {
-                try session.row { $0.member("version", number) }
+                try session.output.line(JSONWriter.object { $0.member("version", number) })
             } else {
                 try session.output.line("opsctl \(number)")
             }

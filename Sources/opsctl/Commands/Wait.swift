@@ -69,27 +69,30 @@ enum WaitVerb {
         _ session: Session, _ selection: Selection, until end: Instant?, _ tally: inout Tally
     ) throws(Failure) {
         let waitsForAny = session.arguments.has(any)
-        try session.stream("Wait") {
-            selection.member(of: &$0)
-            $0.member("any", waitsForAny)
-            $0.member("timeout", end.map { "\(max(1, ($0 - .now).nanoseconds / 1_000_000))ms" })
-        } each: { (reply) throws(Failure) in
-            for ended in reply["ended"]?.elements ?? [] where tally.add(ended) { try tell(ended, session) }
+        try session.stream(WaitRequest(selection, any: waitsForAny, until: end)) { (reply) throws(Failure) in
+            for ended in reply.ended where tally.add(ended) { try tell(ended, session) }
             try session.output.flush()
             return !(waitsForAny && tally.first != nil)
         }
     }
 
-    /// For programs every end, for people those that are no success.
-    static func tell(_ ended: JSONView, _ session: Session) throws(Failure) {
+    /// Writes an end: for a program each, for people those without success.
+    static func tell(_ ended: EndedRow, _ session: Session) throws(Failure) {
         if session.wantsJSON { return try session.row(ended) }
-        let outcome = ended["outcome"]?.text ?? ""
-        guard outcome != "succeeded" else { return }
-        let standing = Standing(state: "finished", outcome: outcome)
-        let name = ended["name"]?.text.map { " " + $0.printable } ?? ""
-        let cause = ended["cause"]?.text.map { ": " + $0.printable } ?? ""
+        guard ended.outcome != .succeeded else { return }
+        let standing = Standing(state: .finished, outcome: ended.outcome)
+        let name = ended.name.map { " " + $0.printable } ?? ""
+        let cause = ended.cause.map { ": " + $0.printable } ?? ""
         try session.output.line(
-            "\(session.style(standing.colour, standing.symbol)) \(ended["id"]?.integer ?? 0)\(name) \(standing.word)\(cause)"
-        )
+            "\(session.style(standing.colour, standing.symbol)) \(ended.id)\(name) \(standing.word)\(cause)")
+    }
+}
+
+extension WaitRequest {
+    init(_ selection: Selection, any: Bool = false, until end: Instant? = nil) {
+        self.init()
+        self.selection = selection
+        self.any = any.ifTrue
+        timeout = end.map { "\(max(1, ($0 - .now).nanoseconds / 1_000_000))ms" }
     }
 }

@@ -22,8 +22,8 @@ enum WatchVerb {
         let selection = Selection(session.arguments)
         // From now on is from a number on too: with it the stream goes on behind a restart of the daemon.
         let given = session.arguments.integer(since)
-        var last: Int
-        if let given { last = given } else { last = try session.call("Status")["lastSeq"]?.integer ?? 0 }
+        var last: Int64
+        if let given { last = Int64(given) } else { last = try session.call(StatusRequest()).lastSeq }
         while true {
             do throws(Failure) {
                 try follow(session, selection, &last)
@@ -34,37 +34,38 @@ enum WatchVerb {
         }
     }
 
-    private static func follow(_ session: Session, _ selection: Selection, _ last: inout Int) throws(Failure) {
-        try session.stream("Watch") {
-            $0.member("since", last)
-            selection.member(of: &$0)
-        } each: { (reply) throws(Failure) in
-            guard let event = reply["event"] else { return true }
-            last = event["seq"]?.integer ?? last
+    private static func follow(_ session: Session, _ selection: Selection, _ last: inout Int64) throws(Failure) {
+        let request = WatchRequest.with {
+            $0.since = last
+            $0.selection = selection.ifAny
+        }
+        try session.stream(request) { (reply) throws(Failure) in
+            let event = reply.event
+            last = event.seq
             if session.wantsJSON { try session.row(event) } else { try session.output.line(line(event, session)) }
             try session.output.flush()
             return true
         }
     }
 
-    private static func line(_ event: JSONView, _ session: Session) -> String {
+    private static func line(_ event: EventRow, _ session: Session) -> String {
         let style = session.style
-        let at = event["at"]?.instant?.text(now: .now) ?? ""
-        let type = event["type"]?.text ?? ""
-        let outcome = event["outcome"]?.text
-        let standing = Standing(state: event["new"]?.text ?? "", outcome: outcome)
-        var words = [style(.dim, DisplayWidth.pad("\(event["seq"]?.integer ?? 0)", 6, toLeft: true)), style(.dim, at)]
-        if let id = event["id"]?.integer {
-            words.append(style(.bold, "\(id)") + (event["graph"]?.text.map { style(.dim, "@\($0)") } ?? ""))
+        let at = event.at.instant?.text(now: .now) ?? ""
+        let standing = Standing(state: event.new ?? "", outcome: event.outcome)
+        var words = [style(.dim, DisplayWidth.pad("\(event.seq)", 6, toLeft: true)), style(.dim, at)]
+        if let id = event.id {
+            words.append(style(.bold, "\(id)") + (event.graph.map { style(.dim, "@\($0)") } ?? ""))
         }
-        words.append(style(standing.colour, outcome.map { type == "finished" ? $0 : "\(type) \($0)" } ?? type))
-        if let old = event["old"]?.text, let new = event["new"]?.text, old != new {
-            words.append(style(.dim, "\(old)→\(new)"))
+        let type = event.outcome == nil || event.type != .finished ? event.type.rawValue : nil
+        words.append(
+            style(standing.colour, [type, event.outcome?.rawValue].compactMap { $0 }.joined(separator: " ")))
+        if let old = event.old, let new = event.new, old != new {
+            words.append(style(.dim, "\(old.rawValue)→\(new.rawValue)"))
         }
-        if let attempt = event["attempt"]?.integer, attempt > 1 { words.append("attempt \(attempt)") }
-        if let product = event["product"]?.integer { words.append("product \(product)") }
-        if let queue = event["queue"]?.text, event["id"] == nil { words.append("queue \(queue)") }
-        if let detail = event["detail"]?.text { words.append(detail.printable) }
+        if let attempt = event.attempt, attempt > 1 { words.append("attempt \(attempt)") }
+        if let product = event.product { words.append("product \(product)") }
+        if let queue = event.queue, event.id == nil { words.append("queue \(queue)") }
+        if let detail = event.detail { words.append(detail.printable) }
         return words.joined(separator: "  ")
     }
 }

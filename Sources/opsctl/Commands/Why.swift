@@ -21,23 +21,22 @@ enum WhyVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         for ref in session.arguments.operands {
-            let reply = try session.call("Why") {
-                $0.member("ref", ref)
-                $0.member("whatIf", session.arguments.text(whatIf))
-            }
+            let reply = try session.call(
+                WhyRequest.with {
+                    $0.ref = ref
+                    $0.whatIf = session.arguments.text(whatIf)
+                })
             if session.wantsJSON {
                 try session.row(reply)
                 continue
             }
-            let reasons = reply["waitingFor"]?.elements ?? []
-            let state = reply["state"]?.text ?? ""
-            let id = reply["id"]?.integer ?? 0
-            let isWaiting = state != "executing" || reasons.contains { $0["kind"]?.text == "suspended" }
+            let reasons = reply.waitingFor
+            let isWaiting = reply.state != .executing || reasons.contains { $0.kind == .suspended }
             let what = reasons.isEmpty ? "waits for nothing" : isWaiting ? "waits for" : "goes on"
-            try session.output.line(session.style(.bold, "\(id)") + " is \(state) and \(what)")
+            try session.output.line(session.style(.bold, "\(reply.id)") + " is \(reply.state.rawValue) and \(what)")
             for reason in reasons {
-                let kind = DisplayWidth.pad(reason["kind"]?.text ?? "", 10)
-                try session.output.line("  \(session.style(.yellow, kind))  \((reason["text"]?.text ?? "").printable)")
+                let kind = DisplayWidth.pad(reason.kind.rawValue, 10)
+                try session.output.line("  \(session.style(.yellow, kind))  \(reason.text.printable)")
             }
         }
         return .done

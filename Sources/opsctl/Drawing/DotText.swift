@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// A graph in the language of Graphviz.
 enum DotText {
     static func write(_ picture: GraphPicture, to output: StandardOutput) throws(Failure) {
@@ -12,7 +14,7 @@ enum DotText {
             try write(node, picture, children, "  ", output)
         }
         for edge in picture.edges {
-            let style = edge.when == "succeeded" ? "" : " [style=dashed, label=\(quoted(edge.when))]"
+            let style = edge.when == .succeeded ? "" : " [style=dashed, label=\(quoted(edge.when.rawValue))]"
             try output.line("  n\(picture.nodes[edge.on].id) -> n\(picture.nodes[edge.from].id)\(style);")
         }
         try output.line("}")

@@ -1,10 +1,12 @@
+internal import OpsWire
+
 /// A graph as pictures need it: nodes in the order of ids, edges between their places.
 struct GraphPicture {
     struct Node {
-        let id: Int
+        let id: Int64
         let title: String
         let standing: Standing
-        let group: Int?
+        let group: Int64?
         let isGroup: Bool
         let startedAt: Instant?
         let finishedAt: Instant?
@@ -20,7 +22,7 @@ struct GraphPicture {
         /// The dependent.
         let from: Int
         let on: Int
-        let when: String
+        let when: EdgeCondition
     }
 
     let title: String
@@ -28,25 +30,20 @@ struct GraphPicture {
     /// Both ends are places in `nodes`.
     let edges: [Edge]
 
-    init(_ reply: JSONView) {
-        let graph = reply["graph"]?.text ?? ""
-        title = (reply["name"]?.text.map { "\(graph) \($0)" } ?? graph).printable
-        nodes = (reply["nodes"]?.elements ?? []).map { node in
-            let id = node["id"]?.integer ?? 0
-            return Node(
-                id: id, title: (node["name"]?.text ?? "\(id)").printable,
-                standing: Standing(state: node["state"]?.text ?? "", outcome: node["outcome"]?.text),
-                group: node["group"]?.integer, isGroup: node["isGroup"]?.flag ?? false,
-                startedAt: node["startedAt"]?.instant, finishedAt: node["finishedAt"]?.instant,
-                cause: node["cause"]?.text)
+    init(_ reply: GraphReply) {
+        title = (reply.name.map { "\(reply.graph) \($0)" } ?? reply.graph).printable
+        nodes = reply.nodes.map { node in
+            Node(
+                id: node.id, title: (node.name ?? "\(node.id)").printable,
+                standing: Standing(state: node.state, outcome: node.outcome), group: node.group,
+                isGroup: node.isGroup, startedAt: node.startedAt.instant, finishedAt: node.finishedAt.instant,
+                cause: node.cause)
         }
-        var places: [Int: Int] = [:]
+        var places: [Int64: Int] = [:]
         for (place, node) in nodes.enumerated() { places[node.id] = place }
-        edges = (reply["edges"]?.elements ?? []).compactMap { edge in
-            guard let from = edge["from"]?.integer.flatMap({ places[$0] }),
-                let on = edge["on"]?.integer.flatMap({ places[$0] })
-            else { return nil }
-            return Edge(from: from, on: on, when: edge["when"]?.text ?? "succeeded")
+        edges = reply.edges.compactMap { edge in
+            guard let from = places[edge.from], let on = places[edge.on] else { return nil }
+            return Edge(from: from, on: on, when: edge.when)
         }
     }
 
@@ -59,7 +56,7 @@ struct GraphPicture {
 
     /// The place of the group that holds each node, or nil.
     var holders: [Int?] {
-        var places: [Int: Int] = [:]
+        var places: [Int64: Int] = [:]
         for (place, node) in nodes.enumerated() { places[node.id] = place }
         return nodes.map { $0.group.flatMap { places[$0] } }
     }
@@ -88,9 +85,9 @@ struct GraphPicture {
     /// Of each node, what it asks of its dependencies other than that they succeed.
     var conditions: [String?] {
         var conditions = [String?](repeating: nil, count: nodes.count)
-        for edge in edges where edge.when != "succeeded" {
+        for edge in edges where edge.when != .succeeded {
             let known = conditions[edge.from]
-            conditions[edge.from] = known == nil || known == edge.when ? edge.when : "mixed"
+            conditions[edge.from] = known == nil || known == edge.when.rawValue ? edge.when.rawValue : "mixed"
         }
         return conditions
     }

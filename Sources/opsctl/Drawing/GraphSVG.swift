@@ -1,10 +1,12 @@
+internal import OpsWire
+
 /// A graph as a picture that a browser shows.
 enum GraphSVG {
     static func write(_ picture: GraphPicture, to output: StandardOutput) throws(Failure) {
         let layout = GraphLayout(picture)
         let now = Instant.now
         try SVGText.open(width: layout.width, height: layout.height, title: picture.title, output)
-        for edge in picture.edges { try write(layout, from: edge.on, to: edge.from, when: edge.when, output) }
+        for edge in picture.edges { try write(layout, from: edge.on, to: edge.from, when: edge.when.rawValue, output) }
         for (node, holder) in picture.holders.enumerated() {
             if let holder { try write(layout, from: holder, to: node, when: "group", output) }
         }

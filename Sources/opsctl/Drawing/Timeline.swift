@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// Who ran when, as a Gantt chart: a lane for everything that ran at the same time.
 struct Timeline {
     private struct Bar {
@@ -15,8 +17,8 @@ struct Timeline {
 
     init(_ rows: [OperationRow], now: Instant) {
         bars = rows.compactMap { row in
-            guard let start = row.startedAt, !row.isGroup else { return nil }
-            return Bar(row: row, start: start, end: max(start, row.finishedAt ?? now))
+            guard let start = row.startedAt.instant, !row.isGroup else { return nil }
+            return Bar(row: row, start: start, end: max(start, row.finishedAt.instant ?? now))
         }.sorted { ($0.start, $0.row.id) < ($1.start, $1.row.id) }
         var ends: [Instant] = []
         for index in bars.indices {

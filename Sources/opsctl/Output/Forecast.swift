@@ -1,9 +1,11 @@
+internal import OpsWire
+
 /// How long a graph will take yet: the longest chain of what is left of it, or all that is left on as many slots as are
 /// in use, whichever is longer. What runs takes as long as others with its command took, here or in earlier graphs, else
 /// as long as all did.
 struct Forecast {
     private let earlier: RunTimes
-    private let ids: [Int]
+    private let ids: [Int64]
     private let before: [[Int]]
     /// Places in `ids`, each after all that it follows.
     private let order: [Int]
@@ -22,7 +24,7 @@ struct Forecast {
     }
 
     /// Nil while nothing is known about how long anything takes.
-    func left(_ rows: [Int: OperationRow], now: Instant) -> Span? {
+    func left(_ rows: [Int64: OperationRow], now: Instant) -> Span? {
         let here = RunTimes(rows.values)
         guard let fallback = here.mean ?? earlier.mean else { return nil }
         var ends = [Int64](repeating: 0, count: ids.count)
@@ -30,9 +32,9 @@ struct Forecast {
         for place in order {
             var left: Int64 = 0
             if let row = rows[ids[place]], !row.isGroup, row.outcome == nil {
-                let isRunning = row.state == "executing"
-                let spent = isRunning ? row.startedAt.map { (now - $0).nanoseconds } ?? 0 : 0
-                let usual = here.joined(with: earlier, for: row.command) ?? fallback
+                let isRunning = row.state == .executing
+                let spent = isRunning ? row.startedAt.instant.map { (now - $0).nanoseconds } ?? 0 : 0
+                let usual = here.joined(with: earlier, for: row.command ?? []) ?? fallback
                 left = max(0, usual - spent)
                 if isRunning { slots += 1 }
             }
@@ -57,12 +59,13 @@ private struct RunTimes {
     private var all = Sum()
 
     init(_ rows: some Collection<OperationRow>) {
-        for row in rows where !row.isGroup && row.outcome == "succeeded" {
-            guard let started = row.startedAt, let finished = row.finishedAt else { continue }
+        for row in rows where !row.isGroup && row.outcome == .succeeded {
+            guard let started = row.startedAt.instant, let finished = row.finishedAt.instant else { continue }
+            let command = row.command ?? []
             let time = (finished - started).nanoseconds
             all = Sum(total: all.total + time, count: all.count + 1)
-            ofCommand[row.command, default: Sum()].total += time
-            ofCommand[row.command, default: Sum()].count += 1
+            ofCommand[command, default: Sum()].total += time
+            ofCommand[command, default: Sum()].count += 1
         }
     }
 

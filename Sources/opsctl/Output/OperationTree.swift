@@ -1,7 +1,9 @@
+internal import OpsWire
+
 /// Graphs, and groups in them, as a tree.
 struct OperationTree {
     private let rows: [OperationRow]
-    private var children: [Int: [Int]] = [:]
+    private var children: [Int64: [Int]] = [:]
     private var graphs: [(name: String, roots: [Int])] = []
 
     init(_ rows: [OperationRow]) {
@@ -38,7 +40,7 @@ struct OperationTree {
 
     private func line(_ row: OperationRow, _ branch: String, _ session: Session, _ now: Instant) -> String {
         let standing = row.standing
-        let remark = row.outcome == "succeeded" ? "" : row.remark
+        let remark = row.outcome == .succeeded ? "" : row.remark
         let time = row.age(now: now).map { "  " + $0.text } ?? ""
         let tail = "  \(row.id)\(time)" + (remark.isEmpty ? "" : "  \(remark)")
         let used = DisplayWidth.of(branch) + DisplayWidth.of(standing.symbol) + 1

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
@@ -9,16 +10,15 @@ final class ProgressDisplay {
     /// Cancels what is shown (`run -f`); without signals (`wait`) they end the showing.
     private let interruption: Interruption
     /// Wait, and Watch: the one says when it is over, the other what happens meanwhile.
-    private var ends: Connection
-    private var events: Connection
+    private var ends: ReplyStream<WaitReply>
+    private var events: ReplyStream<WatchReply>
     private let any: Bool
     private let deadline: Instant?
-    private var rows: [Int: OperationRow] = [:]
+    private var rows: [Int64: OperationRow] = [:]
     private var tally = Tally()
     private var forecast: Forecast?
     private var drawnLines = 0
     private let begun = Instant.now
-    private var isOver = false
     private let isLive: Bool
 
     private static let ticks: Int32 = 250
@@ -47,36 +47,28 @@ final class ProgressDisplay {
         isLive = session.screen.isCapable && !session.wantsJSON
         self.any = any
         deadline = timeout.flatMap { Span.parse($0) }.map { Instant.now + $0 }
-        events = try session.connect()
-        ends = try session.connect()
-        try ask()
+        // An event between the two calls is told by the first and counted by the second, so none is missed.
+        events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
+        ends = try session.open(WaitRequest(selection, any: any, until: deadline))
+        try load()
     }
 
-    /// What happens between the calls is told by the first and counted by the last, so nothing is missed.
-    private func ask() throws(Failure) {
-        try events.send("Watch", more: true, parameters: JSONWriter.object { selection.member(of: &$0) })
-        try ends.send(
-            "Wait", more: true,
-            parameters: JSONWriter.object {
-                selection.member(of: &$0)
-                $0.member("any", any)
-                $0.member("timeout", deadline.map { "\(max(1, ($0 - .now).nanoseconds / 1_000_000))ms" })
-            })
+    private func load() throws(Failure) {
         guard isLive else { return }
         for row in try session.rows(of: selection) { rows[row.id] = row }
         try foresee()
     }
 
     private func show() throws(Failure) {
-        while !isOver {
+        while !ends.isOver {
             do throws(Failure) {
                 try step()
             } catch {
                 // What is shown goes on while the daemon is restarted.
-                try session.awaitReturn(after: session.named(error))
-                events = try session.connect()
-                ends = try session.connect()
-                try ask()
+                try session.awaitReturn(after: error)
+                events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
+                ends = try session.open(WaitRequest(selection, any: any, until: deadline))
+                try load()
             }
         }
     }
@@ -95,76 +87,66 @@ final class ProgressDisplay {
     /// Of one graph the chains are known that are still to run.
     private func foresee() throws(Failure) {
         guard let level = selection.level, level.kind == "graph" else { return }
-        let picture = GraphPicture(try session.call("Graph") { $0.member("graph", level.name) })
+        let picture = GraphPicture(try session.call(GraphRequest.with { $0.graph = level.name }))
         forecast = Forecast(picture, earlier: try earlier())
     }
 
     /// The newest of what succeeded in other graphs with commands that are shown here.
     private func earlier() throws(Failure) -> [OperationRow] {
         let commands = Set(rows.values.map(\.command))
-        let reply = try session.call("List") {
-            $0.key("selection")
-            $0.object { $0.member("outcome", "succeeded") }
-            $0.key("newest")
-            $0.bool(true)
-        }
-        return (reply["operations"]?.elements ?? []).map { OperationRow($0) }
+        let succeeded = Selection.with { $0.outcome = OutcomeName.succeeded.rawValue }
+        return try session.call(ListRequest(succeeded, newest: true)).operations
             .filter { commands.contains($0.command) && rows[$0.id] == nil }
     }
 
     private func takeEnds() throws(Failure) {
-        guard try ends.fill() else { throw Refusal.lost(nil) }
-        while !isOver, let reply = try ends.takeReply() {
-            for ended in reply.parameters["ended"]?.elements ?? [] where tally.add(ended) {
+        try session.speaking { () throws(ClientError) in try ends.receive() }
+        while let reply = try session.speaking({ () throws(ClientError) in try ends.arrived() }) {
+            for ended in reply.ended where tally.add(ended) {
                 if isLive { try erase() }
                 try WaitVerb.tell(ended, session)
-                if let id = ended["id"]?.integer {
-                    rows[id]?.state = "finished"
-                    rows[id]?.outcome = ended["outcome"]?.text
-                }
+                rows[ended.id]?.state = .finished
+                rows[ended.id]?.outcome = ended.outcome
             }
-            isOver = !reply.continues
         }
     }
 
     private func takeEvents() throws(Failure) {
-        guard try events.fill() else { throw Refusal.lost(nil) }
-        while let reply = try events.takeReply() {
-            guard let event = reply.parameters["event"], let id = event["id"]?.integer else { continue }
-            apply(event, to: id)
+        try session.speaking { () throws(ClientError) in try events.receive() }
+        while let event = try session.speaking({ () throws(ClientError) in try events.arrived() })?.event {
+            if let id = event.id { apply(event, to: id) }
         }
     }
 
-    private func apply(_ event: JSONView, to id: Int) {
-        var row = rows[id] ?? OperationRow(event)
-        if let state = event["new"]?.text { row.state = state }
-        row.outcome = event["outcome"]?.text ?? row.outcome
-        switch event["type"]?.text {
-        case "started"?:
-            row.startedAt = event["at"]?.instant
+    private func apply(_ event: EventRow, to id: Int64) {
+        var row = rows[id] ?? .with { $0.id = id }
+        row.state = event.new ?? row.state
+        row.outcome = event.outcome ?? row.outcome
+        switch event.type {
+        case .started:
+            row.startedAt = event.at
             row.outcome = nil
             row.progress = nil
-        case "progress"?: refresh(&row)
-        case "finished"?: row.finishedAt = event["at"]?.instant
+        case .progress: refresh(&row)
+        case .finished: row.finishedAt = event.at
         default: break
         }
         rows[id] = row
     }
 
-    /// The stream tells that there is progress; how much is asked for.
+    /// Asks how much progress there is, which the stream does not tell.
     private func refresh(_ row: inout OperationRow) {
-        // A row that cannot be read anew is shown as it was.
-        guard let reply = try? session.daemon().call("Show", { $0.member("ref", "\(row.id)") }),
-            let operation = reply["operation"]
-        else { return }
-        row = OperationRow(operation)
+        // A row that cannot be read again is shown as it was.
+        guard let reply = try? session.call(ShowRequest.with { $0.ref = "\(row.id)" }) else { return }
+        row = reply.operation
     }
 
     private func cancel(_ signal: Int32) throws(Failure) {
-        try session.callUntilAnswered("Cancel") {
-            selection.member(of: &$0)
-            $0.member("reason", "signal \(signal) to opsctl run")
-        }
+        try session.callUntilAnswered(
+            CancelRequest.with {
+                $0.selection = selection
+                $0.reason = "signal \(signal) to opsctl run"
+            })
     }
 
     // MARK: - Drawing
@@ -181,13 +163,13 @@ final class ProgressDisplay {
         let lines = lines(Instant.now)
         for line in lines { try session.output.line(line) }
         // When it is over the last picture stays.
-        drawnLines = isOver ? 0 : lines.count
+        drawnLines = ends.isOver ? 0 : lines.count
     }
 
     private func lines(_ now: Instant) -> [String] {
         let style = session.style
         let width = session.screen.columns ?? 80
-        let executing = rows.values.filter { !$0.isGroup && $0.outcome == nil && $0.state == "executing" }
+        let executing = rows.values.filter { !$0.isGroup && $0.outcome == nil && $0.state == .executing }
             .sorted { $0.id < $1.id }
         var lines = [style.line(heading(executing.count, width, now), cells: width)]
         let room = max(1, min(session.screen.rows - 3, 10))
@@ -203,10 +185,10 @@ final class ProgressDisplay {
             (ProgressBar.text(done: done, total: plain.count, cells: max(8, min(30, width / 4))), nil),
             ("  \(done)/\(plain.count) done", nil),
         ]
-        for outcome in ["failed", "timedOut", "cancelled", "skipped", "interrupted"] {
+        for outcome in OutcomeName.known where outcome != .succeeded {
             let count = plain.count { $0.outcome == outcome }
-            let standing = Standing(state: "finished", outcome: outcome)
-            if count > 0 { parts += [(", ", nil), ("\(count) \(outcome)", standing.colour)] }
+            let standing = Standing(state: .finished, outcome: outcome)
+            if count > 0 { parts += [(", ", nil), ("\(count) \(standing.word)", standing.colour)] }
         }
         parts.append((", \(executing) executing, \((now - begun).text)", nil))
         if let left = forecast?.left(rows, now: now) ?? estimate(plain.count - done, done, now),
@@ -219,7 +201,7 @@ final class ProgressDisplay {
 
     private func line(_ row: OperationRow, _ width: Int, _ now: Instant) -> String {
         let time = row.age(now: now)?.text ?? ""
-        let progress = row.progress.map { "  " + ProgressBar.text(done: $0.done, total: $0.total, cells: 10) } ?? ""
+        let progress = row.progress.map { "  " + ProgressBar.text($0, cells: 10) } ?? ""
         let tail = "  \(time)\(progress)" + (row.statusText.map { "  " + $0.printable } ?? "")
         let title = DisplayWidth.fit("\(row.id) \(row.title)", max(8, width - 4 - min(40, DisplayWidth.of(tail))))
         return session.style.line([(" ● ", .cyan), (title, nil), (tail, .dim)], cells: width)
@@ -228,7 +210,7 @@ final class ProgressDisplay {
     /// As long again for each one left as it took for each one done.
     private func estimate(_ left: Int, _ done: Int, _ now: Instant) -> Span? {
         guard left > 0, done >= 3 else { return nil }
-        let starts = rows.values.compactMap(\.startedAt).min() ?? begun
+        let starts = rows.values.compactMap(\.startedAt.instant).min() ?? begun
         return Span(nanoseconds: (now - starts).nanoseconds / Int64(done) * Int64(left))
     }
 }

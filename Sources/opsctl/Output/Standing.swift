@@ -1,23 +1,28 @@
+internal import OpsWire
+
 /// State, outcome and flags of an operation as one word with a symbol and a colour.
 struct Standing: Equatable, Sendable {
     let word: String
     let symbol: String
     let colour: Style.Colour?
 
-    init(state: String, outcome: String?, isCancelling: Bool = false, isFrozen: Bool = false, isHeld: Bool = false) {
+    init(
+        state: StateName, outcome: OutcomeName?, isCancelling: Bool = false, isFrozen: Bool = false,
+        isHeld: Bool = false
+    ) {
         switch (state, outcome) {
-        case (_, "succeeded"?): (word, symbol, colour) = ("succeeded", "✓", .green)
-        case (_, "failed"?): (word, symbol, colour) = ("failed", "✗", .red)
-        case (_, "timedOut"?): (word, symbol, colour) = ("timedOut", "✗", .red)
-        case (_, "cancelled"?): (word, symbol, colour) = ("cancelled", "⊘", .yellow)
-        case (_, "skipped"?): (word, symbol, colour) = ("skipped", "↷", .dim)
-        case (_, "interrupted"?): (word, symbol, colour) = ("interrupted", "‼", .magenta)
-        case ("executing", _) where isCancelling: (word, symbol, colour) = ("cancelling", "●", .yellow)
-        case ("executing", _) where isFrozen: (word, symbol, colour) = ("frozen", "❄", .cyan)
-        case ("executing", _): (word, symbol, colour) = ("executing", "●", .cyan)
+        case (_, OutcomeName.succeeded?): (word, symbol, colour) = ("succeeded", "✓", .green)
+        case (_, OutcomeName.failed?): (word, symbol, colour) = ("failed", "✗", .red)
+        case (_, OutcomeName.timedOut?): (word, symbol, colour) = ("timedOut", "✗", .red)
+        case (_, OutcomeName.cancelled?): (word, symbol, colour) = ("cancelled", "⊘", .yellow)
+        case (_, OutcomeName.skipped?): (word, symbol, colour) = ("skipped", "↷", .dim)
+        case (_, OutcomeName.interrupted?): (word, symbol, colour) = ("interrupted", "‼", .magenta)
+        case (.executing, _) where isCancelling: (word, symbol, colour) = ("cancelling", "●", .yellow)
+        case (.executing, _) where isFrozen: (word, symbol, colour) = ("frozen", "❄", .cyan)
+        case (.executing, _): (word, symbol, colour) = ("executing", "●", .cyan)
         case (_, _) where isHeld: (word, symbol, colour) = ("held", "⏸", .yellow)
-        case ("ready", _): (word, symbol, colour) = ("ready", "○", .blue)
-        default: (word, symbol, colour) = (state, "·", .dim)
+        case (.ready, _): (word, symbol, colour) = ("ready", "○", .blue)
+        default: (word, symbol, colour) = (state.rawValue, "·", .dim)
         }
     }
 
@@ -26,6 +31,10 @@ struct Standing: Equatable, Sendable {
 
 /// How much of something is done, in the cells of a line.
 enum ProgressBar {
+    static func text(_ progress: ProgressRow, cells: Int) -> String {
+        text(done: Int(progress.done), total: progress.total.map { Int($0) }, cells: cells)
+    }
+
     static func text(done: Int, total: Int?, cells: Int) -> String {
         guard let total, total > 0 else { return "\(done)" }
         let share = share(done: done, total: total)

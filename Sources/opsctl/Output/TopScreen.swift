@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsClient
 internal import OpsWire
 
 /// The screen of `top`: drawn anew after every change of the daemon and every key.
@@ -6,8 +7,8 @@ final class TopScreen {
     private let session: Session
     private let terminal: RawTerminal
     private let interruption: Interruption
-    private let changes: Connection
-    private var status: JSONView?
+    private var changes: ReplyStream<StatusReply>
+    private var status = StatusReply()
     private var rows: [OperationRow] = []
     private var chosen = 0
     private var top = 0
@@ -21,9 +22,9 @@ final class TopScreen {
 
     init(_ session: Session) throws(Failure) {
         self.session = session
-        changes = try session.connect()
-        try changes.send("Status", more: true)
-        status = try changes.receive().parameters
+        var changes = try session.open(StatusRequest())
+        if let first = try session.speaking({ () throws(ClientError) in try changes.next() }) { status = first }
+        self.changes = changes
         interruption = try Interruption([SIGINT, SIGTERM, SIGHUP, SIGWINCH])
         terminal = try RawTerminal()
     }
@@ -46,27 +47,29 @@ final class TopScreen {
     // MARK: - What is shown
 
     private func takeChanges() throws(Failure) {
-        guard try changes.fill() else { throw Refusal.lost(nil) }
         var isNews = false
-        while let reply = try changes.takeReply() {
-            status = reply.parameters
-            isNews = true
+        try session.speaking { () throws(ClientError) in
+            try changes.receive()
+            while let reply = try changes.arrived() {
+                status = reply
+                isNews = true
+            }
         }
         if isNews { try reload() }
     }
 
     private func reload() throws(Failure) {
         let id = rows.indices.contains(chosen) ? rows[chosen].id : nil
-        rows = try list("executing", newest: false) + list("ready", newest: false) + list("pending", newest: false)
-        rows += try list("finished", newest: true).reversed()
+        rows = try list(.executing) + list(.ready) + list(.pending)
+        rows += try list(.finished, newest: true).reversed()
         chosen = rows.firstIndex { $0.id == id } ?? min(chosen, max(0, rows.count - 1))
     }
 
-    private func list(_ state: String, newest: Bool) throws(Failure) -> [OperationRow] {
+    private func list(_ state: StateName, newest: Bool = false) throws(Failure) -> [OperationRow] {
         let limit = newest ? 20 : Self.mostRows
-        let found = try session.rows(of: Selection(state: state), limit: limit, newest: newest)
+        let found = try session.rows(of: Selection(state), limit: limit, newest: newest)
         // What starts first stands first.
-        return state == "ready" ? found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) } : found
+        return state == .ready ? found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) } : found
     }
 
     private func draw() throws(Failure) {
@@ -94,23 +97,19 @@ final class TopScreen {
         "q quit  ↑↓ choose  ⏎ show  l log  w why  c cancel  s hold/resume  + - priority  S suspend all"
 
     private func heading() -> [String] {
-        guard let status else { return [] }
         let style = session.style
-        let counts = status["counts"]
-        func count(_ key: StaticString) -> Int { counts?[key]?.integer ?? 0 }
-        let isSuspended = status["suspended"]?.flag ?? false
-        let state = isSuspended ? "suspended" : status["state"]?.text ?? ""
-        let workers = status["workers"]?.integer ?? 0
+        let (counts, workers) = (status.counts, status.workers)
+        let state = status.suspended ? "suspended" : status.state.rawValue
+        let isRunning = status.state == .running && !status.suspended
         let first =
-            style(state == "running" ? .boldGreen : .yellow, "● \(state)") + "  "
-            + ProgressBar.text(done: min(workers, count("executing")), total: workers, cells: 12)
-            + "  \(count("executing")) of \(workers) executing, \(count("ready")) ready, \(count("pending")) pending, "
-            + "\(count("finished")) finished"
-        let queues = (status["queues"]?.elements ?? []).map { queue in
-            let limit = queue["limit"]?.integer.map { "/\($0)" } ?? ""
-            let waiting = (queue["ready"]?.integer ?? 0) + (queue["pending"]?.integer ?? 0)
-            return "\(queue["name"]?.text ?? "") \(queue["executing"]?.integer ?? 0)\(limit)"
-                + (waiting > 0 ? "+\(waiting)" : "") + (queue["suspended"]?.flag ?? false ? " suspended" : "")
+            style(isRunning ? .boldGreen : .yellow, "● \(state)") + "  "
+            + ProgressBar.text(done: min(workers, counts.executing), total: workers, cells: 12)
+            + "  \(counts.executing) of \(workers) executing, \(counts.ready) ready, \(counts.pending) pending, "
+            + "\(counts.finished) finished"
+        let queues = status.queues.map { queue in
+            let waiting = queue.ready + queue.pending
+            return "\(queue.name) \(queue.executing)" + (queue.limit.map { "/\($0)" } ?? "")
+                + (waiting > 0 ? "+\(waiting)" : "") + (queue.suspended ? " suspended" : "")
         }
         let width = session.screen.columns ?? 80
         return [first, style(.dim, DisplayWidth.fit("queues: " + queues.joined(separator: ", ").printable, width)), ""]
@@ -156,7 +155,10 @@ final class TopScreen {
         case .pageDown: chosen = min(max(0, rows.count - 1), chosen + 10)
         case .home, .character("g"): chosen = 0
         case .end, .character("G"): chosen = max(0, rows.count - 1)
-        case .character("S"): try attempt { () throws(Failure) in try self.toggleDaemon() }
+        case .character("S"):
+            try attempt { () throws(Failure) in
+                try self.suspend(nil, isSuspended: self.status.suspended)
+            }
         case .enter, .character: try act(key)
         case .escape: break
         }
@@ -172,11 +174,15 @@ final class TopScreen {
         case .character("l"): try page(["log", "-n", "\(max(1, session.screen.rows - 2))", "\(id)"])
         case .character("w"): try page(["why", "\(id)"])
         case .character("c"):
-            question = ("cancel \(id) \(row.title)? y or n", { () throws(Failure) in try self.change("Cancel", id) })
+            question = (
+                "cancel \(id) \(row.title)? y or n",
+                { () throws(Failure) in
+                    _ = try self.session.call(CancelRequest.with { $0.selection = Selection(id) })
+                }
+            )
         case .character("s"):
-            let isStopped = row.isHeld || row.isFrozen
             try attempt { () throws(Failure) in
-                try self.change(isStopped ? "Resume" : "Suspend", id, freezes: !isStopped && row.state == "executing")
+                try self.suspend(Selection(id), isSuspended: row.held || row.frozen, freeze: row.state == .executing)
             }
         case .character("+"), .character("="):
             try attempt { () throws(Failure) in try self.prioritise(id, row.priority + 1) }
@@ -196,25 +202,17 @@ final class TopScreen {
         }
     }
 
-    private func change(_ method: StaticString, _ id: Int, freezes: Bool = false) throws(Failure) {
-        let selection = Selection(refs: ["\(id)"])
-        _ = try session.call(method) {
-            selection.member(of: &$0)
-            $0.member("freeze", freezes)
+    /// Suspends what runs, resumes what is suspended.
+    private func suspend(_ selection: Selection?, isSuspended: Bool, freeze: Bool = false) throws(Failure) {
+        if isSuspended {
+            _ = try session.call(ResumeRequest(selection))
+        } else {
+            _ = try session.call(SuspendRequest(selection, freeze: freeze))
         }
     }
 
-    private func prioritise(_ id: Int, _ priority: Int) throws(Failure) {
-        let selection = Selection(refs: ["\(id)"])
-        _ = try session.call("Set") {
-            selection.member(of: &$0)
-            $0.key("changes")
-            $0.object { $0.member("priority", priority) }
-        }
-    }
-
-    private func toggleDaemon() throws(Failure) {
-        _ = try session.call(status?["suspended"]?.flag ?? false ? "Resume" : "Suspend")
+    private func prioritise(_ id: Int64, _ priority: Int) throws(Failure) {
+        _ = try session.call(SetRequest(Selection(id), [.init("priority", .integer(Int64(priority)))]))
     }
 
     /// The output of another verb on the whole screen, until a key.

@@ -33,7 +33,7 @@ struct Span: Equatable, Comparable, Sendable {
 
 /// A number of bytes, as people write it.
 enum ByteCount {
-    static func text(_ bytes: Int) -> String {
+    static func text(_ bytes: Int64) -> String {
         if bytes < 1024 { return "\(bytes) B" }
         var value = Double(bytes) / 1024
         var unit = 0

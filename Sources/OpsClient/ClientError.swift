@@ -1,0 +1,15 @@
+public import OpsWire
+
+/// Reason why a call has no reply.
+public enum ClientError: Error, Equatable, Sendable {
+    /// No daemon accepts connections at this path.
+    case unreachable(path: String, errno: Int32)
+    /// The connection ended before the last reply. Without a number the daemon closed it.
+    case lost(errno: Int32?)
+    /// The daemon answered with an error.
+    case refused(ReplyError)
+    /// The daemon sent bytes that are no message.
+    case noMessage
+    /// The parameters of a reply are not those that the interface declares.
+    case wrongReply(InvalidParameter)
+}

@@ -1,0 +1,122 @@
+internal import OpsSystem
+public import OpsWire
+
+/// One session with opsd over its socket: calls go out, and their replies come back in the order of the calls.
+///
+/// Calls block. A program that waits for other descriptors too polls `descriptor`, then calls `ReplyStream.receive`.
+public final class Connection {
+    private let socket: Descriptor
+    private var frames = FrameDecoder(limit: .max)
+    /// Size of the next read: small for the single reply that most calls get, larger when more arrives.
+    private var readSize = 1 << 13
+
+    /// Connects to the daemon that listens at a path; `SocketPath` finds it.
+    public init(path: String) throws(ClientError) {
+        do throws(SystemError) {
+            socket = try UnixSocket.connect(to: path)
+        } catch {
+            throw .unreachable(path: path, errno: error.errno)
+        }
+    }
+
+    public var descriptor: Int32 { socket.rawValue }
+
+    /// Calls a method and returns its reply.
+    public func call<Request: WireRequest>(_ request: Request) throws(ClientError) -> Request.Reply {
+        try reply(to: Call.frame(request))
+    }
+
+    /// Sends the message of a call and returns its reply.
+    func reply<Reply: WireRecord>(to message: [UInt8]) throws(ClientError) -> Reply {
+        try send(message)
+        return try nextReply().decoded()
+    }
+
+    /// Calls a method that answers with a stream of replies.
+    public func stream<Request: WireRequest>(_ request: Request) throws(ClientError) -> ReplyStream<Request.Reply> {
+        try send(Call.frame(request, more: true))
+        return ReplyStream(self)
+    }
+
+    private func send(_ message: [UInt8]) throws(ClientError) {
+        do throws(SystemError) {
+            // A daemon that has refused the connection and closed it may have said why: the reply is still to be read.
+            _ = try socket.writeAll(message)
+        } catch {
+            throw .lost(errno: error.errno)
+        }
+    }
+
+    /// Returns the next reply that is no error, waiting for it.
+    fileprivate func nextReply() throws(ClientError) -> ReceivedReply {
+        while true {
+            if let reply = try arrivedReply() { return reply }
+            try receive()
+        }
+    }
+
+    /// Returns the next reply if all of it has arrived.
+    fileprivate func arrivedReply() throws(ClientError) -> ReceivedReply? {
+        let reply: ReceivedReply
+        do {
+            guard let message = try frames.next() else { return nil }
+            reply = try ReceivedReply(frame: message, isTolerant: true)
+        } catch {
+            throw .noMessage
+        }
+        if let failure = reply.failure { throw .refused(failure) }
+        return reply
+    }
+
+    /// Waits until bytes arrive and reads them.
+    fileprivate func receive() throws(ClientError) {
+        var bytes: [UInt8] = []
+        let transfer: Transfer
+        do throws(SystemError) {
+            // A process that blocks in `read` is also woken when the daemon reads, which slows the daemon.
+            try socket.waitUntil(.readable)
+            transfer = try socket.read(atMost: readSize, onto: &bytes)
+        } catch {
+            throw .lost(errno: error.errno)
+        }
+        if case .ended = transfer { throw .lost(errno: nil) }
+        if bytes.count == readSize { readSize = min(2 * readSize, 1 << 17) }
+        frames.append(bytes)
+    }
+}
+
+/// Replies to one call, in the order in which they arrive.
+public struct ReplyStream<Reply: WireRecord> {
+    public let connection: Connection
+    /// Whether the last reply has been returned.
+    public private(set) var isOver = false
+
+    fileprivate init(_ connection: Connection) { self.connection = connection }
+
+    public var descriptor: Int32 { connection.descriptor }
+
+    /// Returns the next reply, waiting for it; nil after the last.
+    public mutating func next() throws(ClientError) -> Reply? {
+        isOver ? nil : try take(try connection.nextReply())
+    }
+
+    /// Waits until bytes arrive and reads them; `arrived` returns the replies that they complete.
+    public func receive() throws(ClientError) { try connection.receive() }
+
+    /// Returns the next reply if all of it has arrived.
+    public mutating func arrived() throws(ClientError) -> Reply? {
+        guard !isOver, let reply = try connection.arrivedReply() else { return nil }
+        return try take(reply)
+    }
+
+    private mutating func take(_ reply: ReceivedReply) throws(ClientError) -> Reply {
+        isOver = !reply.continues
+        return try reply.decoded()
+    }
+}
+
+extension ReceivedReply {
+    fileprivate func decoded<Result: WireRecord>() throws(ClientError) -> Result {
+        do throws(InvalidParameter) { return try result() } catch { throw .wrongReply(error) }
+    }
+}

@@ -1,0 +1,27 @@
+internal import Glibc
+internal import OpsSystem
+
+/// Search for the socket of the daemon.
+public enum SocketPath {
+    private static let system = "/run/opsd/control.sock"
+
+    /// Returns the given path, else `$OPS_SOCKET`, else the socket of the user's own daemon if there is one, else the
+    /// system's.
+    public static func find(_ given: String? = nil) -> String {
+        if let given { return given }
+        if let path = Environment["OPS_SOCKET"], !path.isEmpty { return path }
+        if let directory = Environment["XDG_RUNTIME_DIR"], !directory.isEmpty {
+            let path = directory + "/opsd/control.sock"
+            if access(path, F_OK) == 0 { return path }
+        }
+        return system
+    }
+
+    /// Returns the operation within which this process runs, if the daemon at this path runs it.
+    public static func enclosingOperation(at path: String) -> Int64? {
+        guard let text = Environment["OPS_ID"], let id = Int64(text), let socket = Environment["OPS_SOCKET"],
+            socket == path
+        else { return nil }
+        return id
+    }
+}

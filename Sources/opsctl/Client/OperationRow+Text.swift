@@ -1,0 +1,50 @@
+internal import OpsWire
+
+extension OperationRow {
+    var standing: Standing {
+        Standing(state: state, outcome: outcome, isCancelling: cancelling, isFrozen: frozen, isHeld: held)
+    }
+
+    /// The name, else the command, for people.
+    var title: String {
+        (name ?? command.map(Self.shown) ?? (isGroup ? "(group)" : "")).printable
+    }
+
+    /// The labels as `submit` takes them.
+    var labelText: String { labels.entries.map { "\($0.name)=\($0.value)" }.joined(separator: " ") }
+
+    /// Returns a command as it would be typed; what the shell runs without the shell.
+    static func shown(_ command: [String]) -> String {
+        if command.count == 3, command[0] == "/bin/sh", command[1] == "-c" { return command[2] }
+        return command.map { word in
+            let isPlain =
+                !word.isEmpty
+                && word.utf8.allSatisfy { byte in
+                    switch byte {
+                    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+                    default: "_-./:=,+@%".utf8.contains(byte)
+                    }
+                }
+            return isPlain
+                ? word
+                : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        }.joined(separator: " ")
+    }
+
+    /// Time that it has run, or has waited.
+    func age(now: Instant) -> Span? {
+        guard let start = startedAt.instant ?? submittedAt.instant else { return nil }
+        return (finishedAt.instant ?? now) - start
+    }
+
+    /// The cause, or what the operation says of itself.
+    var remark: String { (cause ?? statusText ?? "").printable }
+}
+
+extension String {
+    var instant: Instant? { Instant.rfc3339(self) }
+}
+
+extension String? {
+    var instant: Instant? { flatMap { $0.instant } }
+}

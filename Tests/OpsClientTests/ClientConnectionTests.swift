@@ -1,0 +1,135 @@
+import Glibc
+import OpsSystem
+import OpsWire
+import Testing
+
+@testable import OpsClient
+
+/// A connection and the daemon's end of it, which says what a test wants before it is asked.
+private final class Conversation {
+    let connection: Connection
+    private var daemon: Descriptor?
+
+    init() throws {
+        let path = "/tmp/opsd-client-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        let listener = try UnixSocket.listen(at: path)
+        defer { unlink(path) }
+        let connection = try Connection(path: path)
+        self.connection = connection
+        daemon = try UnixSocket.accept(from: listener)
+    }
+
+    func say(_ messages: String...) throws {
+        for message in messages { _ = try daemon?.writeAll(Array((message + "\0").utf8)) }
+    }
+
+    func sayHalf(_ text: String) throws { _ = try daemon?.writeAll(Array(text.utf8)) }
+
+    func heard() throws -> String {
+        var bytes: [UInt8] = []
+        _ = try daemon?.read(atMost: 1 << 16, onto: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func hangUp() { daemon = nil }
+}
+
+@Suite struct ClientConnectionTests {
+    private func failure(of body: () throws(ClientError) -> Void) -> ClientError? {
+        do throws(ClientError) {
+            try body()
+            return nil
+        } catch { return error }
+    }
+
+    @Test func `a call sends one message and returns its reply`() throws {
+        let talk = try Conversation()
+        try talk.say(#"{"parameters":{"touched":2,"ids":[4,5]}}"#)
+        let reply = try talk.connection.call(CancelRequest.with { $0.selection.refs = ["4", "5"] })
+        #expect(reply.ids == [4, 5])
+        #expect(
+            try talk.heard()
+                == #"{"method":"org.opsd.Control.Cancel","parameters":{"selection":{"refs":["4","5"]}}}"# + "\0")
+    }
+
+    @Test func `a stream ends with the first reply that does not continue`() throws {
+        let talk = try Conversation()
+        try talk.say(
+            #"{"parameters":{"ended":[],"remaining":1,"succeeded":false},"continues":true}"#,
+            #"{"parameters":{"ended":[],"remaining":0,"succeeded":true}}"#, #"{"parameters":{"problems":[]}}"#)
+        var replies = try talk.connection.stream(WaitRequest())
+        #expect(try replies.next()?.remaining == 1)
+        #expect(!replies.isOver)
+        #expect(try replies.next()?.succeeded == true)
+        #expect(replies.isOver)
+        #expect(try replies.next() == nil)
+        #expect(try talk.connection.call(CheckRequest()) == CheckReply(), "the next call gets the next reply")
+        #expect(
+            try talk.heard().hasPrefix(#"{"method":"org.opsd.Control.Wait","parameters":{"selection":{}},"more":true}"#)
+        )
+    }
+
+    @Test func `a reply that has arrived in part is awaited`() throws {
+        let talk = try Conversation()
+        var replies = try talk.connection.stream(StatusRequest())
+        try talk.sayHalf(#"{"parameters":{"vers"#)
+        try replies.receive()
+        #expect(try replies.arrived() == nil)
+        try talk.say(#"ion":"9"},"continues":true}"#)
+        try replies.receive()
+        #expect(try replies.arrived()?.version == "9")
+        #expect(try replies.arrived() == nil && !replies.isOver)
+    }
+
+    @Test func `an error of the daemon is typed`() throws {
+        let talk = try Conversation()
+        try talk.say(
+            #"{"error":"org.opsd.Control.NotFound","parameters":{"kind":"queue","name":"q","nearest":null}}"#,
+            #"{"error":"org.varlink.service.MethodNotFound","parameters":{"method":"m"}}"#,
+            #"{"error":"org.opsd.Control.Later","parameters":{"x":1}}"#)
+        let expected: [ReplyError] = [
+            .control(.notFound(kind: "queue", name: "q", nearest: nil)), .service(.methodNotFound("m")),
+            .unknown(name: "org.opsd.Control.Later", parameters: #"{"x":1}"#),
+        ]
+        for error in expected {
+            #expect(
+                failure { () throws(ClientError) in _ = try talk.connection.call(CheckRequest()) } == .refused(error))
+        }
+    }
+
+    @Test func `a connection that ends is lost`() throws {
+        let talk = try Conversation()
+        try talk.say(#"{"parameters":{"problems":["a"]}}"#)
+        talk.hangUp()
+        let connection = talk.connection
+        #expect(try connection.call(CheckRequest()).problems == ["a"], "what was said before it ended is read")
+        #expect(failure { () throws(ClientError) in _ = try connection.call(CheckRequest()) } == .lost(errno: nil))
+    }
+
+    @Test func `without a daemon the path is named`() {
+        let path = "/tmp/no/such/socket"
+        let error = failure { () throws(ClientError) in _ = try Connection(path: path) }
+        #expect(error == .unreachable(path: path, errno: ENOENT))
+    }
+
+    @Test func `bytes that are no reply are refused`() throws {
+        let talk = try Conversation()
+        try talk.say("{", #"{"parameters":{"problems":[1]}}"#, #"{"parameters":{}}"#)
+        func answer() -> ClientError? {
+            failure { () throws(ClientError) in _ = try talk.connection.call(CheckRequest()) }
+        }
+        #expect(answer() == .noMessage)
+        #expect(answer() == .wrongReply(InvalidParameter("problems", "expected a string")))
+        #expect(answer() == .wrongReply(InvalidParameter("problems", "is missing")))
+    }
+
+    @Test func `a reply of another version is read`() throws {
+        let talk = try Conversation()
+        try talk.say(
+            #"{"parameters":{"event":{"seq":7,"type":"levitated","new":"floating","later":{"x":[]}},"later":1}}"#)
+        var replies = try talk.connection.stream(WatchRequest())
+        let event = try #require(try replies.next()).event
+        #expect(event.seq == 7 && event.type.rawValue == "levitated" && event.new?.rawValue == "floating")
+        #expect(event.at.isEmpty && event.outcome == nil)
+    }
+}
