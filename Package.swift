@@ -42,6 +42,7 @@ let package = Package(
         system("CSystemd", "libsystemd", "libsystemd-dev"),
         .target(name: "COpsSpawn", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
+        .target(name: "OpsCalendar", swiftSettings: strict),
         .target(name: "OpsCore", swiftSettings: strict),
         .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
         .target(name: "OpsWire", resources: [.embedInCode("org.opsd.Control.varlink")], swiftSettings: strict),
@@ -78,6 +79,13 @@ let package = Package(
             name: "simulate", dependencies: ["OpsCore", "OpsTesting"], path: "Benchmarks/Simulate",
             swiftSettings: strict),
 
+        .executableTarget(
+            name: "calendar-probe", dependencies: ["OpsCalendar", "OpsWire"], path: "Benchmarks/CalendarProbe",
+            swiftSettings: strict),
+
+        .testTarget(
+            name: "OpsCalendarTests", dependencies: ["OpsCalendar", "calendar-probe"], exclude: ["Fixtures"],
+            swiftSettings: strict),
         .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
         tests("SimulationTests", ["OpsCore", "OpsTesting", "simulate"]),

@@ -1,0 +1,102 @@
+/// The instants of one calendar expression in one time zone.
+public struct Recurrence: Hashable, Sendable {
+    public let expression: CalendarExpression
+    public let zone: ZoneRules
+    /// Instant from which `every` counts.
+    public let start: UnixTime
+
+    /// - Parameter zone: Rules of the zone that the expression names, or of the schedule's.
+    public init(_ expression: CalendarExpression, zone: ZoneRules, start: UnixTime) {
+        self.expression = expression
+        self.zone = zone
+        self.start = start
+    }
+
+    /// Returns the first instant strictly after another one. `afterFinish` and `@reboot` have none: events cause them.
+    public func next(after instant: UnixTime) -> UnixTime? {
+        switch expression.timing {
+        case .pattern(let pattern):
+            pattern.isHourUnrestricted ? nextElapsed(pattern, after: instant) : nextOnClock(pattern, after: instant)
+        case .every(let seconds): nextRepetition(of: seconds, after: instant)
+        case .afterFinish, .reboot: nil
+        }
+    }
+
+    /// Returns the last instant strictly before another one and not before 1970, by halving.
+    public func previous(before instant: UnixTime) -> UnixTime? {
+        func isThereOne(from start: Int64) -> Bool {
+            next(after: UnixTime(seconds: start - 1)).map { $0 < instant } ?? false
+        }
+        var (low, high) = (Int64(0), instant.seconds)
+        guard low < high, isThereOne(from: low) else { return nil }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if isThereOne(from: middle) { low = middle } else { high = middle }
+        }
+        return UnixTime(seconds: low)
+    }
+
+    private func nextRepetition(of seconds: Int64, after instant: UnixTime) -> UnixTime? {
+        guard instant >= start else { return start }
+        let count = (instant.seconds - start.seconds) / seconds + 1
+        // Durations are read as nanoseconds of 64 bits, and instants are bounded: no overflow.
+        let next = start.seconds + count * seconds
+        return next > UnixTime.bound ? nil : UnixTime(seconds: next)
+    }
+
+    /// Restricted hours: a local time counts when the clocks first show it, or a later one if they skip it.
+    private func nextOnClock(_ pattern: CalendarPattern, after instant: UnixTime) -> UnixTime? {
+        pattern.next(from: zone.firstUnreached(after: instant)).map(zone.firstInstant)
+    }
+
+    /// Unrestricted hours: each instant at which the clocks show a matching time.
+    private func nextElapsed(_ pattern: CalendarPattern, after instant: UnixTime) -> UnixTime? {
+        var position = instant.advanced(by: 1)
+        while true {
+            let period = zone.period(containing: position)
+            let local = position.seconds + Int64(period.offset)
+            let match = pattern.next(from: LocalTime(seconds: local))?.seconds
+            if let match {
+                let found = UnixTime(seconds: match - Int64(period.offset))
+                if period.contains(found) { return found }
+            }
+            guard period.end < .latest else { return nil }
+            // No local time from `local` up to `match` matches: periods that show only such times are passed over.
+            var next = period.end
+            if next.seconds + Int64(ZoneRules.offsets.lowerBound) >= local {
+                guard let match else { return nil }
+                next = max(next, UnixTime(seconds: match - Int64(ZoneRules.offsets.upperBound) - 1))
+            }
+            position = next
+        }
+    }
+}
+
+/// The instants of all expressions of a schedule. An instant of several expressions counts once.
+public struct Recurrences: Hashable, Sendable, Sequence {
+    public let all: [Recurrence]
+    private let after: UnixTime
+
+    /// - Parameter after: Iteration starts strictly after it.
+    public init(_ all: [Recurrence], after: UnixTime = .earliest) {
+        self.all = all
+        self.after = after
+    }
+
+    public func next(after instant: UnixTime) -> UnixTime? {
+        all.lazy.compactMap { $0.next(after: instant) }.min()
+    }
+
+    public func previous(before instant: UnixTime) -> UnixTime? {
+        all.lazy.compactMap { $0.previous(before: instant) }.max()
+    }
+
+    public func makeIterator() -> AnyIterator<UnixTime> {
+        var last = after
+        return AnyIterator {
+            guard let next = next(after: last) else { return nil }
+            last = next
+            return next
+        }
+    }
+}
