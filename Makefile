@@ -13,10 +13,10 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python build install boot deb format lint bench simulate torture canaries mutants clean
+.PHONY: help setup run test test-python build install boot deb format lint bench simulate torture canaries mutants calendar-oracles clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install what is missing of Debian's -dev packages (through sudo if need be)
 	@scripts/setup
@@ -77,6 +77,13 @@ canaries: build ## plant faults that the torture has to find
 mutants: setup ## plant COUNT=n random faults with SEED=s in the scheduler, and count how many its tests find
 	@scripts/setup python3
 	scripts/mutants $(COUNT) $(SEED)
+
+calendar-oracles: setup ## compare calendar and time zones with Python, systemd, croniter and a walk, with SEED=s
+	@scripts/setup python3 systemd=/usr/bin/systemd-analyze
+	swift build --product calendar-probe
+	@python3 -m pip --version >/dev/null 2>&1 || scripts/setup python3-pip=/usr/bin/pip3
+	@[ -d .build/croniter ] || python3 -m pip install --quiet --target .build/croniter croniter || true
+	PYTHONPATH=.build/croniter scripts/calendar-oracles .build/debug/calendar-probe --seed $(SEED)
 
 bench: setup ## measure, side by side in one run; draws docs/growth.svg
 	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done
