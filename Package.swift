@@ -61,10 +61,11 @@ let package = Package(
         .executableTarget(
             name: "opsd-runner", dependencies: ["OpsRunner", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
+        .target(name: "OpsDrawing", swiftSettings: strict),
         // Started thousands of times by scripts: without a dynamic loader it starts in half the time. It asks the C
         // library for nothing that a static one lacks: no names of users or hosts, no locales.
         .executableTarget(
-            name: "opsctl", dependencies: ["OpsClient", "OpsWire", "OpsSystem"], swiftSettings: strict,
+            name: "opsctl", dependencies: ["OpsDrawing", "OpsClient", "OpsWire", "OpsSystem"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
 
         .executableTarget(
@@ -94,6 +95,7 @@ let package = Package(
         .executableTarget(
             name: "store-writer", dependencies: ["OpsStore", "OpsCore", "CSQLite"], path: "Tests/StoreWriter",
             swiftSettings: strict),
+        tests("OpsDrawingTests", ["OpsDrawing"]),
         tests("OpsWireTests", ["OpsWire"]),
         tests("OpsClientTests", ["OpsClient", "OpsWire", "OpsSystem"]),
         tests("OpsSystemTests", ["OpsSystem", "OpsSystemd", "COpsSpawn"]),

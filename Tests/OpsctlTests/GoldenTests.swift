@@ -28,7 +28,7 @@ import Testing
             Picture(name: "queue-ls", words: ["queue", "ls"]),
             Picture(name: "category-ls", words: ["category", "ls"]),
             Picture(name: "stats", words: ["stats"]),
-            Picture(name: "timeline", words: ["stats", "--timeline"], columns: 1000),
+            Picture(name: "timeline", words: ["stats", "--timeline"], columns: 100),
             Picture(name: "graph", words: ["graph", "g1"]),
             Picture(name: "graph-coloured", words: ["graph", "g1"], isColoured: true),
             Picture(name: "graph-narrow", words: ["graph", "g1"], columns: 40),

@@ -1,3 +1,4 @@
+import OpsDrawing
 import OpsWire
 import Testing
 

@@ -1,3 +1,5 @@
+internal import OpsDrawing
+
 /// Help as a terminal shows it.
 enum HelpPage {
     private static let widest = 100

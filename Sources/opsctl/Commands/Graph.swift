@@ -1,3 +1,4 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// `graph`: a picture of a graph.
@@ -11,8 +12,10 @@ enum GraphVerb {
         "graph", .looking, "a picture of a graph",
         forms: ["GRAPH [--dot | --svg | --json]"],
         about: [
-            "In the terminal, layers from left to right with lines from each operation to what waits for it. "
-                + "What is too wide for that is a tree: everything below the last thing that it waits for."
+            "In the terminal, layers from left to right with lines from each operation to the ones that wait for it. "
+                + "Wide graphs are drawn as a tree, each operation under the last one it waits for.",
+            "The picture for a browser draws groups as boxes and eight or more equal operations of a large graph as one box "
+                + "with counts. It marks the longest path: the last operation to finish, the last one it waited for, and so on.",
         ],
         operands: .one(.graph, "GRAPH"), options: [OptionGroup("Drawing", [dot, svg])],
         examples: [
@@ -36,7 +39,7 @@ enum GraphVerb {
         if arguments.has(dot) {
             try DotText.write(picture, to: session.output)
         } else if arguments.has(svg) {
-            try GraphSVG.write(picture, to: session.output)
+            try session.output.write(GraphSVG(DrawnGraph(picture), now: Instant.now.nanoseconds).text())
         } else {
             let columns = session.screen.columns ?? widthOfAPipe
             if let drawing = GraphDrawing.fitting(columns, picture) {

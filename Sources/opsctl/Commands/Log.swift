@@ -1,3 +1,4 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// `log`: what operations have written.

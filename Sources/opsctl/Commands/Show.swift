@@ -1,3 +1,4 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// `show`: all about one operation on a screen.

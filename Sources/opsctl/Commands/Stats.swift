@@ -1,24 +1,27 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// `stats`: how long things wait and run.
 enum StatsVerb {
-    private static let timeline = Option.flag("timeline", "a Gantt chart of what ran when, as SVG")
+    private static let timeline = Option.flag(
+        "timeline", "draw when operations ran: in the terminal, or as SVG into a file")
+    private static let rows = Option.value(
+        "rows", "KIND", .choice(["worker", "operation"]),
+        "a row for each worker or operation (default: operation, but worker for more than 60)")
 
     static let verb = Verb(
         "stats", .looking, "counts, percentiles of waiting and running, critical path, utilisation",
-        forms: ["[SELECTION] [--timeline]"],
-        operands: .any(.operation, "OPERATION"), options: [OptionGroup("Drawing", [timeline]), .selection],
+        forms: ["[SELECTION] [--timeline [--rows worker|operation]]"],
+        operands: .any(.operation, "OPERATION"), options: [OptionGroup("Drawing", [timeline, rows]), .selection],
         examples: [
             .init("Of a graph", "opsctl stats --graph g7"),
-            .init("Who ran when, in a browser", "opsctl stats --graph g7 --timeline > g7.svg"),
+            .init("A chart for a browser", "opsctl stats --graph g7 --timeline > g7.svg"),
         ],
         action: run)
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         if session.arguments.has(timeline) {
-            var rows: [OperationRow] = []
-            try LsVerb.each(session) { rows.append($0) }
-            try Timeline(rows, now: .now).write(to: session.output)
+            try writeTimeline(session)
             return .done
         }
         let selection = Selection(session.arguments)
@@ -29,6 +32,30 @@ enum StatsVerb {
             try write(stats.members, session)
         }
         return .done
+    }
+
+    /// Most operations that have a row each unless somebody asks for it.
+    private static let mostRows = 60
+
+    private static func writeTimeline(_ session: Session) throws(Failure) {
+        var listed: [OperationRow] = []
+        try LsVerb.each(session) { listed.append($0) }
+        let graph = DrawnGraph(title: "timeline", listed)
+        let count = listed.count { $0.startedAt != nil && !$0.isGroup }
+        let asked = session.arguments.text(rows)
+        let now = Instant.now
+        let timeline = Timeline(
+            title: graph.title, graph.operations,
+            rows: asked == "worker" || asked == nil && count > mostRows ? .workers : .operations,
+            now: now.nanoseconds,
+            critical: Set(graph.longestPath().operations.map { graph.operations[$0].id }))
+        func clock(_ nanoseconds: Int64) -> String { Instant(nanoseconds: nanoseconds).text(now: now) }
+        guard session.screen.isTerminal else { return try session.output.write(timeline.svg(clock: clock)) }
+        let style = session.style
+        for line in timeline.lines(columns: session.screen.columns ?? 80, clock: clock) {
+            let parts = line.parts.map { style($0.tone?.colour ?? .dim, $0.text) }.joined()
+            try session.output.line(style(.dim, line.name) + " " + parts + " " + line.tail)
+        }
     }
 
     /// Writes whatever the daemon counts: values first, then what is nested, under its name.

@@ -1,3 +1,4 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// `watch`: the stream of events.

@@ -1,3 +1,4 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// `why`: what an operation waits for.

@@ -1,3 +1,5 @@
+internal import OpsDrawing
+
 /// A graph as names with lines between them, layers from left to right, in the cells of a terminal.
 ///
 /// Where nothing else can be meant, lines from several nodes join into one trunk that leads to all that follow each of

@@ -1,3 +1,5 @@
+internal import OpsDrawing
+
 /// A graph as a tree in the terminal: everything below the last thing that it waits for.
 struct GraphTree {
     private let picture: GraphPicture

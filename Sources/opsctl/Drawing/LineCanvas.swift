@@ -1,3 +1,5 @@
+internal import OpsDrawing
+
 /// Cells of a terminal with lines in them, and text over the lines.
 struct LineCanvas {
     /// Where the lines of a cell go.

@@ -1,3 +1,5 @@
+internal import OpsDrawing
+
 /// Labelled lines: labels to the right edge of their column, values wrapped by nobody.
 struct Fields {
     private var rows: [(label: String, value: String, colour: Style.Colour?)] = []

@@ -1,3 +1,4 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// Graphs, and groups in them, as a tree.

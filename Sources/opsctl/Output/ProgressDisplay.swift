@@ -1,5 +1,6 @@
 internal import Glibc
 internal import OpsClient
+internal import OpsDrawing
 internal import OpsSystem
 internal import OpsWire
 

@@ -1,3 +1,5 @@
+internal import OpsDrawing
+
 /// Colours and weights; plain text where colour is not wanted.
 struct Style: Sendable {
     enum Colour: String, Sendable {

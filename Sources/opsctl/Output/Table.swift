@@ -1,3 +1,5 @@
+internal import OpsDrawing
+
 /// Takes lines one after another.
 protocol LineSink: AnyObject {
     func line(_ text: String) throws(Failure)

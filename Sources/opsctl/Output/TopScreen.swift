@@ -1,5 +1,6 @@
 internal import Glibc
 internal import OpsClient
+internal import OpsDrawing
 internal import OpsWire
 
 /// The screen of `top`: drawn anew after every change of the daemon and every key.

@@ -1,6 +1,6 @@
-/// How many cells of a terminal text takes.
-enum DisplayWidth {
-    static func of(_ text: String) -> Int {
+/// Number of terminal cells that a text takes.
+public enum DisplayWidth {
+    public static func of(_ text: String) -> Int {
         // Almost everything shown is printable ASCII.
         var cells = 0
         for byte in text.utf8 {
@@ -10,7 +10,7 @@ enum DisplayWidth {
         return cells
     }
 
-    static func of(_ character: Character) -> Int {
+    public static func of(_ character: Character) -> Int {
         var widest = 0
         for scalar in character.unicodeScalars {
             // Variation selector 16 asks for the emoji form, which is wide.
@@ -49,7 +49,7 @@ enum DisplayWidth {
     }
 
     /// At most `cells` wide; what is cut away is told by an ellipsis.
-    static func fit(_ text: String, _ cells: Int) -> String {
+    public static func fit(_ text: String, _ cells: Int) -> String {
         if of(text) <= cells { return text }
         guard cells > 0 else { return "" }
         var fitted = ""
@@ -63,7 +63,7 @@ enum DisplayWidth {
         return fitted + "…"
     }
 
-    static func pad(_ text: String, _ cells: Int, toLeft: Bool = false) -> String {
+    public static func pad(_ text: String, _ cells: Int, toLeft: Bool = false) -> String {
         let space = String(repeating: " ", count: max(0, cells - of(text)))
         return toLeft ? space + text : text + space
     }
