@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import opsd as ops
+
 INITIALIZED = "no"
 
 
@@ -109,6 +111,12 @@ def fail_to_initialize() -> None:
 def speak(text: str) -> None:
     print(text)
     print(text + "!", file=sys.stderr)
+
+
+def nested(number: int) -> int:
+    """Runs a function of its own executor."""
+    with ops.OpsExecutor() as executor:
+        return executor.submit(double, number).result(60)
 
 
 class Point:

@@ -8,12 +8,14 @@ import os
 import pickle
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import opsd as ops
+from opsd import _wire
 from opsd.messages import OperationOutcome, OperationState
 from opsd.testing import PrivateDaemon
 
@@ -131,29 +133,56 @@ def test_calls_go_on_after_a_restart_of_the_daemon(opsd: PrivateDaemon) -> None:
     assert submit(opsd.client, "true", held=True) == [2]
 
 
+def both(path: Path, timeout: float | None = None) -> list[Callable[[], object]]:
+    """Returns a call of each client."""
+
+    async def call() -> None:
+        async with ops.aio.Client(path, timeout=timeout) as client:
+            await client.status()
+
+    return [ops.Client(path, timeout=timeout).status, lambda: asyncio.run(call())]
+
+
 def test_a_daemon_that_does_not_answer_is_a_timeout(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(tmp_path / "sock"))
         deaf.listen()
-        with pytest.raises(ops.CallTimeout):
-            ops.Client(tmp_path / "sock", timeout=0.05).status()
+        for call in both(tmp_path / "sock", timeout=0.05):
+            with pytest.raises(ops.CallTimeout):
+                call()
 
 
-def test_a_reply_that_is_no_json_is_a_protocol_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reply", "error", "text"),
+    [
+        (b"hello\0", ops.ProtocolError, "no reply: b'hello'"),
+        (b"[]\0", ops.ProtocolError, "no reply"),
+        (b'{"parameters":{}}\0', ops.ProtocolError, "not as the interface says: KeyError"),
+        (b"x" * 5000, ops.ProtocolError, "more than 1000 bytes"),
+        (b'{"par', ops.ConnectionFailed, "before its reply"),
+        (b"", ops.ConnectionFailed, "before its reply"),
+    ],
+)
+def test_a_reply_that_is_none_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: bytes, error: type[Exception], text: str
+) -> None:
+    monkeypatch.setattr(_wire, "FRAME_BYTES", 1000)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "sock"))
         server.listen()
 
         def answer() -> None:
-            peer, _ = server.accept()
-            with peer:
-                peer.recv(1000)
-                peer.sendall(b"hello\0")
+            for _ in range(2):
+                peer, _ = server.accept()
+                with peer:
+                    peer.recv(1000)
+                    peer.sendall(reply)
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(ops.ProtocolError, match="no reply: b'hello'"):
-            ops.Client(tmp_path / "sock").status()
+        for call in both(tmp_path / "sock"):
+            with pytest.raises(error, match=text):
+                call()
         thread.join()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import functools
 import multiprocessing
@@ -287,6 +288,23 @@ def test_an_operation_cancelled_from_outside_is_cancelled(opsd: PrivateDaemon, t
         assert isinstance(error, ops.OperationCancelled)
         assert isinstance(error, futures.CancelledError)
         assert "wrong branch" in str(error)
+
+
+def test_a_function_may_have_an_executor_of_its_own(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        future = executor.submit(functions.nested, 4)
+        assert future.result(60) == 8
+    [outer, inner] = opsd.client.list().operations
+    assert (inner.produced_by, outer.produced_by) == (outer.id, None)
+
+
+def test_an_event_loop_may_await_calls(opsd: PrivateDaemon) -> None:
+    async def main() -> list[int]:
+        loop = asyncio.get_running_loop()
+        with ops.OpsExecutor() as executor:
+            return await asyncio.gather(*(loop.run_in_executor(executor, functions.double, n) for n in range(3)))
+
+    assert asyncio.run(main()) == [0, 2, 4]
 
 
 def test_callbacks_may_submit(opsd: PrivateDaemon) -> None:

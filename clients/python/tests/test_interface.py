@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
+import types
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,49 @@ def test_the_generated_files_are_those_of_the_interface_file() -> None:
         [sys.executable, str(PACKAGE / "generate"), "--check"], capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+SAMPLE = """
+# A sample.
+interface org.opsd.Sample
+
+# A thing with types written out within it.
+type Thing (name: string, parts: [](left, right), owner: ?(uid: int, since: ?string), sizes: [string]int)
+
+# Makes things.
+method Make(things: []string, from: ?int) -> (things: []Thing, by: [string]Thing)
+method Stop() -> ()
+
+error Broken (kind: (soft, hard), thing: ?Thing)
+"""
+
+
+def test_the_generator_takes_types_that_are_written_out_within_others() -> None:
+    loader = SourceFileLoader("generate", str(PACKAGE / "generate"))
+    generate = importlib.util.module_from_spec(importlib.util.spec_from_loader("generate", loader))  # type: ignore[arg-type]
+    sys.modules["generate"] = generate  # its dataclasses look themselves up there
+    loader.exec_module(generate)
+    writer = generate.Writer(generate.Parser(SAMPLE).items(), [])
+    text = writer.messages().replace("from ._wire", "from opsd._wire")
+    module = types.ModuleType("sample")
+    sys.modules["sample"] = module
+    exec(text, module.__dict__)  # the generated text
+    reply = module.MakeReply.from_json(
+        {
+            "things": [{"name": "a", "parts": ["left", "up"], "owner": {"uid": 7}, "sizes": {"x": 1}}],
+            "by": {"k": {"name": "b", "parts": [], "sizes": {}}},
+        }
+    )
+    [thing] = reply.things
+    assert thing.parts[0] is module.ThingParts.left
+    assert thing.parts[1] == "up"
+    assert (thing.owner.uid, thing.owner.since, thing.sizes) == (7, None, {"x": 1})
+    assert reply.by["k"].owner is None
+    error = module.Broken({"kind": "hard", "thing": {"name": "c", "parts": [], "sizes": {}}})
+    assert (error.kind, error.thing.name) == (module.BrokenKind.hard, "c")
+    methods = writer.methods()
+    assert "def make(self, things: Sequence[str], *, from_: int | None = None) -> MakeReply:" in methods
+    assert "async def stop(self) -> None:" in methods
 
 
 def test_both_clients_have_every_method_and_there_is_a_class_for_every_error() -> None:

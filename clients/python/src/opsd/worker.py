@@ -35,6 +35,8 @@ def run_chunk(function: Callable[..., Any], chunk: list[tuple[Any, ...]]) -> lis
 
 def main() -> int:
     """Reads a call, makes it and writes its result; returns the exit status of the operation."""
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m opsd.worker FILE INDEX (started by opsd for an OpsExecutor)")
     calls, index = sys.argv[1], int(sys.argv[2])
     target = result_path(calls, index)
     try:
