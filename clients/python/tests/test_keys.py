@@ -12,6 +12,7 @@ from pathlib import Path
 
 import functions
 import pytest
+import torture
 
 import opsd as ops
 from opsd.testing import PrivateDaemon
@@ -178,6 +179,28 @@ def test_a_map_goes_on_under_a_daemon_that_is_killed_again_and_again(opsd: Priva
             opsd.start()
         assert [future.result(120) for future in futures] == [number * number for number in range(120)]
     assert len(os.listdir(marks)) == 120
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_deaths_at_random_moments_lose_nothing(seed: int) -> None:
+    assert torture.one_round(seed) > 0
+
+
+def test_the_death_of_the_runner_interrupts_a_call(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor() as executor:
+        once = executor.submit(functions.wait_for, str(tmp_path / "gate"))
+        policy = {"limit": 1, "on": ["interrupted"], "backoff": "1ms"}
+        again = executor.options(retry=policy).submit(functions.wait_for, str(tmp_path / "gate"), 6)
+        started = (event.id for event in opsd.client.watch(since=0) if event.type == "started")
+        assert {next(started), next(started)} == {once.operation, again.operation}
+        runner = opsd.client.status().runner_pid
+        assert runner is not None
+        os.kill(runner, signal.SIGKILL)
+        error = once.exception(60)
+        assert isinstance(error, ops.OperationFailed)
+        assert error.outcome == "interrupted"
+        (tmp_path / "gate").touch()
+        assert again.result(60) == 6
 
 
 def test_calls_that_never_reached_the_daemon_are_submitted_by_attach(opsd: PrivateDaemon, tmp_path: Path) -> None:

@@ -115,6 +115,7 @@ class PrivateDaemon:
         if self._process is None or self._process.poll() is not None:
             return
         try:
+            self._runner = self.client.status().runner_pid  # the first one may have died
             everything = Selection(all=True)
             self.client.resume(selection=everything)
             self.client.cancel(everything, reason="end of the test", force=None)
