@@ -307,6 +307,25 @@ def test_an_event_loop_may_await_calls(opsd: PrivateDaemon) -> None:
     assert asyncio.run(main()) == [0, 2, 4]
 
 
+def test_calls_cancelled_by_shutdown_are_asked_about_together(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    call = ops.Client._call
+
+    def count(self: ops.Client, method: str, *arguments: Any, **named: Any) -> Any:
+        asked.append(method)
+        return call(self, method, *arguments, **named)
+
+    monkeypatch.setattr(ops.Client, "_call", count)
+    executor = ops.OpsExecutor(held=True)
+    waiting = [executor.submit(functions.double, number) for number in range(40)]
+    executor.shutdown(cancel_futures=True)
+    assert all(future.cancelled() for future in waiting)
+    assert "Show" not in asked
+    assert asked.count("Cancel") == 2
+
+
 def test_callbacks_may_submit(opsd: PrivateDaemon) -> None:
     results: list[int] = []
     done = threading.Event()

@@ -113,7 +113,11 @@ class Spool:
             offset += len(content)
         offsets.append(offset)
         table = b"".join(value.to_bytes(WORD, "little") for value in offsets)
-        self._replace(path, b"".join((MAGIC, len(start).to_bytes(WORD, "little"), start, table, *calls, tail)))
+        self._replace(
+            path,
+            b"".join((MAGIC, len(start).to_bytes(WORD, "little"), start, table, *calls, tail)),
+            is_durable=self.is_durable,
+        )
         return Calls(path, functions, submission)
 
     def read(self, number: int) -> Calls | None:
@@ -146,7 +150,10 @@ class Spool:
         return _read_result(_final_path(calls, index))
 
     def finish(self, calls: Calls, index: int, result: Result) -> None:
-        """Notes that the end of a call is known: with a key its result is kept, otherwise all files of it go."""
+        """Notes that the end of a call is known: with a key its result is kept, otherwise all files of it go.
+
+        The note need not outlive a power cut: the daemon knows the end, too.
+        """
         written = Path(result_path(str(calls.path), index))
         calls.left -= 1
         if not self.is_durable:
@@ -180,16 +187,16 @@ class Spool:
         os.close(self._lock)
         self._lock = None
 
-    def _replace(self, path: Path, content: bytes) -> None:
-        """Writes a file; it is there whole or not at all, and with a key also after a power cut."""
+    def _replace(self, path: Path, content: bytes, *, is_durable: bool = False) -> None:
+        """Writes a file; it is there whole or not at all. Durable ones are there after a power cut, too."""
         temporary = path.with_name(path.name + ".new")
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(content)
-            if self.is_durable:
+            if is_durable:
                 file.flush()
                 os.fsync(file.fileno())
         temporary.rename(path)
-        if not self.is_durable:
+        if not is_durable:
             return
         directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

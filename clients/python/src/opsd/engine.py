@@ -441,6 +441,8 @@ class Engine:
         if result is None or (outcome == "succeeded") != (result.kind == "result"):
             if outcome == "succeeded":
                 cause = "the function left no result"
+            elif outcome == "cancelled" and not future.running():
+                cause = ""  # nobody is told: the future is cancelled
             result = ended(outcome, self._cause(id) if cause is None else cause)
         if result.kind == "initializer":
             logging.getLogger("concurrent.futures").critical("Exception in initializer:\n%s", result.traceback)
