@@ -37,7 +37,7 @@ type Thing (name: string, parts: [](left, right), owner: ?(uid: int, since: ?str
 method Make(things: []string, from: ?int) -> (things: []Thing, by: [string]Thing)
 method Stop() -> ()
 
-error Broken (kind: (soft, hard), thing: ?Thing)
+error Broken (kind: (soft, hard), side: ?(left, right), thing: ?Thing)
 """
 
 
@@ -63,6 +63,8 @@ def test_the_generator_takes_types_that_are_written_out_within_others() -> None:
     assert (thing.owner.uid, thing.owner.since, thing.sizes) == (7, None, {"x": 1})
     assert reply.by["k"].owner is None
     error = module.Broken({"kind": "hard", "thing": {"name": "c", "parts": [], "sizes": {}}})
+    assert error.side is None
+    assert not hasattr(module, "BrokenSide")  # the words are those of ThingParts
     assert (error.kind, error.thing.name) == (module.BrokenKind.hard, "c")
     methods = writer.methods()
     assert "def make(self, things: Sequence[str], *, from_: int | None = None) -> MakeReply:" in methods

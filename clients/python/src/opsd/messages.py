@@ -378,7 +378,7 @@ class Attempt:
 
     attempt: int
     run: int
-    outcome: str | None = None
+    outcome: OperationOutcome | None = None
     cause: str | None = None
     exit_code: int | None = None
     signal: int | None = None
@@ -392,7 +392,7 @@ class Attempt:
         return cls(
             attempt=value["attempt"],
             run=value["run"],
-            outcome=value.get("outcome"),
+            outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
             cause=value.get("cause"),
             exit_code=value.get("exitCode"),
             signal=value.get("signal"),
@@ -495,9 +495,9 @@ class Event:
     id: int | None = None
     graph: str | None = None
     type: EventType
-    old: str | None = None
-    new: str | None = None
-    outcome: str | None = None
+    old: OperationState | None = None
+    new: OperationState | None = None
+    outcome: OperationOutcome | None = None
     product: int | None = None
     attempt: int | None = None
     queue: str | None = None
@@ -512,9 +512,9 @@ class Event:
             id=value.get("id"),
             graph=value.get("graph"),
             type=EventType(value["type"]),
-            old=value.get("old"),
-            new=value.get("new"),
-            outcome=value.get("outcome"),
+            old=None if value.get("old") is None else OperationState(value["old"]),
+            new=None if value.get("new") is None else OperationState(value["new"]),
+            outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
             product=value.get("product"),
             attempt=value.get("attempt"),
             queue=value.get("queue"),
@@ -528,7 +528,7 @@ class Ended:
 
     id: int
     name: str | None = None
-    outcome: str
+    outcome: OperationOutcome
     cause: str | None = None
     exit_code: int | None = None
     signal: int | None = None
@@ -539,7 +539,7 @@ class Ended:
         return cls(
             id=value["id"],
             name=value.get("name"),
-            outcome=value["outcome"],
+            outcome=OperationOutcome(value["outcome"]),
             cause=value.get("cause"),
             exit_code=value.get("exitCode"),
             signal=value.get("signal"),
@@ -552,8 +552,8 @@ class Node:
 
     id: int
     name: str | None = None
-    state: str
-    outcome: str | None = None
+    state: OperationState
+    outcome: OperationOutcome | None = None
     group: int | None = None
     is_group: bool
     started_at: str | None = None
@@ -567,8 +567,8 @@ class Node:
         return cls(
             id=value["id"],
             name=value.get("name"),
-            state=value["state"],
-            outcome=value.get("outcome"),
+            state=OperationState(value["state"]),
+            outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
             group=value.get("group"),
             is_group=value["isGroup"],
             started_at=value.get("startedAt"),
@@ -584,7 +584,7 @@ class Edge:
 
     from_: int
     on: int
-    when: str
+    when: DependencyWhen
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -592,7 +592,7 @@ class Edge:
         return cls(
             from_=value["from"],
             on=value["on"],
-            when=value["when"],
+            when=DependencyWhen(value["when"]),
         )
 
 
@@ -689,7 +689,7 @@ class WhyReply:
     """Reply of Why."""
 
     id: int
-    state: str
+    state: OperationState
     waiting_for: list[Reason]
 
     @classmethod
@@ -697,7 +697,7 @@ class WhyReply:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             id=value["id"],
-            state=value["state"],
+            state=OperationState(value["state"]),
             waiting_for=[Reason.from_json(item) for item in value["waitingFor"]],
         )
 
