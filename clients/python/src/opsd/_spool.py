@@ -49,7 +49,7 @@ class Calls:
 
 @dataclass
 class Result:
-    """What a worker wrote: the value or the exception still as bytes."""
+    """Content of a result file: the value or the exception, still as bytes."""
 
     kind: str
     traceback: str

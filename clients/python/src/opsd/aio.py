@@ -113,7 +113,7 @@ class Client(AsyncMethods):
                 self.close()
                 raise CallTimeout(f"the daemon sent no reply for {self.timeout} s") from error
             except BaseException:
-                # What follows on this connection could belong to the call that was given up.
+                # The next reply on this connection could belong to the call that was given up.
                 self.close()
                 raise
         return _read(method, decode, reply)

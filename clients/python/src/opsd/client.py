@@ -153,7 +153,7 @@ class Client(Methods):
             except _wire.CallError:
                 raise
             except BaseException:
-                # What follows on this connection could belong to the call that was given up.
+                # The next reply on this connection could belong to the call that was given up.
                 self._drop()
                 raise
         return _read(method, decode, reply)

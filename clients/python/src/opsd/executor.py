@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
-import re
 import sys
 import threading
 import time
@@ -18,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, Unpack
 import opsd
 
 from ._address import captured, enclosing_operation
+from ._functions import main_module, name_of, pickled
 from ._keys import FunctionKeys, as_json
 from ._spool import Calls, Spool
 from ._wire import OpsError
@@ -69,7 +68,7 @@ class OpsExecutor(Executor):
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         self._keys = as_json(keys, FunctionKeys, "an executor")
-        self._initializer = None if initializer is None else _pickled((initializer, initargs), initializer)
+        self._initializer = None if initializer is None else pickled((initializer, initargs), initializer)
         client = Client(socket)
         client.status()
         spool = Spool(client.socket, key)
@@ -176,7 +175,7 @@ class _Core:
 
     def submit(self, keys: dict[str, Any], fn: Callable[..., T], args: Any, kwargs: Any) -> OpsFuture[T]:
         self._check()
-        return self._add(keys, [_pickled((fn, args, kwargs), fn)], _name(fn))[0]
+        return self._add(keys, [pickled((fn, args, kwargs), fn)], name_of(fn))[0]
 
     def map(
         self,
@@ -192,11 +191,11 @@ class _Core:
         self._check()
         items = list(zip(*iterables, strict=False))
         if chunksize == 1:
-            calls = [_pickled((fn, item, {}), fn) for item in items]
+            calls = [pickled((fn, item, {}), fn) for item in items]
         else:
             chunks = [items[start : start + chunksize] for start in range(0, len(items), chunksize)]
-            calls = [_pickled((run_chunk, (fn, chunk), {}), fn) for chunk in chunks]
-        futures = self._add(keys, calls, _name(fn)) if calls else []
+            calls = [pickled((run_chunk, (fn, chunk), {}), fn) for chunk in chunks]
+        futures = self._add(keys, calls, name_of(fn)) if calls else []
         return _results(futures, end, is_chunked=chunksize > 1)
 
     def resume(self, number: int, calls: Calls) -> list[OpsFuture[Any]]:
@@ -233,7 +232,7 @@ class _Core:
     def _write(self, number: int, keys: dict[str, Any], calls: list[bytes], function: str) -> Calls:
         spool = self._engine.spool
         pythonpath = os.environ.get("PYTHONPATH")
-        main = _main_module() if any(b"__main__" in call for call in (*calls, self._initializer or b"")) else None
+        main = main_module() if any(b"__main__" in call for call in (*calls, self._initializer or b"")) else None
         header = {
             "sys_path": [os.path.abspath(entry) if isinstance(entry, str) else str(entry) for entry in sys.path],
             "argv": [str(word) for word in sys.argv],
@@ -318,59 +317,6 @@ def _own_queue(client: Client, spool: Spool, limit: int) -> str | None:
         error.add_note("max_workers makes a queue for a key; leave it out, or name a queue that exists with queue=")
         raise
     return name
-
-
-def _pickled(value: Any, function: Callable[..., object]) -> bytes:
-    """Returns a call as bytes. What pickle cannot take is left to cloudpickle, if that is installed."""
-    interactive = _main_module() is None
-    try:
-        content = pickle.dumps(value, protocol=5)
-        if not (interactive and b"__main__" in content):
-            return content
-        problem: Exception | None = None
-    except Exception as error:  # noqa: BLE001 - pickling runs code of the user
-        problem = error
-    try:
-        import cloudpickle  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError:
-        pass
-    else:
-        return bytes(cloudpickle.dumps(value, protocol=5))
-    name = getattr(function, "__qualname__", repr(function))
-    if problem is None:
-        raise pickle.PicklingError(
-            f"{name} is defined in an interactive session or in -c, where no other process finds it; "
-            "put it into a module, or install cloudpickle"
-        )
-    if "<lambda>" in name or "<locals>" in name:
-        raise pickle.PicklingError(
-            f"{name} is a lambda or an inner function, which no other process finds by its name; "
-            "define it at the top of a module, or install cloudpickle"
-        ) from problem
-    problem.add_note(f"while {name} and its arguments were pickled for another process")
-    raise problem
-
-
-def _main_module() -> tuple[str, str] | None:
-    """Returns how another process can import the main module; None if it cannot."""
-    main = sys.modules.get("__main__")
-    name = getattr(getattr(main, "__spec__", None), "name", None)
-    if name is not None:
-        return "module", str(name)
-    path = getattr(main, "__file__", None)
-    if path is None or not os.path.isfile(path):
-        return None
-    # What the worker returns names the module so, as it does with multiprocessing.
-    sys.modules.setdefault("__mp_main__", sys.modules["__main__"])
-    return "path", os.path.abspath(path)
-
-
-def _name(function: Callable[..., object]) -> str:
-    """Returns the name of a function as an operation can bear it."""
-    while hasattr(function, "func"):  # functools.partial
-        function = function.func
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    return re.sub(r"[^A-Za-z0-9_.]+", "", name)[-100:] or "call"
 
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()

@@ -1,0 +1,63 @@
+"""Functions on their way to another process: their pickles, their module and their names."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def pickled(value: Any, function: Callable[..., object]) -> bytes:
+    """Returns a call as bytes. cloudpickle, if it is installed, takes functions that pickle cannot."""
+    interactive = main_module() is None
+    try:
+        content = pickle.dumps(value, protocol=5)
+        if not (interactive and b"__main__" in content):
+            return content
+        problem: Exception | None = None
+    except Exception as error:  # noqa: BLE001 - pickling runs code of the user
+        problem = error
+    try:
+        import cloudpickle  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        pass
+    else:
+        return bytes(cloudpickle.dumps(value, protocol=5))
+    name = getattr(function, "__qualname__", repr(function))
+    if problem is None:
+        raise pickle.PicklingError(
+            f"{name} is defined in an interactive session or in -c, where no other process finds it; "
+            "put it into a module, or install cloudpickle"
+        )
+    if "<lambda>" in name or "<locals>" in name:
+        raise pickle.PicklingError(
+            f"{name} is a lambda or an inner function, which no other process finds by its name; "
+            "define it at the top of a module, or install cloudpickle"
+        ) from problem
+    problem.add_note(f"while {name} and its arguments were pickled for another process")
+    raise problem
+
+
+def main_module() -> tuple[str, str] | None:
+    """Returns how another process can import the main module; None if it cannot."""
+    main = sys.modules.get("__main__")
+    name = getattr(getattr(main, "__spec__", None), "name", None)
+    if name is not None:
+        return "module", str(name)
+    path = getattr(main, "__file__", None)
+    if path is None or not os.path.isfile(path):
+        return None
+    # Classes in results of the worker name the module so, as they do with multiprocessing.
+    sys.modules.setdefault("__mp_main__", sys.modules["__main__"])
+    return "path", os.path.abspath(path)
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """Returns the name of a function as an operation can bear it."""
+    while hasattr(function, "func"):  # functools.partial
+        function = function.func
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return re.sub(r"[^A-Za-z0-9_.]+", "", name)[-100:] or "call"
