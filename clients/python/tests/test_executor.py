@@ -24,6 +24,7 @@ import pytest
 
 import opsd as ops
 from opsd import _wire
+from opsd.engine import Unit
 from opsd.testing import PrivateDaemon
 
 SOURCE = str(Path(ops.__file__).parent.parent)
@@ -324,6 +325,27 @@ def test_calls_cancelled_by_shutdown_are_asked_about_together(
     assert all(future.cancelled() for future in waiting)
     assert "Show" not in asked
     assert asked.count("Cancel") == 2
+
+
+def test_a_call_that_races_with_shutdown_is_refused(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+    assert executor.submit(functions.double, 1).result(60) == 2
+    executor._engine.shut_down(wait=False, cancel=False)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor._engine.add(Unit(executor._core._write(5, {}, [b""], "f"), [], None))
+    executor.shutdown()
+
+
+def test_a_result_counts_where_no_note_can_be_written(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with ops.OpsExecutor(key="k") as executor:
+        monkeypatch.setattr(executor._engine.spool, "finish", full)
+        assert executor.submit(functions.double, 4).result(60) == 8
+    assert "No space left on device" in caplog.text
 
 
 def test_callbacks_may_submit(opsd: PrivateDaemon) -> None:

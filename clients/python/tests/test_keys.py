@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -88,6 +89,34 @@ def test_a_key_is_used_by_one_executor_at_a_time(opsd: PrivateDaemon) -> None:
         with pytest.raises(ops.OpsError, match="another executor"):
             ops.OpsExecutor.attach("k")
     ops.OpsExecutor(key="k").shutdown()
+
+
+def test_an_executor_that_breaks_counts_calls_that_had_ended_once(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    gate = str(tmp_path / "gate")
+    with ops.OpsExecutor(key="k") as executor:
+        calls = [pickle.dumps((functions.wait_for, (path, value), {})) for path, value in (("/", 1), (gate, 2))]
+        done, waiting = executor._core._add({}, calls, "wait_for")
+        executor.shutdown(wait=False)
+        assert done.result(60) == 1
+        engine = waiting._engine
+        assert waiting.operation == 2
+        opsd.kill()
+        engine.break_down("the end of this process")
+    for thread in engine._threads:
+        thread.join(60)
+    opsd.start()
+    done, waiting = ops.OpsExecutor.attach("k", patience=0.1)
+    engine = waiting._engine
+    assert (done.result(60), done.operation, waiting.operation) == (1, 1, 2)
+    opsd.kill()
+    with pytest.raises(ops.BrokenOpsExecutor):
+        waiting.result(60)
+    for thread in engine._threads:
+        thread.join(60)
+    assert engine._open == 0
+    opsd.start()
+    Path(gate).touch()
+    assert [future.result(60) for future in ops.OpsExecutor.attach("k")] == [1, 2]
 
 
 def test_attach_to_an_unknown_key_finds_nothing(opsd: PrivateDaemon) -> None:

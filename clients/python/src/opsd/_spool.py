@@ -169,7 +169,8 @@ class Spool:
 
     def write_ids(self, calls: Calls, ids: dict[int, int]) -> None:
         """Keeps the ids of the operations, by the index of the call."""
-        self._replace(calls.path.with_suffix(".ids"), json.dumps(list(ids.items())).encode())
+        known = {**self.ids(calls), **ids}
+        self._replace(calls.path.with_suffix(".ids"), json.dumps(list(known.items())).encode())
 
     def ids(self, calls: Calls) -> dict[int, int]:
         """Returns the ids that an earlier process was told."""

@@ -84,17 +84,18 @@ class Engine:
     def add(self, unit: Unit, *, is_known: bool = False) -> None:
         """Queues calls for submission. Calls of an earlier process whose end is known need none."""
         with self._changed:
+            if self.is_shut_down:
+                raise RuntimeError("cannot schedule new futures after shutdown")
             self._open += len(unit.futures)
             if self.broken is not None:
                 return self._refuse(unit.futures)
         if is_known:
             self._settle_known(unit)
-            if all(future.done() for future in unit.futures):
-                return None
         with self._changed:
-            self._units.append(unit)
-            self._start()
-            self._changed.notify_all()
+            if unit.futures:
+                self._units.append(unit)
+                self._start()
+                self._changed.notify_all()
         return None
 
     def _settle_known(self, unit: Unit) -> None:
@@ -106,6 +107,7 @@ class Engine:
                 future._settle(result)
                 with self._changed:
                     self._close_one()
+        unit.futures = [future for future in unit.futures if not future.done()]
 
     def withdraw(self, future: OpsFuture[Any]) -> bool:
         """Tells whether a call that has not begun was cancelled; then its future is, too."""
@@ -199,8 +201,8 @@ class Engine:
     def _start(self) -> None:
         if self._threads:
             return
-        for name, body in (("submit", self._submit_all), ("watch", self._watch)):
-            thread = threading.Thread(target=self._guarded, args=(body,), name=f"opsd-{name}", daemon=True)
+        for name, body in (("submit", self._run_submission), ("watch", self._run_watch)):
+            thread = threading.Thread(target=body, name=f"opsd-{name}", daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -226,9 +228,12 @@ class Engine:
             logging.getLogger("opsd").critical("the executor broke", exc_info=True)
             self.break_down(f"unexpected {error!r}")
 
-    def _submit_all(self) -> None:
-        while self._submit_next():
-            pass  # nothing of a batch is referred to while the next one is waited for: futures hold results
+    def _run_submission(self) -> None:
+        def submit_all() -> None:
+            while self._submit_next():
+                pass  # nothing of a batch is referred to while the next one is waited for: futures hold results
+
+        self._guarded(submit_all)
 
     def _submit_next(self) -> bool:
         with self._changed:
@@ -302,7 +307,7 @@ class Engine:
             return
         self._register(reply, by_name)
         if key is not None:
-            self.spool.write_ids(batch[0].calls, {future._index: future._id or 0 for future in by_name.values()})
+            self._note(self.spool.write_ids, batch[0].calls, {one._index: one._id for one in by_name.values()})
         if reply.existing:
             self._patiently(lambda: self._catch_up(Selection(graph=reply.graph)))
 
@@ -330,9 +335,9 @@ class Engine:
                     self._changed.wait_for(lambda: self.broken, delay)
 
     def _give_up(self, future: OpsFuture[Any], error: Exception) -> None:
+        future._fail(error)
         with self._changed:
             self._close_one()
-        future._fail(error)
 
     def _register(self, reply: SubmitReply, by_name: dict[str, OpsFuture[Any]]) -> None:
         early: list[Event] = []
@@ -357,6 +362,12 @@ class Engine:
             self._hear(event)
 
     # Ends
+
+    def _run_watch(self) -> None:
+        self._guarded(self._watch)
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over)
+        self._clean_up()
 
     def _watch(self) -> None:
         retry = Reconnection(self.patience)
@@ -397,9 +408,6 @@ class Engine:
                     self._watching = None
                 if connection is not None:
                     connection.close()
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_over)
-        self._clean_up()
 
     def _hear(self, event: Event) -> None:
         if event.id is None or event.type not in ("started", "finished"):
@@ -453,10 +461,17 @@ class Engine:
         self._end(future, result)
 
     def _end(self, future: OpsFuture[Any], result: Result) -> None:
-        self.spool.finish(future._calls, future._index, result)
+        self._note(self.spool.finish, future._calls, future._index, result)
         future._settle(result)
         with self._changed:
             self._close_one()
+
+    def _note(self, write: Callable[..., None], *arguments: Any) -> None:
+        """Writes what only saves a question to the daemon: a full disk is no reason to lose a result."""
+        try:
+            write(*arguments)
+        except OSError as error:
+            logging.getLogger("opsd").warning("a note about calls could not be written: %s", error)
 
     def _cause(self, id: int) -> str | None:
         try:

@@ -88,9 +88,8 @@ class OpsFuture(Future[T], Generic[T]):
 
     def _started(self) -> None:
         with self._condition:
-            if self._state != "PENDING":
-                return
-        self.set_running_or_notify_cancel()
+            if self._state == "PENDING":
+                self.set_running_or_notify_cancel()
 
     def _settle(self, result: Result) -> None:
         """Ends the future with what the worker wrote, or with the end of the operation."""
