@@ -99,10 +99,17 @@ let package = Package(
         tests("OpsWireTests", ["OpsWire"]),
         tests("OpsClientTests", ["OpsClient", "OpsWire", "OpsSystem"]),
         tests("OpsSystemTests", ["OpsSystem", "OpsSystemd", "COpsSpawn"]),
-        tests("OpsRunnerTests", ["OpsRunner", "OpsSystem", "OpsSystemd", "opsd-runner", "log-holder"]),
+        .target(
+            name: "LaunchRecording", path: "Tests/LaunchRecording", resources: [.embedInCode("version-3.txt")],
+            swiftSettings: strict),
+        tests(
+            "OpsRunnerTests", ["OpsRunner", "OpsSystem", "OpsSystemd", "LaunchRecording", "opsd-runner", "log-holder"]),
         tests(
             "OpsDaemonTests",
-            ["OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner"]),
+            [
+                "OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner",
+                "LaunchRecording",
+            ]),
         .testTarget(
             name: "OpsctlTests", dependencies: ["opsctl", "OpsClient", "OpsWire", "PseudoTerminal"],
             exclude: ["Golden"],

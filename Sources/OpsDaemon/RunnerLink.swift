@@ -49,6 +49,8 @@ final class RunnerLink {
         giveUp: { [unowned self] in if self.isConnected { self.lose("it does not answer") } })
     /// One has greeted us that is recent enough to know what a ping is.
     private(set) var answersPings = false
+    /// Protocol version of the runner; 0: it has not greeted yet.
+    private var peerVersion: UInt16 = 0
     /// Pid of the runner that greeted us last.
     private(set) var lastPid: Int32?
 
@@ -78,7 +80,7 @@ final class RunnerLink {
             }
             let shared = try Tokens()
             var hello: [UInt8] = []
-            RunnerCommand.hello(version: RunnerProtocol.version).append(to: &hello)
+            RunnerCommand.hello(version: RunnerProtocol.version).append(to: &hello, for: peerVersion)
             // Into the empty buffer of a new connection it goes whole or not at all.
             guard case .moved = try connected.write(hello[...], passing: shared.descriptor) else {
                 throw SystemError("greet the runner", errno: SystemError.invalid)
@@ -118,6 +120,7 @@ final class RunnerLink {
         output = OutputBuffer()
         words = [:]
         pid = nil
+        peerVersion = 0
         answersPings = false
         tokens = nil
         handed = []
@@ -151,7 +154,7 @@ final class RunnerLink {
     func send(_ command: RunnerCommand) {
         guard descriptor != nil else { return }
         pulse.watch()
-        output.append { command.append(to: &$0) }
+        output.append { command.append(to: &$0, for: peerVersion) }
     }
 
     /// Orders a launch; throws what the attempt fails of where it is larger than the runner takes.
@@ -160,7 +163,7 @@ final class RunnerLink {
     private func send(bounded command: RunnerCommand) throws(SystemError) {
         guard descriptor != nil else { return }
         var fits = true
-        output.append { fits = command.appendIfItFits(to: &$0) }
+        output.append { fits = command.appendIfItFits(to: &$0, for: peerVersion) }
         if !fits { throw SystemError("the order to the runner", errno: SystemError.argumentsTooLong) }
     }
 
@@ -303,6 +306,7 @@ final class RunnerLink {
         // Not at the connection: whoever takes it and hangs up is to be asked ever more seldom.
         delay = Self.firstDelay
         pid = greeting.pid
+        peerVersion = greeting.version
         lastPid = greeting.pid
         answersPings = greeting.version >= RunnerProtocol.versionWithPings
         if instance != greeting.instance {

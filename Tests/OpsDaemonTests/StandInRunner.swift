@@ -10,13 +10,25 @@ final class StandInRunner {
     private let fixture: Fixture
     private var connection: Descriptor?
     private var reader = FrameReader<RunnerCommand>()
-    /// Those of the present connection, in their order.
+    /// Commands of the present connection, in their order.
     private(set) var orders: [RunnerCommand] = []
+    /// Their bytes.
+    private(set) var received: [UInt8] = []
 
     init(_ fixture: Fixture) { self.fixture = fixture }
 
     /// Greets the daemon anew, as the same runner, and hears what it orders until it has answered a call of its own.
     func greet(release: String = Release.current.text, knowing entries: [RunnerGreeting.Entry] = []) throws {
+        let greeting = RunnerGreeting(
+            version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,
+            stagesDependents: true)
+        var bytes: [UInt8] = []
+        RunnerReport.hello(greeting).append(to: &bytes, for: RunnerProtocol.version)
+        try greet(bytes, pid: greeting.pid)
+    }
+
+    /// Greets the daemon with these bytes, and receives its commands until it has answered a call of its own.
+    func greet(_ greeting: [UInt8], pid: Int32) throws {
         connection = nil
         fixture.daemon.runner.connect()
         var accepted: Descriptor?
@@ -28,30 +40,31 @@ final class StandInRunner {
         connection = accepted.take()
         reader = FrameReader()
         orders = []
-        let greeting = RunnerGreeting(
-            version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,
-            stagesDependents: true)
-        try tell(.hello(greeting))
-        try fixture.turn { fixture.daemon.runner.pid == 77 }
+        received = []
+        try tell(greeting)
+        try fixture.turn { fixture.daemon.runner.pid == pid }
         try listen()
     }
 
     func tell(_ report: RunnerReport) throws {
         var bytes: [UInt8] = []
-        report.append(to: &bytes)
-        _ = try connection?.writeAll(bytes)
+        report.append(to: &bytes, for: RunnerProtocol.version)
+        try tell(bytes)
     }
+
+    func tell(_ bytes: [UInt8]) throws { _ = try connection?.writeAll(bytes) }
 
     /// Hears what has been ordered by the end of the next turn.
     func listen() throws {
         fixture.daemon.wakeUp()
         try fixture.loop.turn(timeout: 20_000)
-        var received: [UInt8] = []
+        var fresh: [UInt8] = []
         // The greeting carries a descriptor, so what follows it is read apart from it.
         while try connection?.waitUntil(.readable, milliseconds: 0) == true {
-            guard case .moved = try connection?.read(atMost: 65_536, onto: &received) else { break }
+            guard case .moved = try connection?.read(atMost: 65_536, onto: &fresh) else { break }
         }
-        reader.append(received)
+        reader.append(fresh)
+        received += fresh
         while let order = try reader.next() { orders.append(order) }
     }
 

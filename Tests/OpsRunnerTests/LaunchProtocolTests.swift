@@ -1,3 +1,4 @@
+import LaunchRecording
 import OpsRunner
 import OpsSystem
 import Testing
@@ -6,8 +7,8 @@ import Testing
     static let attempt = Attempt(operation: 1 << 40, number: 3)
     static let at = ClockReading(monotonic: -1, wall: .max)
 
-    static let orders: [RunnerCommand] = [
-        .hello(version: RunnerProtocol.version),
+    static let commands: [RunnerCommand] = [
+        .hello(version: 3),
         .launch(LaunchRequest(attempt: attempt, arguments: ["/bin/true"])),
         .launch(
             LaunchRequest(
@@ -54,9 +55,9 @@ import Testing
         .stagedStarted(attempt, slot: 2, at: at), .stagingRevoked, .pong,
     ]
 
-    func bytes(_ messages: [some RunnerMessage]) -> [UInt8] {
+    func bytes(_ messages: [some RunnerMessage], for version: UInt16 = RunnerProtocol.version) -> [UInt8] {
         var bytes: [UInt8] = []
-        for message in messages { message.append(to: &bytes) }
+        for message in messages { message.append(to: &bytes, for: version) }
         return bytes
     }
 
@@ -66,15 +67,95 @@ import Testing
         return messages
     }
 
-    @Test func `every message is decoded as it was encoded`() throws {
-        var orders = FrameReader<RunnerCommand>()
-        orders.append(bytes(Self.orders))
-        #expect(try readAll(&orders) == Self.orders)
-        #expect(orders.buffered == 0)
+    @Test(arguments: [3, RunnerProtocol.version])
+    func `every message is decoded as it was encoded`(version: UInt16) throws {
+        var commands = FrameReader<RunnerCommand>()
+        commands.append(bytes(Self.commands, for: version))
+        #expect(try readAll(&commands) == Self.commands)
+        #expect(commands.buffered == 0)
         var reports = FrameReader<RunnerReport>()
-        reports.append(bytes(Self.reports))
+        reports.append(bytes(Self.reports, for: version))
         #expect(try readAll(&reports) == Self.reports)
         #expect(reports.buffered == 0)
+    }
+
+    @Test func `messages of version 3 are read as recorded`() throws {
+        var commands = FrameReader<RunnerCommand>()
+        commands.append(LaunchRecording.version3.bytes(.sampleCommand))
+        #expect(try readAll(&commands) == Self.commands)
+        var reports = FrameReader<RunnerReport>()
+        reports.append(LaunchRecording.version3.bytes(.sampleReport))
+        #expect(try readAll(&reports) == Self.reports)
+    }
+
+    @Test(arguments: [LaunchRecording.Kind.command, .sampleCommand])
+    func `commands for version 3 are written as recorded`(kind: LaunchRecording.Kind) throws {
+        let recorded = LaunchRecording.version3.bytes(kind)
+        var reader = FrameReader<RunnerCommand>()
+        reader.append(recorded)
+        #expect(try bytes(readAll(&reader), for: 3) == recorded)
+    }
+
+    @Test(arguments: [LaunchRecording.Kind.report, .sampleReport])
+    func `reports for version 3 are written as recorded`(kind: LaunchRecording.Kind) throws {
+        let recorded = LaunchRecording.version3.bytes(kind)
+        var reader = FrameReader<RunnerReport>()
+        reader.append(recorded)
+        #expect(try bytes(readAll(&reader), for: 3) == recorded)
+    }
+
+    /// Returns a frame in which the innermost of some nested records has more fields. `offsets`: of the length of the frame
+    /// and of each record around that one, from outside.
+    private func extended(_ frame: [UInt8], _ offsets: [Int]) throws -> [UInt8] {
+        let more: [UInt8] = [1, 2, 3, 4, 5]
+        var frame = frame
+        func length(at offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(frame[offset + $1]) << (8 * $1) } }
+        let last = try #require(offsets.last)
+        let end = last + 4 + length(at: last)
+        try #require(end <= frame.count, "there is no record at \(last)")
+        for offset in offsets {
+            let sum = length(at: offset) + more.count
+            for index in 0..<4 { frame[offset + index] = UInt8(truncatingIfNeeded: sum >> (8 * index)) }
+        }
+        frame.insert(contentsOf: more, at: end)
+        return frame
+    }
+
+    @Test func `fields appended to a launch request are skipped`() throws {
+        let request = LaunchRequest(
+            attempt: Self.attempt, arguments: ["a"], user: .init(name: "n", uid: 1, gid: 2), grace: 1, logCap: 2)
+        let after = [Attempt(operation: 2, number: 3)]
+        for command in [RunnerCommand.launch(request), .stage(request, after: []), .stage(request, after: after)] {
+            var reader = FrameReader<RunnerCommand>()
+            // Header of the frame, record of the request.
+            reader.append(try extended(bytes([command]), [0, 5]))
+            reader.append(bytes([RunnerCommand.ping]))
+            #expect(try readAll(&reader) == [command, .ping])
+        }
+    }
+
+    @Test func `fields appended to records of reports are skipped`() throws {
+        let process = LaunchedProcess(pid: 1, startTicks: 2, at: Self.at)
+        let hello = RunnerReport.hello(
+            RunnerGreeting(
+                version: 5, instance: "i", boot: "b", pid: 9,
+                entries: [.init(Self.attempt, .running(process)), .init(Self.attempt, .running(process))],
+                slotStarts: [.init(Self.attempt, slot: 3, at: Self.at)], stagesDependents: true))
+        // Header, magic, version, two texts of a byte, pid, count of entries.
+        let entry = 5 + 4 + 2 + 5 + 5 + 4 + 4
+        let reports: [(RunnerReport, [Int])] = [
+            (.launched(Self.attempt, process), [0, 17]),
+            (.exited(Self.attempt, ProcessExit(status: .code(1), at: Self.at), treeIsGone: true), [0, 17]),
+            (.updated(Self.attempt, NotifyUpdate(status: "s")), [0, 17]),
+            (hello, [0, entry]),
+            // Length, attempt and kind of state come before the process.
+            (hello, [0, entry, entry + 4 + 12 + 1]),
+        ]
+        for (report, offsets) in reports {
+            var reader = FrameReader<RunnerReport>()
+            reader.append(try extended(bytes([report]), offsets))
+            #expect(try readAll(&reader) == [report])
+        }
     }
 
     @Test func `an older opsd says no user in an order to reap`() throws {
@@ -88,14 +169,14 @@ import Testing
     }
 
     @Test func `a stream split anywhere gives the same messages`() throws {
-        let all = bytes(Self.orders)
+        let all = bytes(Self.commands)
         for cut in 0...all.count {
             var reader = FrameReader<RunnerCommand>()
             reader.append(all[..<cut])
             var messages = try readAll(&reader)
             reader.append(all[cut...])
             messages += try readAll(&reader)
-            #expect(messages == Self.orders)
+            #expect(messages == Self.commands)
         }
         var reader = FrameReader<RunnerCommand>()
         var messages: [RunnerCommand] = []
@@ -103,12 +184,12 @@ import Testing
             reader.append([byte])
             messages += try readAll(&reader)
         }
-        #expect(messages == Self.orders)
+        #expect(messages == Self.commands)
     }
 
     @Test func `a frame that is cut short is refused`() throws {
-        for order in Self.orders where order != .reexecute {
-            var frame = bytes([order])
+        for command in Self.commands where command != .reexecute {
+            var frame = bytes([command])
             frame.removeLast()
             frame[0] &-= 1
             var reader = FrameReader<RunnerCommand>()
@@ -129,7 +210,8 @@ import Testing
     @Test func `invalid frames are refused with their error`() {
         let cases: [([UInt8], ProtocolError)] = [
             ([0, 0, 0, 0], .truncated),
-            ([1, 0, 0, 0, 200], .unknownMessage(200)),
+            ([1, 0, 0, 0, 100], .unknownMessage(100)),
+            ([1, 0, 0, 0, 0x80 | 100], .unknownMessage(100)),
             ([1, 0, 0, 0x40, 1], .tooLarge(0x4000_0001)),
             ([7, 0, 0, 0, 1, 1, 2, 3, 4, 1, 0], .wrongMagic),
         ]

@@ -15,6 +15,10 @@ final class RunnerProcess {
     /// Reports that were received and not awaited yet.
     private(set) var reports: [RunnerReport] = []
     private(set) var greeting: RunnerGreeting?
+    /// Bytes received since this was emptied.
+    var received: [UInt8] = []
+    /// Protocol version that the connection speaks.
+    let version: UInt16
     var usesControlGroups: Bool
 
     static let patience: Int64 = 20_000_000_000
@@ -24,7 +28,11 @@ final class RunnerProcess {
 
     /// `user`: user of the runner and its operations, if this test is root. `script`: shell script that becomes the runner,
     /// with `exec "$@"` at its end.
-    init(usesControlGroups: Bool = true, user: Spawn.User? = nil, script: String = "") throws {
+    init(
+        usesControlGroups: Bool = true, user: Spawn.User? = nil, script: String = "",
+        version: UInt16 = RunnerProtocol.version
+    ) throws {
+        self.version = version
         self.usesControlGroups = usesControlGroups
         self.user = user
         self.script = script
@@ -40,7 +48,7 @@ final class RunnerProcess {
             // After a failed test there may be no connection. SIGTERM ends the runner too, only later.
             if let last = try? UnixSocket.connect(to: state + "/runner.sock") {
                 var bytes: [UInt8] = []
-                RunnerCommand.stop(grace: 0).append(to: &bytes)
+                RunnerCommand.stop(grace: 0).append(to: &bytes, for: version)
                 _ = try? last.writeAll(bytes)
             }
             disconnect()
@@ -101,7 +109,7 @@ final class RunnerProcess {
         reader = FrameReader()
         reports = []
         greeting = nil
-        try send([.hello(version: RunnerProtocol.version)])
+        try send([.hello(version: version)])
         let end = Clock.read().monotonic + RunnerProcess.patience
         while greeting == nil { try receive(until: end) }
     }
@@ -138,7 +146,7 @@ final class RunnerProcess {
     func shareTokens() throws -> Tokens {
         let tokens = try Tokens()
         var hello: [UInt8] = []
-        RunnerCommand.hello(version: RunnerProtocol.version).append(to: &hello)
+        RunnerCommand.hello(version: version).append(to: &hello, for: 0)
         let descriptor = Descriptor(owning: dup(socket))
         #expect(try descriptor.write(hello[...], passing: tokens.descriptor) == .moved(hello.count))
         greeting = nil
@@ -157,9 +165,9 @@ final class RunnerProcess {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    func send(_ orders: [RunnerCommand]) throws {
+    func send(_ commands: [RunnerCommand]) throws {
         var bytes: [UInt8] = []
-        for order in orders { order.append(to: &bytes) }
+        for command in commands { command.append(to: &bytes, for: version) }
         let descriptor = Descriptor(owning: dup(socket))
         let sent = try descriptor.writeAll(bytes)
         #expect(sent)
@@ -174,6 +182,7 @@ final class RunnerProcess {
         let transfer = try descriptor.read(atMost: 65_536, onto: &bytes)
         try #require(transfer != .ended, "the runner hung up: \(complaints)")
         reader.append(bytes)
+        received += bytes
         while let report = try reader.next() {
             if case .hello(let greeting) = report { self.greeting = greeting } else { reports.append(report) }
         }
@@ -217,7 +226,7 @@ final class RunnerProcess {
     /// Waits until all commands so far were carried out and their reports received.
     func settle() throws {
         greeting = nil
-        try send([.hello(version: RunnerProtocol.version)])
+        try send([.hello(version: version)])
         let end = Clock.read().monotonic + RunnerProcess.patience
         while greeting == nil { try receive(until: end) }
     }

@@ -66,7 +66,7 @@ import Testing
         let runner = try RunnerProcess()
         let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
         var hello: [UInt8] = []
-        RunnerCommand.hello(version: RunnerProtocol.version + 2).append(to: &hello)
+        RunnerCommand.hello(version: RunnerProtocol.version + 2).append(to: &hello, for: 0)
         #expect(try socket.writeAll(hello))
         var bytes: [UInt8] = []
         while try socket.read(atMost: 1000, onto: &bytes) != .ended {}

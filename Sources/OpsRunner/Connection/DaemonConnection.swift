@@ -65,7 +65,7 @@ final class DaemonConnection {
 
     func send(_ report: RunnerReport) {
         guard !isClosed else { return }
-        outgoing.append { report.append(to: &$0) }
+        outgoing.append { report.append(to: &$0, for: version) }
         isUrgent = isUrgent || !report.canWait
     }
 

@@ -2,9 +2,10 @@
 public protocol RunnerMessage: Sendable {
     /// Kind of the message, the first byte of a frame.
     var kind: UInt8 { get }
-    /// Appends the frame of this message to the bytes of earlier ones, which go out in one write.
-    func append(to bytes: inout [UInt8])
-    init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError)
+    /// Appends the frame of this message to the bytes of earlier ones, which go out in one write. `version`: of the
+    /// receiver; 0: not known yet.
+    func append(to bytes: inout [UInt8], for version: UInt16)
+    init(kind: UInt8, fields: ArraySlice<UInt8>, recordsHaveLengths: Bool) throws(ProtocolError)
 }
 
 /// Reader that divides received bytes into messages, however they were split on the way.
@@ -29,7 +30,7 @@ public struct FrameReader<Message: RunnerMessage> {
     /// Returns the next message; `nil`: it is not complete yet.
     public mutating func next() throws(ProtocolError) -> Message? {
         guard buffered >= 4 else { return nil }
-        var header = Unpacker(buffer[start...])
+        var header = Unpacker(buffer[start...], recordsHaveLengths: false)
         let length = Int(try header.number(UInt32.self))
         guard length <= RunnerProtocol.frameLimit else { throw .tooLarge(length) }
         guard length >= 1 else { throw .truncated }
@@ -37,15 +38,16 @@ public struct FrameReader<Message: RunnerMessage> {
         let body = buffer[(start + 4)..<(start + 4 + length)]
         start += 4 + length
         guard let kind = body.first else { throw .truncated }
-        return try Message(kind: kind, fields: body.dropFirst())
+        let mark = RunnerProtocol.recordLengthMark
+        return try Message(kind: kind & ~mark, fields: body.dropFirst(), recordsHaveLengths: kind & mark != 0)
     }
 }
 
 extension RunnerMessage {
     /// Appends the frame as `append` does, unless it is too long for the other side. Returns whether it was appended.
-    public func appendIfItFits(to bytes: inout [UInt8]) -> Bool {
+    public func appendIfItFits(to bytes: inout [UInt8], for version: UInt16) -> Bool {
         let start = bytes.count
-        append(to: &bytes)
+        append(to: &bytes, for: version)
         if bytes.count - start - 4 <= RunnerProtocol.frameLimit { return true }
         bytes.removeSubrange(start...)
         return false
@@ -54,16 +56,18 @@ extension RunnerMessage {
 
 extension Packer {
     /// Appends a frame with the fields that `fields` packs.
-    static func frame(kind: UInt8, onto bytes: inout [UInt8], _ fields: (inout Packer) -> Void) {
+    static func frame(
+        kind: UInt8, onto bytes: inout [UInt8], for version: UInt16, _ fields: (inout Packer) -> Void
+    ) {
         let start = bytes.count
-        var packer = Packer(bytes: bytes)
+        let recordsHaveLengths = version >= RunnerProtocol.versionWithRecordLengths
+        var packer = Packer(bytes: bytes, recordsHaveLengths: recordsHaveLengths)
         // One buffer for all messages: it must not be copied while the packer fills it.
         bytes = []
         packer.pack(UInt32(0))
-        packer.pack(kind)
+        packer.pack(recordsHaveLengths ? kind | RunnerProtocol.recordLengthMark : kind)
         fields(&packer)
-        let length = UInt32(packer.bytes.count - start - 4)
-        for index in 0..<4 { packer.bytes[start + index] = UInt8(truncatingIfNeeded: length >> (index * 8)) }
+        packer.setLength(at: start)
         bytes = packer.bytes
     }
 }

@@ -16,35 +16,57 @@ extension Packer {
     }
 
     mutating func pack(_ request: LaunchRequest) {
-        pack(request.attempt)
-        pack(request.slot)
-        pack(request.arguments) { $0.pack($1) }
-        pack(request.environment)
-        pack(request.directory)
-        pack(request.umask)
-        pack(request.stdin)
-        pack(request.output)
-        pack(request.user) {
-            $0.pack($1.name)
-            $0.pack($1.uid)
-            $0.pack($1.gid)
+        packRecord { packer in
+            packer.pack(request.attempt)
+            packer.pack(request.slot)
+            packer.pack(request.arguments) { $0.pack($1) }
+            packer.pack(request.environment)
+            packer.pack(request.directory)
+            packer.pack(request.umask)
+            packer.pack(request.stdin)
+            packer.pack(request.output)
+            packer.pack(request.user) { $0.pack($1) }
+            packer.pack(request.priority)
+            packer.pack(request.resourceLimits) { $0.pack($1) }
+            packer.pack(request.controlLimits)
+            packer.pack(request.leftovers.rawValue)
+            packer.pack(request.grace)
+            packer.pack(request.logCap)
         }
-        pack(request.priority.nice) { $0.pack($1) }
-        pack(request.priority.ioClass) { $0.pack($1.rawValue) }
-        pack(request.priority.ioLevel)
-        pack(request.priority.cpuWeight) { $0.pack($1) }
-        pack(request.resourceLimits) {
-            $0.pack($1.resource.rawValue)
-            $0.pack($1.soft)
-            $0.pack($1.hard)
+    }
+
+    private mutating func pack(_ user: LaunchRequest.User) {
+        packRecord {
+            $0.pack(user.name)
+            $0.pack(user.uid)
+            $0.pack(user.gid)
         }
-        pack(request.controlLimits.memoryBytes) { $0.pack($1) }
-        pack(request.controlLimits.tasks) { $0.pack($1) }
-        pack(request.controlLimits.cpuWeight) { $0.pack($1) }
-        pack(request.controlLimits.cpuMicrosecondsPerSecond) { $0.pack($1) }
-        pack(request.leftovers.rawValue)
-        pack(request.grace)
-        pack(request.logCap)
+    }
+
+    private mutating func pack(_ priority: ProcessPriority) {
+        packRecord { packer in
+            packer.pack(priority.nice) { $0.pack($1) }
+            packer.pack(priority.ioClass) { $0.pack($1.rawValue) }
+            packer.pack(priority.ioLevel)
+            packer.pack(priority.cpuWeight) { $0.pack($1) }
+        }
+    }
+
+    private mutating func pack(_ limit: ResourceLimit) {
+        packRecord {
+            $0.pack(limit.resource.rawValue)
+            $0.pack(limit.soft)
+            $0.pack(limit.hard)
+        }
+    }
+
+    private mutating func pack(_ limits: ControlLimits) {
+        packRecord { packer in
+            packer.pack(limits.memoryBytes) { $0.pack($1) }
+            packer.pack(limits.tasks) { $0.pack($1) }
+            packer.pack(limits.cpuWeight) { $0.pack($1) }
+            packer.pack(limits.cpuMicrosecondsPerSecond) { $0.pack($1) }
+        }
     }
 
     private mutating func pack(_ output: LaunchRequest.Output) {
@@ -75,11 +97,15 @@ extension Unpacker {
     }
 
     mutating func launchRequest() throws(ProtocolError) -> LaunchRequest {
-        LaunchRequest(
-            attempt: try attempt(), slot: try number(), arguments: try texts(), environment: try strings(),
-            directory: try text(), umask: try number(), stdin: try text(), output: try output(), user: try user(),
-            priority: try priority(), resourceLimits: try resourceLimits(), controlLimits: try controlLimits(),
-            leftovers: try choice("leftovers"), grace: try number(), logCap: try number())
+        try record { (from: inout Unpacker) throws(ProtocolError) in
+            LaunchRequest(
+                attempt: try from.attempt(), slot: try from.number(), arguments: try from.texts(),
+                environment: try from.strings(), directory: try from.text(), umask: try from.number(),
+                stdin: try from.text(), output: try from.output(), user: try from.user(),
+                priority: try from.priority(), resourceLimits: try from.resourceLimits(),
+                controlLimits: try from.controlLimits(), leftovers: try from.choice("leftovers"),
+                grace: try from.number(), logCap: try from.number())
+        }
     }
 
     /// Reads a list of texts without making a `String` of each.
@@ -132,26 +158,34 @@ extension Unpacker {
 
     private mutating func user() throws(ProtocolError) -> LaunchRequest.User? {
         try optional { (from: inout Unpacker) throws(ProtocolError) in
-            LaunchRequest.User(name: try from.text(), uid: try from.number(), gid: try from.number())
+            try from.record { (from: inout Unpacker) throws(ProtocolError) in
+                LaunchRequest.User(name: try from.text(), uid: try from.number(), gid: try from.number())
+            }
         }
     }
 
     private mutating func priority() throws(ProtocolError) -> ProcessPriority {
-        ProcessPriority(
-            nice: try optionalNumber(),
-            ioClass: try optional { (from: inout Unpacker) throws(ProtocolError) in try from.choice("I/O class") },
-            ioLevel: try number(), cpuWeight: try optionalNumber())
+        try record { (from: inout Unpacker) throws(ProtocolError) in
+            ProcessPriority(
+                nice: try from.optionalNumber(),
+                ioClass: try from.optional { (from: inout Unpacker) throws(ProtocolError) in
+                    try from.choice("I/O class")
+                },
+                ioLevel: try from.number(), cpuWeight: try from.optionalNumber())
+        }
     }
 
     private mutating func resourceLimits() throws(ProtocolError) -> [ResourceLimit] {
-        try list { (from: inout Unpacker) throws(ProtocolError) in
+        try records { (from: inout Unpacker) throws(ProtocolError) in
             ResourceLimit(try from.choice("resource"), soft: try from.number(), hard: try from.number())
         }
     }
 
     private mutating func controlLimits() throws(ProtocolError) -> ControlLimits {
-        ControlLimits(
-            memoryBytes: try optionalNumber(), tasks: try optionalNumber(), cpuWeight: try optionalNumber(),
-            cpuMicrosecondsPerSecond: try optionalNumber())
+        try record { (from: inout Unpacker) throws(ProtocolError) in
+            ControlLimits(
+                memoryBytes: try from.optionalNumber(), tasks: try from.optionalNumber(),
+                cpuWeight: try from.optionalNumber(), cpuMicrosecondsPerSecond: try from.optionalNumber())
+        }
     }
 }

@@ -1,12 +1,31 @@
-/// Encoder of the protocol: little-endian numbers; texts and lists after their count.
+/// Encoder of the protocol: little-endian numbers; texts and lists after their count; records after their length.
+///
+/// A record is a structure that may get more fields. Its length lets an older reader skip fields that it does not know.
+/// Programs before version 4 know no such lengths: for them records are packed without, and only with the fields of
+/// version 3.
 struct Packer {
     var bytes: [UInt8] = []
+    let recordsHaveLengths: Bool
 
     mutating func pack<Number: FixedWidthInteger>(_ number: Number) {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
     mutating func pack(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
+
+    mutating func packRecord(_ fields: (inout Packer) -> Void) {
+        guard recordsHaveLengths else { return fields(&self) }
+        let start = bytes.count
+        pack(UInt32(0))
+        fields(&self)
+        setLength(at: start)
+    }
+
+    /// Stores the number of bytes that follow the four at `start` in these.
+    mutating func setLength(at start: Int) {
+        let length = UInt32(bytes.count - start - 4)
+        for index in 0..<4 { bytes[start + index] = UInt8(truncatingIfNeeded: length >> (index * 8)) }
+    }
 
     mutating func pack(_ text: String) {
         var text = text
@@ -30,10 +49,23 @@ struct Packer {
 /// Decoder for bytes of a `Packer`, within the bounds of one frame.
 struct Unpacker {
     var rest: ArraySlice<UInt8>
+    let recordsHaveLengths: Bool
 
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+    init(_ bytes: ArraySlice<UInt8>, recordsHaveLengths: Bool) {
+        rest = bytes
+        self.recordsHaveLengths = recordsHaveLengths
+    }
 
-    /// Whether no bytes are left: the sender is older than the fields that would follow.
+    /// Reads a record, and skips fields that `unpack` does not read.
+    mutating func record<Value>(
+        _ unpack: (inout Unpacker) throws(ProtocolError) -> Value
+    ) throws(ProtocolError) -> Value {
+        guard recordsHaveLengths else { return try unpack(&self) }
+        var fields = Unpacker(try slice(), recordsHaveLengths: true)
+        return try unpack(&fields)
+    }
+
+    /// Whether no bytes of the frame or record are left: the sender is older than the fields that would follow.
     var isAtEnd: Bool { rest.isEmpty }
     var remaining: Int { rest.count }
 
@@ -57,7 +89,7 @@ struct Unpacker {
 
     mutating func text() throws(ProtocolError) -> String { String(decoding: try slice(), as: UTF8.self) }
 
-    /// Returns the bytes of a text.
+    /// Returns the bytes of a text or of a record.
     mutating func slice() throws(ProtocolError) -> ArraySlice<UInt8> {
         let count = Int(try number(UInt32.self))
         guard rest.count >= count else { throw .truncated }
@@ -69,6 +101,12 @@ struct Unpacker {
         _ unpack: (inout Unpacker) throws(ProtocolError) -> Value
     ) throws(ProtocolError) -> Value? {
         try flag() ? try unpack(&self) : nil
+    }
+
+    mutating func records<Value>(
+        _ unpack: (inout Unpacker) throws(ProtocolError) -> Value
+    ) throws(ProtocolError) -> [Value] {
+        try list { (from: inout Unpacker) throws(ProtocolError) in try from.record(unpack) }
     }
 
     mutating func list<Value>(

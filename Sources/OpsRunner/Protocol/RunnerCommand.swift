@@ -43,8 +43,10 @@ extension RunnerCommand: RunnerMessage {
         }
     }
 
-    public func append(to bytes: inout [UInt8]) {
-        Packer.frame(kind: kind, onto: &bytes) { packer in
+    public func append(to bytes: inout [UInt8], for version: UInt16) {
+        // `hello` is sent before the version of the runner is known.
+        let version = if case .hello = self { 0 as UInt16 } else { version }
+        Packer.frame(kind: kind, onto: &bytes, for: version) { packer in
             switch self {
             case .hello(let version):
                 packer.pack(RunnerProtocol.magic)
@@ -67,8 +69,8 @@ extension RunnerCommand: RunnerMessage {
         }
     }
 
-    public init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError) {
-        var from = Unpacker(fields)
+    public init(kind: UInt8, fields: ArraySlice<UInt8>, recordsHaveLengths: Bool) throws(ProtocolError) {
+        var from = Unpacker(fields, recordsHaveLengths: recordsHaveLengths)
         switch kind {
         case 1:
             guard try from.number() == RunnerProtocol.magic else { throw .wrongMagic }

@@ -1,16 +1,22 @@
 /// Constants of the launch protocol between opsd and opsd-runner.
 ///
-/// A frame is a length (4 bytes, little-endian, of what follows), a kind (1 byte) and the fields of that kind.
-/// Both sides greet at once with `hello` and its version. Within a version, and to the next, fields are only ever
-/// appended: a reader passes over what it does not know and takes the default for what is not there. So each side
-/// understands the other when it is at most one version older or newer.
+/// A frame is a length (4 bytes, little-endian, of the rest), a kind (1 byte) and the fields of that kind. Records within
+/// the fields have lengths of their own, which a mark in the kind tells. Both sides first send `hello` with their version.
+/// Within a version, and from one version to the next, fields are only appended to messages and to records: a reader skips
+/// unknown fields and takes the default of missing ones. So each side understands the other if that one is at most one
+/// version older or newer. A side sends the lengths of records only to a program of version 4 or newer.
 public enum RunnerProtocol {
     /// Version that this program speaks. 2: staged launches, and the runner sets OPS_SLOT. 3: pings.
-    public static let version: UInt16 = 3
+    /// 4: lengths of records.
+    public static let version: UInt16 = 4
     /// First version with staged launches.
     public static let versionWithStaging: UInt16 = 2
     /// First version that answers pings.
     public static let versionWithPings: UInt16 = 3
+    /// First version that reads lengths of records.
+    static let versionWithRecordLengths: UInt16 = 4
+    /// Bit of the kind of a frame whose records have lengths.
+    static let recordLengthMark: UInt8 = 0x80
     /// First field of every `hello`, so that a program that connects by mistake is refused at once.
     static let magic: UInt32 = 0x5250_534F
     /// Longest frame in bytes. Arguments and environment of a launch are the largest fields.

@@ -15,8 +15,8 @@ extension RunnerReport: RunnerMessage {
         }
     }
 
-    public func append(to bytes: inout [UInt8]) {
-        Packer.frame(kind: kind, onto: &bytes) { packer in
+    public func append(to bytes: inout [UInt8], for version: UInt16) {
+        Packer.frame(kind: kind, onto: &bytes, for: version) { packer in
             switch self {
             case .hello(let greeting): packer.pack(greeting)
             case .launched(let attempt, let process):
@@ -43,8 +43,8 @@ extension RunnerReport: RunnerMessage {
         }
     }
 
-    public init(kind: UInt8, fields: ArraySlice<UInt8>) throws(ProtocolError) {
-        var from = Unpacker(fields)
+    public init(kind: UInt8, fields: ArraySlice<UInt8>, recordsHaveLengths: Bool) throws(ProtocolError) {
+        var from = Unpacker(fields, recordsHaveLengths: recordsHaveLengths)
         switch kind {
         case 1: self = .hello(try from.greeting())
         case 2: self = .launched(try from.attempt(), try from.launchedProcess())
@@ -67,34 +67,40 @@ extension Packer {
     }
 
     mutating func pack(_ process: LaunchedProcess) {
-        pack(process.pid)
-        pack(process.startTicks)
-        pack(process.at)
+        packRecord {
+            $0.pack(process.pid)
+            $0.pack(process.startTicks)
+            $0.pack(process.at)
+        }
     }
 
     mutating func pack(_ exit: ProcessExit) {
-        switch exit.status {
-        case .code(let code):
-            pack(UInt8(1))
-            pack(code)
-        case .signal(let number):
-            pack(UInt8(2))
-            pack(number)
+        packRecord { packer in
+            switch exit.status {
+            case .code(let code):
+                packer.pack(UInt8(1))
+                packer.pack(code)
+            case .signal(let number):
+                packer.pack(UInt8(2))
+                packer.pack(number)
+            }
+            packer.pack(exit.outOfMemory)
+            packer.pack(exit.userMicroseconds)
+            packer.pack(exit.systemMicroseconds)
+            packer.pack(exit.maxResidentBytes)
+            packer.pack(exit.at)
         }
-        pack(exit.outOfMemory)
-        pack(exit.userMicroseconds)
-        pack(exit.systemMicroseconds)
-        pack(exit.maxResidentBytes)
-        pack(exit.at)
     }
 
     mutating func pack(_ update: NotifyUpdate) {
-        pack(update.status) { $0.pack($1) }
-        pack(update.progressDone) { $0.pack($1) }
-        pack(update.progressTotal) { $0.pack($1) }
-        pack(update.result) { $0.pack($1) }
-        pack(update.finished) { $0.pack($1) }
-        pack(update.extendTimeout) { $0.pack($1) }
+        packRecord { packer in
+            packer.pack(update.status) { $0.pack($1) }
+            packer.pack(update.progressDone) { $0.pack($1) }
+            packer.pack(update.progressTotal) { $0.pack($1) }
+            packer.pack(update.result) { $0.pack($1) }
+            packer.pack(update.finished) { $0.pack($1) }
+            packer.pack(update.extendTimeout) { $0.pack($1) }
+        }
     }
 
     mutating func pack(_ state: RunnerGreeting.State) {
@@ -122,17 +128,23 @@ extension Packer {
         pack(greeting.boot)
         pack(greeting.pid)
         pack(greeting.entries) { packer, entry in
-            packer.pack(entry.attempt)
-            packer.pack(entry.state)
+            packer.packRecord {
+                $0.pack(entry.attempt)
+                $0.pack(entry.state)
+            }
         }
-        pack(greeting.capabilities.hasControlGroups)
-        pack(greeting.capabilities.controllers.sorted()) { $0.pack($1) }
+        packRecord { packer in
+            packer.pack(greeting.capabilities.hasControlGroups)
+            packer.pack(greeting.capabilities.controllers.sorted()) { $0.pack($1) }
+        }
         pack(greeting.release)
         pack(greeting.isEnding)
         pack(greeting.slotStarts) { packer, start in
-            packer.pack(start.attempt)
-            packer.pack(start.slot)
-            packer.pack(start.at)
+            packer.packRecord {
+                $0.pack(start.attempt)
+                $0.pack(start.slot)
+                $0.pack(start.at)
+            }
         }
         pack(greeting.stagesDependents)
     }
@@ -144,40 +156,52 @@ extension Unpacker {
     }
 
     mutating func launchedProcess() throws(ProtocolError) -> LaunchedProcess {
-        LaunchedProcess(pid: try number(), startTicks: try number(), at: try clockReading())
+        try record { (from: inout Unpacker) throws(ProtocolError) in
+            LaunchedProcess(pid: try from.number(), startTicks: try from.number(), at: try from.clockReading())
+        }
     }
 
     mutating func processExit() throws(ProtocolError) -> ProcessExit {
-        let status: ProcessExit.Status
+        try record { (from: inout Unpacker) throws(ProtocolError) in
+            ProcessExit(
+                status: try from.exitStatus(), outOfMemory: try from.flag(), userMicroseconds: try from.number(),
+                systemMicroseconds: try from.number(), maxResidentBytes: try from.number(),
+                at: try from.clockReading())
+        }
+    }
+
+    private mutating func exitStatus() throws(ProtocolError) -> ProcessExit.Status {
         switch try number(UInt8.self) {
-        case 1: status = .code(try number())
-        case 2: status = .signal(try number())
+        case 1: return .code(try number())
+        case 2: return .signal(try number())
         case let other: throw .badValue("exit \(other)")
         }
-        return ProcessExit(
-            status: status, outOfMemory: try flag(), userMicroseconds: try number(),
-            systemMicroseconds: try number(), maxResidentBytes: try number(), at: try clockReading())
     }
 
     mutating func notifyUpdate() throws(ProtocolError) -> NotifyUpdate {
         func text(_ from: inout Unpacker) throws(ProtocolError) -> String { try from.text() }
-        return NotifyUpdate(
-            status: try optional(text), progressDone: try optionalNumber(), progressTotal: try optionalNumber(),
-            result: try optional(text), finished: try optionalNumber(), extendTimeout: try optionalNumber())
+        return try record { (from: inout Unpacker) throws(ProtocolError) in
+            NotifyUpdate(
+                status: try from.optional(text), progressDone: try from.optionalNumber(),
+                progressTotal: try from.optionalNumber(), result: try from.optional(text),
+                finished: try from.optionalNumber(), extendTimeout: try from.optionalNumber())
+        }
     }
 
     fileprivate mutating func greeting() throws(ProtocolError) -> RunnerGreeting {
         guard try number() == RunnerProtocol.magic else { throw .wrongMagic }
         var greeting = RunnerGreeting(
             version: try number(), instance: try text(), boot: try text(), pid: try number(),
-            entries: try list { (from: inout Unpacker) throws(ProtocolError) in
+            entries: try records { (from: inout Unpacker) throws(ProtocolError) in
                 RunnerGreeting.Entry(try from.attempt(), try from.greetingState())
             },
-            capabilities: RunnerCapabilities(hasControlGroups: try flag(), controllers: Set(try texts())))
+            capabilities: try record { (from: inout Unpacker) throws(ProtocolError) in
+                RunnerCapabilities(hasControlGroups: try from.flag(), controllers: Set(try from.texts()))
+            })
         if !isAtEnd { greeting.release = try text() }
         if !isAtEnd { greeting.isEnding = try flag() }
         if isAtEnd { return greeting }
-        greeting.slotStarts = try list { (from: inout Unpacker) throws(ProtocolError) in
+        greeting.slotStarts = try records { (from: inout Unpacker) throws(ProtocolError) in
             RunnerGreeting.SlotStart(try from.attempt(), slot: try from.number(), at: try from.clockReading())
         }
         if !isAtEnd { greeting.stagesDependents = try flag() }

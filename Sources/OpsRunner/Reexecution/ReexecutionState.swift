@@ -7,7 +7,8 @@ internal import OpsSystem
 struct ReexecutionState {
     static let fileName = "runner.table"
     private static let sizeLimit = 1 << 30
-    private static let version: UInt16 = 1
+    /// Version of the file. 2: records have lengths.
+    private static let version: UInt16 = 2
 
     var instance: String
     var defaults: LaunchDefaults
@@ -44,31 +45,32 @@ extension ReexecutionState {
         guard let bytes = try Files.readIfPresent(path, limit: sizeLimit),
             let own = try ProcessRecord.read(Identity.pid)
         else { return nil }
-        let inheritance: ReexecutionState?
+        let saved: ReexecutionState?
         do throws(ProtocolError) {
-            inheritance = try ReexecutionState(bytes, for: own)
+            saved = try ReexecutionState(bytes, for: own)
         } catch {
             // Without the state the running children would be lost.
             throw SystemError("read \(path): \(error)", errno: SystemError.invalid)
         }
-        if inheritance != nil { try Files.remove(path) }
-        return inheritance
+        if saved != nil { try Files.remove(path) }
+        return saved
     }
 
     /// Reads the state; `nil`: it is the state of another process, which has died.
     private init?(_ bytes: [UInt8], for own: ProcessRecord) throws(ProtocolError) {
-        var from = Unpacker(bytes[...])
+        var from = Unpacker(bytes[...], recordsHaveLengths: false)
         let pid: Int32 = try from.number()
         let startTicks: UInt64 = try from.number()
         guard pid == own.pid, startTicks == own.startTicks else { return nil }
         let version: UInt16 = try from.number()
-        guard version == ReexecutionState.version else { throw .badValue("version \(version)") }
+        guard (1...ReexecutionState.version).contains(version) else { throw .badValue("version \(version)") }
+        from = Unpacker(from.rest, recordsHaveLengths: version >= 2)
         try self.init(from: &from)
     }
 
     func write(to state: String) throws(SystemError) {
         guard let own = try ProcessRecord.read(Identity.pid) else { return }
-        var packer = Packer()
+        var packer = Packer(recordsHaveLengths: true)
         packer.pack(own.pid)
         packer.pack(own.startTicks)
         packer.pack(ReexecutionState.version)
@@ -92,20 +94,24 @@ extension ReexecutionState {
         }
         logs.pack(into: &packer)
         packer.pack(records) { $0.pack($1) }
-        packer.pack(slotSockets) {
-            $0.pack($1.address)
-            $0.pack($1.descriptor)
-            $0.pack($1.slot)
-            $0.pack($1.isCurrent)
-            $0.pack($1.attempt) { $0.pack($1) }
-            $0.pack($1.uid)
+        packer.pack(slotSockets) { packer, socket in
+            packer.packRecord { packer in
+                packer.pack(socket.address)
+                packer.pack(socket.descriptor)
+                packer.pack(socket.slot)
+                packer.pack(socket.isCurrent)
+                packer.pack(socket.attempt) { $0.pack($1) }
+                packer.pack(socket.uid)
+            }
         }
-        packer.pack(startups) {
-            $0.pack($1.request)
-            $0.pack($1.process.pid)
-            $0.pack($1.process.report.rawValue)
-            $0.pack($1.deadline)
-            $0.pack($1.isOutOfTime)
+        packer.pack(startups) { packer, startup in
+            packer.packRecord {
+                $0.pack(startup.request)
+                $0.pack(startup.process.pid)
+                $0.pack(startup.process.report.rawValue)
+                $0.pack(startup.deadline)
+                $0.pack(startup.isOutOfTime)
+            }
         }
         packer.pack(records) {
             $0.pack($1.attempt)
@@ -135,10 +141,12 @@ extension ReexecutionState {
         }
         for (attempt, tree) in trees { staleTrees[attempt] = tree }
         logs = try LogTrimmer(from: &from)
-        records = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.record() }
+        records = try from.records { (from: inout Unpacker) throws(ProtocolError) in
+            try from.attemptRecord()
+        }
         // A program from before there were slot sockets ends here; its operations use `notifyAddress`.
         if from.isAtEnd { return }
-        slotSockets = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+        slotSockets = try from.records { (from: inout Unpacker) throws(ProtocolError) in
             SlotSocket(
                 address: try from.text(), descriptor: try from.number(), slot: try from.number(),
                 isCurrent: try from.flag(),
@@ -147,7 +155,7 @@ extension ReexecutionState {
         }
         // A program from before starts were followed ends here.
         if from.isAtEnd { return }
-        startups = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.startup() }
+        startups = try from.records { (from: inout Unpacker) throws(ProtocolError) in try from.startup() }
         // A program from before users counted and logs stayed open ends here. The users of most attempts came with their
         // slot sockets.
         if from.isAtEnd { return }
@@ -170,22 +178,24 @@ extension ReexecutionState {
 
 extension Packer {
     fileprivate mutating func pack(_ record: AttemptRecord) {
-        pack(record.attempt)
-        pack(record.greetingState)
-        pack(record.process)
-        switch record.tree {
-        case .none: pack(UInt8(0))
-        case .descendants: pack(UInt8(1))
-        case .group(let group):
-            pack(UInt8(2))
-            pack(group.path)
+        packRecord { packer in
+            packer.pack(record.attempt)
+            packer.pack(record.greetingState)
+            packer.pack(record.process)
+            switch record.tree {
+            case .none: packer.pack(UInt8(0))
+            case .descendants: packer.pack(UInt8(1))
+            case .group(let group):
+                packer.pack(UInt8(2))
+                packer.pack(group.path)
+            }
+            packer.pack(record.leftovers.rawValue)
+            packer.pack(record.grace)
+            packer.pack(record.update)
+            packer.pack(record.unreportedUpdate)
+            packer.pack(record.isFrozen)
+            packer.pack(record.killAt) { $0.pack($1) }
         }
-        pack(record.leftovers.rawValue)
-        pack(record.grace)
-        pack(record.update)
-        pack(record.unreportedUpdate)
-        pack(record.isFrozen)
-        pack(record.killAt) { $0.pack($1) }
     }
 }
 
@@ -198,7 +208,7 @@ extension Unpacker {
         return startup
     }
 
-    fileprivate mutating func record() throws(ProtocolError) -> AttemptRecord {
+    fileprivate mutating func attemptRecord() throws(ProtocolError) -> AttemptRecord {
         let attempt = try attempt()
         let phase: AttemptRecord.Phase
         switch try greetingState() {
