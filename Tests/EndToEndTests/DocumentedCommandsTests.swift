@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every command that a document shows is one that works.
+/// Every command that a document shows is one that works. The guide is tested in DocumentedCommandsTests+Guide.swift.
 @Suite struct DocumentedCommandsTests {
     /// What cannot run here, by how it begins, and where it is run instead.
     static let elsewhere = [
@@ -141,11 +141,16 @@ struct DocumentedCommand {
                 let text = line.trimmingCharacters(in: .whitespaces)
                 if begins(text, programsOfBlocks) { commands.append(.init(text: text, isInline: false)) }
             } else {
-                let spans = line.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
-                commands += spans.filter { begins($0, programs) }.map { .init(text: $0, isInline: true) }
+                commands += inline(in: line)
             }
         }
         return commands
+    }
+
+    /// Commands between backquotes in a line of text.
+    static func inline(in line: String) -> [DocumentedCommand] {
+        let spans = line.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+        return spans.filter { begins($0, programs) }.map { .init(text: $0, isInline: true) }
     }
 
     private static func begins(_ text: String, _ programs: [String]) -> Bool {

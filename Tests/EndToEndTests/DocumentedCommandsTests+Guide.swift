@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+/// Each page of the guide is a session: its files are written and its commands run from top to bottom, in one shell with
+/// a daemon of its own. Programs that would leave this machine are replaced by scripts.
+extension DocumentedCommandsTests {
+    /// Beginnings of the commands that cannot run in a session, and the reason.
+    static let outsideOfGuideSessions = [
+        "systemctl": "needs a systemd: scripts/boot-test boots one",
+        "journalctl": "needs a systemd: scripts/boot-test boots one",
+        "opsctl watch": "never ends: WatchTests ends it",
+    ]
+
+    private static let standIns = [
+        "ssh": "shift; exec sh -c \"$*\"",
+        "mail": "cat >/dev/null",
+        "notify-send": "exit 0",
+        "loginctl": "exit 0",
+    ]
+
+    static let guidePages: [String] = {
+        // A folder that cannot be read shows as one that has too few pages.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: Checkout.path("docs/guide"))) ?? []
+        return names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/guide/\($0)" }
+    }()
+
+    @Test func `the guide has pages and commands`() throws {
+        let commands = try Self.guidePages.flatMap { try GuideSession(page: $0).commands }
+        #expect(Self.guidePages.count > 1 && commands.count > 40)
+        for beginning in Self.outsideOfGuideSessions.keys {
+            #expect(commands.contains { $0.hasPrefix(beginning) }, "no command begins with \(beginning) any more")
+        }
+    }
+
+    @Test(arguments: guidePages) func `a page of the guide runs from top to bottom`(_ page: String) throws {
+        let session = try GuideSession(page: page)
+        guard !session.commands.isEmpty else { return }
+        let machine = try Machine(workers: 4, below: "/state")
+        let home = machine.state + "/../home"
+        try FileManager.default.createDirectory(atPath: home + "/bin", withIntermediateDirectories: true)
+        for (name, text) in Self.standIns {
+            let path = home + "/bin/" + name
+            try "#!/bin/sh\n\(text)\n".write(toFile: path, atomically: false, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        }
+        var environment = Machine.environment
+        environment["OPS_SOCKET"] = machine.socket
+        environment["HOME"] = home
+        environment["PATH"] = [Machine.programs, home + "/bin", environment["PATH"] ?? "/usr/bin:/bin"].joined(
+            separator: ":")
+        let script = session.script(without: Array(Self.outsideOfGuideSessions.keys))
+        let output = try Command("/bin/bash", ["-c", script], environment: environment, in: home).wait(seconds: 180)
+        #expect(output.status == 0, "\(page): \(output.err)")
+    }
+}
+
+/// The files and commands of a page, in order. A block whose opening line has a second word is the text of the file with
+/// that name; in other blocks a command begins with `$ ` and goes on in lines that begin with `> `.
+struct GuideSession {
+    private enum Step {
+        case file(name: String, text: String)
+        case command(String)
+    }
+
+    private var steps: [Step] = []
+
+    init(page: String) throws {
+        let text = try String(contentsOfFile: Checkout.path(page), encoding: .utf8)
+        var block: [String]?
+        var file: String?
+        for line in text.components(separatedBy: "\n") {
+            if let lines = block {
+                if !line.hasPrefix("```") {
+                    block?.append(line)
+                } else {
+                    if let file {
+                        steps.append(.file(name: file, text: lines.joined(separator: "\n") + "\n"))
+                    } else {
+                        steps += Self.commands(in: lines).map { .command($0) }
+                    }
+                    block = nil
+                }
+            } else if line.hasPrefix("```") {
+                let words = line.dropFirst(3).split(separator: " ")
+                file = words.count > 1 ? String(words[1]) : nil
+                block = []
+            } else {
+                steps += DocumentedCommand.inline(in: line).map { .command($0.isMention ? $0.help : $0.text) }
+            }
+        }
+    }
+
+    var commands: [String] {
+        steps.compactMap { step in
+            guard case .command(let text) = step else { return nil }
+            return text
+        }
+    }
+
+    private static func commands(in block: [String]) -> [String] {
+        var found: [String] = []
+        var isOpen = false
+        for line in block {
+            if line.hasPrefix("$ ") {
+                found.append(String(line.dropFirst(2)))
+                isOpen = true
+            } else if isOpen, line.hasPrefix("> ") {
+                found[found.count - 1] += "\n" + line.dropFirst(2)
+            } else {
+                isOpen = false
+            }
+        }
+        return found
+    }
+
+    /// A script for bash that ends at the first command that fails, and names it.
+    func script(without beginnings: [String]) -> String {
+        steps.map { step in
+            switch step {
+            case .file(let name, let text):
+                let mode = text.hasPrefix("#!") ? "chmod +x '\(name)'\n" : ""
+                return "cat > '\(name)' <<'END OF FILE'\n\(text)END OF FILE\n\(mode)"
+            case .command(let text):
+                if beginnings.contains(where: text.hasPrefix) { return "" }
+                return "{ \(text)\n} || { cat >&2 <<'END OF COMMAND'\nfailed: \(text)\nEND OF COMMAND\nexit 1\n}\n"
+            }
+        }.joined()
+    }
+}
