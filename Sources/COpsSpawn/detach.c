@@ -1,4 +1,4 @@
-/* Going to the background, for a program that is started by hand and must outlive who started it. */
+/* Going to the background, for a program that must outlive the program that started it. */
 #define _GNU_SOURCE
 #include "ops_kernel.h"
 
@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where the process in the foreground waits for news. */
+/* Pipe to the process in the foreground, which waits for its exit status. */
 static int report = -1;
 
-/* The status to exit with: what the far end writes, or failure if it ends without a word. */
+/* Returns the status that the child writes to the pipe, or 1 if the child ends without writing. */
 static int await(int fd, pid_t child) {
     unsigned char status = 1;
     ssize_t count;
@@ -25,8 +25,8 @@ static int await(int fd, pid_t child) {
 
 int ops_detach(void) {
     int ends[2];
-    /* What the shell of our parent had open (a lock, a pipe that somebody reads to its end) must not live as long as
-     * we do. Before Linux 5.9 it does. */
+    /* Descriptors of the parent's shell (a lock, a pipe that is read to its end) must not stay open as long as this
+     * process lives. Before Linux 5.9 they do. */
     syscall(SYS_close_range, 3u, ~0u, 0u);
     if (pipe2(ends, O_CLOEXEC) < 0) return -1;
     pid_t child = fork();
@@ -37,7 +37,7 @@ int ops_detach(void) {
     }
     close(ends[0]);
     if (setsid() < 0) return -1;
-    /* Again, so that no terminal can ever become ours by being opened. */
+    /* A second fork, so that a terminal that is opened later does not become the controlling terminal. */
     child = fork();
     if (child < 0) return -1;
     if (child > 0) _exit(0);

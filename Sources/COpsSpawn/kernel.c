@@ -24,8 +24,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* A path too long for an address is reached through its directory, which is open until `leave`: the descriptor is
- * returned. -1: it fits as it is. -2: there is no such address. */
+/* Fills in the address. A path too long for it is reached through its directory, whose descriptor is returned and is
+ * open until `leave`. -1: the path fits. -2: there is no such address. */
 static int unix_address(const char *path, struct sockaddr_un *address, socklen_t *length) {
     size_t count = strlen(path);
     int directory = -1;
@@ -60,7 +60,7 @@ static int unix_address(const char *path, struct sockaddr_un *address, socklen_t
     return directory;
 }
 
-/* `result`, with errno as it is, once the directory is no longer needed. */
+/* Closes the directory. Returns `result`, and leaves errno as it is. */
 static int leave(int directory, int result) {
     int error = errno;
     if (directory >= 0) close(directory);
@@ -251,7 +251,7 @@ ssize_t ops_send_descriptor(int fd, const void *bytes, size_t size, int passed) 
 ssize_t ops_receive_descriptor(int fd, void *bytes, size_t size, int *passed) {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof *passed)];
     struct iovec vector = {.iov_base = bytes, .iov_len = size};
-    // Those for which there is no room are closed by the kernel.
+    // The kernel closes descriptors for which there is no room.
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     *passed = -1;
@@ -270,7 +270,7 @@ int ops_start_thread(void *(*body)(void *), void *argument) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigset_t all, old;
     sigfillset(&all);
-    // A thread begins with its maker's mask.
+    // A thread starts with the signal mask of the thread that made it.
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_t thread;
     int error = pthread_create(&thread, &attributes, body, argument);

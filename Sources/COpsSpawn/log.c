@@ -1,9 +1,9 @@
 /*
- * Bounding a file that somebody else owns and writes to.
+ * Bounding a file that another user owns and writes to.
  *
- * Its owner can hold the lock of its inode for as long as they like: by a write from memory that nobody brings (a mapped
- * file of their own FUSE mount). So whatever takes that lock (fallocate, ftruncate, fchown, unlink, lseek for data) is
- * done only while nobody else has the file open, or by a process of its own.
+ * The owner can hold the lock of the inode for any time, by a write from memory that never arrives (a mapped file of a
+ * FUSE mount of the owner). So calls that take this lock (fallocate, ftruncate, fchown, unlink, lseek for data) are
+ * made only while no other process has the file open, or by a process of their own.
  */
 #define _GNU_SOURCE
 #include "ops_kernel.h"
@@ -16,12 +16,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Every file system of Linux frees in multiples of it. */
+/* Every file system of Linux frees multiples of this. */
 #define BLOCK 4096
-/* More than a process writes between two calls here, and than a file system keeps ready behind the end by itself. */
+/* More than a process writes between two calls here, and more than a file system reserves behind the end by itself. */
 #define MARGIN (16 << 20)
 
-/* Bytes on the disk beyond those of the file: somebody has reserved room behind its end. -1: see errno. */
+/* Returns the bytes on the disk that are reserved behind the end of the file. -1: see errno. */
 static int64_t reserved(int fd, int64_t dropped, int64_t *size) {
     struct stat status;
     if (fstat(fd, &status) < 0) return -1;
@@ -38,21 +38,21 @@ static int punch(int fd, int64_t from, int64_t length) {
     return result;
 }
 
-/* Frees what was reserved behind the end. */
+/* Frees the space that is reserved behind the end. */
 static int drop_reserve(int fd, int64_t dropped, int64_t most) {
     int64_t size;
     int64_t excess = reserved(fd, dropped, &size);
     if (excess <= most) return excess < 0 ? -1 : 0;
-    /* ext4 punches nothing there. Elsewhere, what is being written close behind the end is spared. */
+    /* ext4 frees nothing there. On other file systems a margin protects data that is just being written. */
     if (size < INT64_MAX - MARGIN) {
         int64_t from = size + MARGIN;
-        /* A file system refuses what is beyond its largest file. */
+        /* A file system refuses offsets beyond its largest file. */
         for (int64_t length = INT64_MAX - from; length >= BLOCK; length /= 2)
             if (punch(fd, from, length) == 0 || (errno != EFBIG && errno != EINVAL)) break;
     }
     excess = reserved(fd, dropped, &size);
     if (excess <= most) return excess < 0 ? -1 : 0;
-    /* What was written since the last look is lost with it: only who reserves room pays that. */
+    /* Data written since the fstat is lost: this happens only to files with reserved space. */
     return ftruncate(fd, size);
 }
 
@@ -76,10 +76,10 @@ pid_t ops_trim_log_apart(int fd, int64_t keep) {
     sigset_t all, old;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &old);
-    /* As fork, without the C library's work in the child. */
+    /* Like fork, without the handlers of the C library in the child. */
     pid_t pid = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
     if (pid == 0) {
-        /* It may wait for long, and must hold nothing of its parent's meanwhile: no lock, no socket. */
+        /* The child may wait for long, and must not keep locks and sockets of its parent open meanwhile. */
         if (dup2(fd, 0) < 0) _exit(errno);
         close_all_but_first();
         _exit(ops_trim_log(0, keep) < 0 ? errno : 0);
@@ -99,6 +99,6 @@ int ops_end_lease(int fd) {
 }
 
 int ops_take_from_owner(int fd) {
-    /* The mode last: until then its owner could change it. */
+    /* The mode comes last: the former owner could change it until then. */
     return fchown(fd, geteuid(), getegid()) < 0 ? -1 : fchmod(fd, 0600);
 }

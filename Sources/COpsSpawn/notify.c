@@ -1,4 +1,4 @@
-/* The receiving end of $NOTIFY_SOCKET. */
+/* Receiving end of $NOTIFY_SOCKET. */
 #define _GNU_SOURCE
 #include "ops_kernel.h"
 
@@ -23,7 +23,7 @@ int ops_notify_socket(const char *path) {
     else if (unlink(path) < 0 && errno != ENOENT) return -1;
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
-    /* An abstract address is not ended by a NUL: its length counts. */
+    /* An abstract address has no NUL at its end: its length counts. */
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + !abstract);
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof one) < 0 ||
         bind(fd, (struct sockaddr *)&address, size) < 0 || (!abstract && chmod(path, 0777) < 0)) {
@@ -45,7 +45,7 @@ static void close_all(const struct cmsghdr *header) {
 }
 
 ssize_t ops_notify_receive(int fd, void *buffer, size_t size, struct ops_credentials *sender, int *truncated) {
-    /* Room for as many descriptors as a message can carry (253): those cut off are closed by the kernel. */
+    /* Room for as many descriptors as a message can carry (253). The kernel closes any others. */
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(253 * sizeof(int))];
     struct iovec vector = {.iov_base = buffer, .iov_len = size};
     struct msghdr message = {

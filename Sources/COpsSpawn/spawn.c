@@ -90,12 +90,12 @@ static long clone3_call(struct clone3_arguments *arguments, int (*entry)(void *)
 #endif
 }
 
-/* What this kernel is known to lack, learnt once. */
+/* Features that this kernel is known to lack. */
 static atomic_uint lacking;
 
 /*
- * What this process ignores, a bit for each signal: the one thing that a new process is born with in spite of
- * CLONE_CLEAR_SIGHAND. Asked of the kernel at the first start, and at the next after each change made in this library.
+ * Signals that this process ignores, one bit each. CLONE_CLEAR_SIGHAND does not reset these in a new process. They are
+ * read from the kernel at the first start, and at the first start after each change made by this library.
  */
 static _Atomic uint64_t ignored;
 static atomic_int is_ignored_known;
@@ -103,7 +103,7 @@ static atomic_int is_ignored_known;
 void ops_spawn_ask_signals(void) { atomic_store(&is_ignored_known, 0); }
 
 static uint64_t ignored_signals(void) {
-    /* Before the look: a change meanwhile is seen by the next. */
+    /* Set before reading: a change meanwhile is seen at the next start. */
     if (atomic_exchange(&is_ignored_known, 1)) return atomic_load(&ignored);
     uint64_t found = 0;
     for (int number = 1; number <= 64; number++) {
@@ -115,7 +115,7 @@ static uint64_t ignored_signals(void) {
     return found;
 }
 
-/* `stack` NULL: the child gets a copy of the memory, the stack included, and the caller goes on at once. */
+/* `stack` NULL: the child gets a copy of the memory, the stack included, and the caller continues at once. */
 static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without) {
     const struct ops_spawn_request *request = child->request;
     uint64_t flags = stack == NULL ? 0 : CLONE_VM | CLONE_VFORK;
@@ -133,7 +133,7 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without)
         child->signals_to_reset = clears ? ignored_signals() : ~UINT64_C(0);
         long pid = clone3_call(&arguments, ops_spawn_child_main, child);
         if (pid >= 0) return (pid_t)pid;
-        /* An old kernel says E2BIG or EINVAL to an argument it does not know. */
+        /* An old kernel fails with E2BIG or EINVAL for an argument that it does not know. */
         if (into_cgroup && (pid == -E2BIG || pid == -EINVAL || pid == -EOPNOTSUPP)) {
             pid_t again = start(child, stack, without | OPS_SPAWN_WITHOUT_INTO_CGROUP);
             if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_INTO_CGROUP);
@@ -144,7 +144,7 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without)
             if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
             return again;
         }
-        /* EPERM is what seccomp filters of older container runtimes answer to a call they do not know. */
+        /* Seccomp filters of older container runtimes fail with EPERM for a call that they do not know. */
         if (pid != -ENOSYS && pid != -EPERM) {
             errno = (int)-pid;
             return -1;
@@ -154,8 +154,8 @@ static pid_t start(struct ops_spawn_child *child, char *stack, unsigned without)
     child->signals_to_reset = ~UINT64_C(0);
     pid_t pid;
     if (stack == NULL) {
-        /* As fork, without the C library's work in the child. The order of the last arguments differs between
-         * machines; all are 0. */
+        /* Like fork, without the handlers of the C library in the child. The order of the last arguments differs
+         * between machines; all are 0. */
         pid = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
         if (pid == 0) ops_spawn_child_main(child);
     } else {

@@ -42,7 +42,7 @@ static int write_number(int directory, const char *path, int number) {
     return written < 0 ? -1 : 0;
 }
 
-/* Descriptors handed in come first: after that everything else can be closed. */
+/* The descriptors of the request come first: after that all others can be closed. */
 static int take_descriptors(const struct ops_spawn_request *request) {
     for (int stream = 0; stream < 3; stream++) {
         const struct ops_spawn_stream *from = &request->streams[stream];
@@ -51,7 +51,7 @@ static int take_descriptors(const struct ops_spawn_request *request) {
     return OPS_SPAWN_STARTED;
 }
 
-/* The slow way: what /proc lists, so that a limit of a million descriptors costs nothing. */
+/* Without close_range: closes the descriptors that /proc lists, so that the limit of open files does not matter. */
 static int close_listed(int kept) {
     int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) return -1;
@@ -65,7 +65,7 @@ static int close_listed(int kept) {
     _Alignas(8) char buffer[4096];
     int closed;
     do {
-        /* Closing while listing skips entries: begin again until a whole pass closes nothing. */
+        /* Closing while listing skips entries: the loop repeats until a whole pass closes nothing. */
         closed = 0;
         if (lseek(directory, 0, SEEK_SET) < 0) return -1;
         long count;
@@ -107,9 +107,9 @@ static int close_others(const struct ops_spawn_request *request, int kept) {
  */
 static void limit_time(void) {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    /* The kernel's own number for the timer, which is not the C library's. */
+    /* Number of the timer in the kernel, which is not that of the C library. */
     int timer;
-    /* Where no timer can be had, a start without a bound is better than none. */
+    /* If there is no timer, a start without a bound is better than none. */
     if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) < 0) return;
     struct itimerspec time = {.it_value = {.tv_sec = OPS_SPAWN_SECONDS}};
     syscall(SYS_timer_settime, timer, 0, &time, NULL);
@@ -121,7 +121,7 @@ static int open_stream(const struct ops_spawn_request *request, int stream) {
         if (from->fd >= 0) return 0;
         return dup2(1, 2) < 0 ? -1 : 0;
     }
-    /* The caller may sleep meanwhile: a FIFO without a peer must not hold it up. */
+    /* The caller may sleep meanwhile: a FIFO without a peer must not delay it. */
     int fd = open(from->path, from->open_flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     if (fd < 0) return -1;
     if (dup2(fd, stream) < 0) return -1;
@@ -141,7 +141,7 @@ static int set_limits(const struct ops_spawn_request *request) {
 }
 
 static int set_user(const struct ops_spawn_request *request) {
-    /* Nothing that a service manager gave to us alone is passed on. EINVAL: before Linux 4.3 there was nothing. */
+    /* Ambient capabilities that a service manager gave to the caller are not passed on. EINVAL: before Linux 4.3. */
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return -1;
     if (!(request->flags & OPS_SPAWN_SET_USER)) return 0;
     if (syscall(SYS_setgroups, request->group_count, request->groups) < 0) return -1;
@@ -168,7 +168,7 @@ static const char *search_path(const char *const *envp) {
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* As execvpe looks for a program, but never handing a file of unknown format to a shell. */
+/* Searches for a program as execvpe does, but never passes a file of unknown format to a shell. */
 static void execute(const struct ops_spawn_request *request) {
     char *const *argv = (char *const *)request->argv;
     char *const *envp = (char *const *)request->envp;
@@ -226,7 +226,7 @@ static int run(const struct ops_spawn_child *child) {
     }
     if (reset_signals(child->signals_to_reset) < 0) return OPS_SPAWN_SIGNALS;
     execute(request);
-    /* The kernel says the same of a missing program and of a script whose interpreter is missing. */
+    /* The kernel returns the same error for a missing program and for a script whose interpreter is missing. */
     int error = errno;
     const char *program = request->argv[0];
     int is_script = error == ENOENT && strchr(program, '/') != NULL && access(program, F_OK) == 0;
@@ -236,7 +236,7 @@ static int run(const struct ops_spawn_child *child) {
 
 static void report(int fd, int step, int error) {
     const struct ops_spawn_report report = {.step = step, .error = error};
-    /* Into an empty pipe it goes whole. */
+    /* An empty pipe takes the report as a whole. */
     while (write(fd, &report, sizeof report) < 0 && errno == EINTR) {
     }
 }

@@ -16,7 +16,7 @@ struct ops_spawn_child {
     int report_fd;
 };
 
-/* What goes through the pipe: nothing at all if the program runs. */
+/* Report through the pipe; none if the program runs. */
 struct ops_spawn_report {
     int step;
     int error;

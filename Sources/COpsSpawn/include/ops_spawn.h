@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What was being done when a start failed; `ops_spawn_step_name` gives the word for people. */
+/* Step at which a start failed; `ops_spawn_step_name` returns its name. */
 enum ops_spawn_step {
     OPS_SPAWN_STARTED = 0,
     OPS_SPAWN_REQUEST,
@@ -33,7 +33,7 @@ enum ops_spawn_step {
 #define OPS_SPAWN_SECONDS 5
 const char *ops_spawn_step_name(int step);
 
-/* Where one of the three standard streams comes from. */
+/* Source of one of the three standard streams. */
 struct ops_spawn_stream {
     /* Opened by the new process with its own credentials, with `open_flags`; NULL: `fd` is used. */
     const char *path;
@@ -53,7 +53,7 @@ enum ops_spawn_flags {
     OPS_SPAWN_SET_NICE = 2,
     OPS_SPAWN_SET_IOPRIO = 4,
     OPS_SPAWN_SET_OOM = 8,
-    /* Do as on a kernel that lacks this, so that every fallback can be tested on any kernel. */
+    /* Does not use this feature of the kernel, so that every fallback can be tested on any kernel. */
     OPS_SPAWN_WITHOUT_CLONE3 = 256,
     OPS_SPAWN_WITHOUT_INTO_CGROUP = 512,
     OPS_SPAWN_WITHOUT_CLOSE_RANGE = 1024,
@@ -62,7 +62,7 @@ enum ops_spawn_flags {
 
 struct ops_spawn_request {
     const char *const *argv;
-    /* Also where PATH is taken from, when argv[0] has no slash. */
+    /* If argv[0] has no slash, the program is searched in the PATH of this environment. */
     const char *const *envp;
     const char *directory;
     mode_t umask;
@@ -87,7 +87,7 @@ struct ops_spawn_result {
     /* OPS_SPAWN_STARTED, or the step that failed with `error`: then no process is left. */
     int step;
     int error;
-    /* Of ops_spawn_apart alone: where the new process reports; see ops_spawn_outcome. */
+    /* For ops_spawn_apart: pipe on which the new process reports; see ops_spawn_outcome. */
     int report_fd;
 };
 
@@ -111,5 +111,5 @@ int ops_spawn_apart(const struct ops_spawn_request *request, struct ops_spawn_re
  */
 int ops_spawn_outcome(int report_fd, int *step, int *error);
 
-/* This process ignores other signals than before: to be said after each change that is not made by this library. */
+/* Notes that this process ignores other signals than before. To be called after each change by another library. */
 void ops_spawn_ask_signals(void);
