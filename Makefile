@@ -9,11 +9,12 @@ MINUTES ?= 2
 SEED ?= 1
 COUNT ?= 100
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
-# The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd and libc only, opsctl nothing.
+# The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd, libcurl
+# (opsd-fetch alone) and libc only, opsctl nothing.
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python build install boot deb format lint bench simulate torture canaries mutants calendar-oracles clean
+.PHONY: help setup run test test-python build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,10 +22,11 @@ help: ## list the targets
 setup: ## install what is missing of Debian's -dev packages (through sudo if need be)
 	@scripts/setup
 
-build: setup ## build the three programs, optimised, into .build/release
+build: setup ## build the programs, optimised, into .build/release
 	swift build $(RELEASE) --product opsd
 	swift build $(RELEASE) --product opsd-runner
 	swift build $(RELEASE) --product opsctl
+	swift build $(RELEASE) --product opsd-fetch
 
 run: build ## build, run an example graph in a private daemon, show it live, leave nothing running
 	@scripts/tour $(BIN)
@@ -87,9 +89,19 @@ calendar-oracles: setup ## compare calendar and time zones with Python, systemd,
 	@[ -d .build/croniter ] || python3 -m pip install --quiet --target .build/croniter croniter || true
 	PYTHONPATH=.build/croniter scripts/calendar-oracles .build/debug/calendar-probe --seed $(SEED)
 
+transfer-torture: setup ## kill fetches of COUNT=n files with SEED=s at random moments, and compare every byte
+	@scripts/setup python3
+	swift build $(RELEASE) --product opsd-fetch
+	python3 -B Tests/OpsTransferTests/Server/kill_torture.py $(BIN)/opsd-fetch $(COUNT) $(SEED)
+
 bench: setup ## measure, side by side in one run; draws docs/growth.svg
 	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done
 	scripts/bench $(BIN)
+
+bench-transfer: setup ## measure the transfer engine beside curl, aria2c and wget2
+	@scripts/setup nginx-light=/usr/sbin/nginx openssl curl aria2=/usr/bin/aria2c wget2
+	swift build $(RELEASE) --product transfer-bench
+	scripts/bench-transfer $(BIN)
 
 clean: ## remove what was built
 	rm -rf .build

@@ -1,0 +1,40 @@
+/* The little C of transfers: a digest, and kernel calls that Swift's Glibc module leaves out. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/* SHA-256 (FIPS 180-4). */
+struct ops_sha256 {
+    uint32_t state[8];
+    uint64_t length;
+    uint8_t block[64];
+};
+void ops_sha256_begin(struct ops_sha256 *digest);
+void ops_sha256_add(struct ops_sha256 *digest, const void *bytes, size_t count);
+void ops_sha256_end(struct ops_sha256 *digest, uint8_t result[32]);
+
+/* The functions below return -1 with errno set on failure. All descriptors are close-on-exec. */
+
+/* A set of descriptors that is itself readable while one of them is ready. */
+int ops_readiness_set(void);
+enum { OPS_READABLE = 1, OPS_WRITABLE = 2, OPS_BROKEN = 4 };
+struct ops_ready {
+    int fd;
+    /* OPS_READABLE, OPS_WRITABLE, OPS_BROKEN */
+    int how;
+};
+/* Watches `fd` for `how`, whether it is in the set already or not. */
+int ops_readiness_watch(int set, int fd, int how);
+/* Forgets `fd`; no error where it is not in the set. */
+int ops_readiness_forget(int set, int fd);
+/* Fills `ready` with at most `limit` descriptors, without waiting; returns how many. */
+int ops_readiness_collect(int set, struct ops_ready *ready, int limit);
+
+/* A descriptor that becomes readable once, at the time that was set. */
+int ops_timer(void);
+/* Sets it `milliseconds` from now; below 0: never. */
+int ops_timer_set(int timer, long milliseconds);
+void ops_timer_clear(int timer);
+
+/* Sends one datagram to the address of a service manager ('@': abstract). */
+int ops_notify_send(const char *address, const void *bytes, size_t count);

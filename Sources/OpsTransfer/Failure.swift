@@ -1,0 +1,37 @@
+internal import Glibc
+internal import OpsSystem
+
+/// The reason for which a transfer did not finish.
+public struct Failure: Error, Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+        /// A later attempt can succeed.
+        case retryable
+        /// The server sent other bytes than those that it announced or that were asked for.
+        case wrongContent
+        /// The server, or this program for the user's protection, does not allow the transfer.
+        case refused
+        /// The request itself is wrong: an address, a path, a file of headers.
+        case usage
+    }
+
+    public var kind: Kind
+    public var message: String
+    /// Seconds to wait before the next attempt, where the server said so.
+    public var retryAfter: Int64?
+
+    public init(_ kind: Kind, _ message: String, retryAfter: Int64? = nil) {
+        self.kind = kind
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    /// Describes a failed call on a local file: one that free space or another attempt can cure, or a wrong request.
+    init(_ error: SystemError) {
+        switch error.errno {
+        case EACCES, EPERM, EROFS, ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EFBIG, EXDEV:
+            self.init(.usage, "\(error)")
+        default:
+            self.init(.retryable, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,224 @@
+internal import Glibc
+internal import OpsSystem
+
+/// The bytes of a file that is being fetched, beside its target: `.NAME.part`, and `.NAME.part.state` for a later
+/// attempt. The process that has it open holds its lock.
+///
+/// At every moment at which a process or the machine can stop, one of these is true: there is no record, and the bytes
+/// are not used again; or the first `synced` bytes belong to the record, and all do while the same kernel runs.
+final class PartialFile {
+    private let directory: TargetDirectory
+    private let name: String
+    private let file: Descriptor
+    /// Number of bytes of the file that count.
+    private(set) var size: Int64 = 0
+    /// The version that the bytes belong to; nil: they cannot be continued.
+    private(set) var record: ResumeRecord?
+    /// Size at which the record is stored next. A small file never needs one.
+    private var nextCheckpoint = PartialFile.firstCheckpoint
+    /// Whether the next byte repeats the last one of `size`.
+    private var isOverlapping = false
+
+    static let firstCheckpoint: Int64 = 262_144
+    static let checkpointDistance: Int64 = 67_108_864
+
+    private var partName: String { ".\(name).part" }
+    private var recordName: String { ".\(name).part.state" }
+    private var freshRecordName: String { recordName + ".new" }
+
+    init(target: String) throws(Failure) {
+        let slash = target.lastIndex(of: "/")
+        let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
+        guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(0) else {
+            throw Failure(.usage, "\(target): not the name of a file")
+        }
+        self.name = name
+        do throws(SystemError) {
+            let path = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
+            directory = try TargetDirectory(path)
+            try PartialFile.checkTarget(name, in: directory)
+            guard let file = try PartialFile.openLocked(".\(name).part", in: directory) else {
+                throw SystemError("lock \(target): another process fetches it", errno: EAGAIN)
+            }
+            self.file = file
+        } catch {
+            throw Failure(error)
+        }
+        do throws(SystemError) {
+            try load()
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// A regular file may be replaced, and nothing else.
+    private static func checkTarget(_ name: String, in directory: TargetDirectory) throws(SystemError) {
+        guard let found = try directory.status(of: name), found.st_mode & S_IFMT != S_IFREG else { return }
+        let isDirectory = found.st_mode & S_IFMT == S_IFDIR
+        throw SystemError(
+            "replace \(directory.shown(name)), which is not a regular file", errno: isDirectory ? EISDIR : EINVAL)
+    }
+
+    /// Opens the file under its lock. Nil: another process has it.
+    private static func openLocked(_ name: String, in directory: TargetDirectory) throws(SystemError) -> Descriptor? {
+        while true {
+            guard let file = try directory.open(name, O_RDWR | O_CREAT) else { return nil }
+            let number = file.rawValue
+            do throws(SystemError) {
+                try retrying("lock \(directory.shown(name))") { flock(number, LOCK_EX | LOCK_NB) }
+            } catch {
+                if error.errno == EWOULDBLOCK { return nil }
+                throw error
+            }
+            // The process that had the lock before may have finished: then this is its target by now.
+            let held = try directory.status(file, name)
+            if let named = try directory.status(of: name), named.st_ino == held.st_ino, named.st_dev == held.st_dev {
+                return file
+            }
+        }
+    }
+
+    private func load() throws(SystemError) {
+        let found = try directory.status(file, partName)
+        // A process that was killed while it stored a record has left this.
+        try directory.remove(freshRecordName)
+        guard let stored = try directory.open(recordName, O_RDONLY) else { return }
+        var bytes: [UInt8] = []
+        while bytes.count <= ResumeRecord.sizeLimit, case .moved = try stored.read(atMost: 65_536, onto: &bytes) {}
+        guard let record = ResumeRecord(bytes: bytes) else { return }
+        let written = Int64(found.st_size)
+        let isSameBoot = !record.boot.isEmpty && record.boot == ResumeRecord.currentBoot()
+        let kept = isSameBoot ? written : min(written, record.synced)
+        guard written >= record.synced, kept > 0, kept <= record.length ?? .max else { return }
+        self.record = record
+        // Bytes that are not sure to be right must not count as written by this run of the kernel.
+        try truncate(kept)
+    }
+
+    /// Forgets all bytes: those that follow are the first of the file. Nil: the version has no strong validator.
+    func startAgain(_ record: ResumeRecord?) throws(SystemError) {
+        // The old record must be gone, even after a power cut, before there is a byte that it does not describe.
+        if try directory.remove(recordName) { try directory.sync() }
+        try truncate(0)
+        self.record = record
+        nextCheckpoint = PartialFile.firstCheckpoint
+        isOverlapping = false
+    }
+
+    /// Expects the bytes from the last one of `size`, which is checked.
+    func continueFromLastByte() throws(SystemError) {
+        try truncate(size)
+        nextCheckpoint = size + PartialFile.checkpointDistance
+        isOverlapping = true
+    }
+
+    private func truncate(_ length: Int64) throws(SystemError) {
+        let number = file.rawValue
+        try retrying("truncate \(directory.shown(partName))") { ftruncate(number, Int(length)) }
+        size = length
+    }
+
+    /// Appends bytes. Returns false where the first one is not the one that was there already.
+    func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Bool {
+        var rest = unsafe bytes
+        let number = file.rawValue
+        if isOverlapping, let first = unsafe rest.first {
+            var last: UInt8 = 0
+            let offset = Int(size - 1)
+            let count = try retrying("read \(directory.shown(partName))") { unsafe pread(number, &last, 1, offset) }
+            guard count == 1, last == first else { return false }
+            isOverlapping = false
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
+        }
+        while unsafe !rest.isEmpty {
+            let offset = Int(size)
+            let count = try retrying("write \(directory.shown(partName))") {
+                unsafe pwrite(number, rest.baseAddress, rest.count, offset)
+            }
+            size += Int64(count)
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
+        if record != nil && size >= nextCheckpoint { try checkpoint() }
+        return true
+    }
+
+    /// Stores the record for the bytes there are, after them.
+    func checkpoint() throws(SystemError) {
+        guard var record, size > 0 else { return }
+        let number = file.rawValue
+        try retrying("sync \(directory.shown(partName))") { fdatasync(number) }
+        record.synced = size
+        record.boot = ResumeRecord.currentBoot()
+        let fresh = freshRecordName
+        try directory.remove(fresh)
+        do {
+            guard let stored = try directory.open(fresh, O_WRONLY | O_CREAT | O_EXCL) else { return }
+            guard try stored.writeAll(record.bytes) else {
+                throw SystemError("write \(directory.shown(fresh))", errno: EPIPE)
+            }
+            let number = stored.rawValue
+            try retrying("sync \(directory.shown(fresh))") { fsync(number) }
+        }
+        try directory.rename(fresh, to: recordName)
+        try directory.sync()
+        self.record = record
+        nextCheckpoint = size + PartialFile.checkpointDistance
+    }
+
+    /// Returns the checksum of all bytes, read from the file.
+    func checksum() throws(SystemError) -> Checksum {
+        var digest = SHA256()
+        let number = file.rawValue
+        var buffer = [UInt8](repeating: 0, count: 1_048_576)
+        var offset: Int64 = 0
+        while offset < size {
+            let wanted = Int(min(size - offset, Int64(buffer.count)))
+            let count = try retrying("read \(directory.shown(partName))") {
+                unsafe pread(number, &buffer, wanted, Int(offset))
+            }
+            guard count > 0 else { throw SystemError("read \(directory.shown(partName))", errno: EIO) }
+            digest.add(count == buffer.count ? buffer : Array(buffer[..<count]))
+            offset += Int64(count)
+        }
+        return digest.end()
+    }
+
+    /// Puts the file in the target's place, synced. A file that is replaced passes its permissions on.
+    func finish() throws(SystemError) {
+        try PartialFile.checkTarget(name, in: directory)
+        let number = file.rawValue
+        let mask = umask(0o777)
+        umask(mask)
+        let mode = try directory.status(of: name).map { $0.st_mode & 0o777 } ?? 0o666 & ~mask
+        try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
+        do throws(SystemError) {
+            try retrying("sync \(directory.shown(partName))") { fsync(number) }
+        } catch {
+            // The kernel reports bytes that it could not write once, and forgets them.
+            try discard()
+            throw error
+        }
+        try directory.rename(partName, to: name)
+        try directory.sync()
+        try directory.remove(recordName)
+    }
+
+    func discard() throws(SystemError) {
+        try directory.remove(recordName)
+        try directory.remove(partName)
+        record = nil
+    }
+
+    /// Keeps what a later attempt can continue, and removes everything else.
+    func close() throws(SystemError) {
+        guard record != nil, size > 0 else { return try discard() }
+        do throws(SystemError) {
+            try checkpoint()
+        } catch {
+            // Without a record on disk the bytes are of no use, and the disk may be full of them.
+            try directory.remove(freshRecordName)
+            guard try directory.status(of: recordName) == nil else { return }
+            try discard()
+        }
+    }
+}

@@ -1,0 +1,126 @@
+internal import CCurl
+internal import COpsTransfer
+internal import Glibc
+public import OpsSystem
+
+/// All exchanges of a process, on one thread: libcurl's multi interface over one set of descriptors.
+///
+/// A program with a loop watches `descriptor` and calls `step` when it is readable; others call `wait` and `step` in turn.
+@safe public final class Engine {
+    private let multi: UnsafeMutableRawPointer
+    private let readiness: Descriptor
+    private let timer: Descriptor
+    /// By the address of libcurl's handle.
+    private var exchanges: [Int: Exchange] = [:]
+    private let options: Options
+
+    public struct Options: Sendable {
+        /// Bytes that are read at once. Each exchange has a buffer of this size.
+        public var receiveBuffer = 65_536
+        /// Connections to one host at a time; further exchanges wait. 0: no limit.
+        public var connectionsPerHost = 0
+        /// Connections at a time; 0: no limit.
+        public var connections = 0
+        /// The file of authorities that certificates are verified with; nil: the system's.
+        public var authorities: String?
+
+        public init() {}
+
+        /// Takes the file of authorities from the variables that curl and OpenSSL know.
+        public static func fromEnvironment() -> Options {
+            var options = Options()
+            options.authorities = [Environment["CURL_CA_BUNDLE"], Environment["SSL_CERT_FILE"]].compactMap { $0 }
+                .first { !$0.isEmpty }
+            return options
+        }
+    }
+
+    /// libcurl's own state, once in a process. 3: all of it.
+    private static let isReady = curl_global_init(3) == CURLE_OK
+
+    public init(_ options: Options) throws(SystemError) {
+        guard Engine.isReady, let multi = unsafe curl_multi_init() else {
+            throw SystemError("start libcurl", errno: ENOMEM)
+        }
+        unsafe self.multi = multi
+        self.options = options
+        readiness = Descriptor(owning: try retrying("make readiness set") { ops_readiness_set() })
+        timer = Descriptor(owning: try retrying("make timer") { ops_timer() })
+        let (set, clock) = (readiness.rawValue, timer.rawValue)
+        try retrying("watch timer") { ops_readiness_watch(set, clock, Int32(OPS_READABLE)) }
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe opsd_curl_multi_watch_sockets(multi, Engine.socketChanged, context)
+        unsafe opsd_curl_multi_watch_timer(multi, Engine.timerChanged, context)
+        unsafe opsd_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.connectionsPerHost)
+        unsafe opsd_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, options.connections)
+    }
+
+    deinit {
+        for exchange in exchanges.values { unsafe curl_multi_remove_handle(multi, exchange.easy) }
+        unsafe curl_multi_cleanup(multi)
+    }
+
+    /// Readable while `step` has something to do.
+    public var descriptor: Int32 { readiness.rawValue }
+
+    /// Number of exchanges under way or waiting for a connection.
+    public var count: Int { exchanges.count }
+
+    /// Blocks until `step` has something to do, at most this long.
+    public func wait(milliseconds: Int32) throws(SystemError) {
+        try readiness.waitUntil(.readable, milliseconds: milliseconds)
+    }
+
+    /// Moves every exchange on that can move, and reports those that have ended. Does not block.
+    public func step() throws(SystemError) {
+        let set = readiness.rawValue
+        var ready = [ops_ready](repeating: ops_ready(), count: 64)
+        let count = try retrying("collect readiness") { unsafe ops_readiness_collect(set, &ready, Int32(64)) }
+        var running: Int32 = 0
+        for entry in ready.prefix(Int(count)) {
+            if entry.fd == timer.rawValue {
+                ops_timer_clear(entry.fd)
+                unsafe curl_multi_socket_action(multi, -1, 0, &running)
+            } else {
+                // libcurl's CURL_CSELECT_IN, _OUT and _ERR have the same values.
+                unsafe curl_multi_socket_action(multi, entry.fd, entry.how, &running)
+            }
+        }
+        var code = CURLE_OK
+        while let easy = unsafe opsd_curl_multi_next_ended(multi, &code) {
+            let exchange = exchanges.removeValue(forKey: Int(bitPattern: easy))
+            unsafe curl_multi_remove_handle(multi, easy)
+            exchange?.end(code)
+        }
+    }
+
+    func start(_ request: ExchangeRequest, _ receiver: any ExchangeReceiver) throws(Failure) -> Exchange {
+        guard let easy = unsafe curl_easy_init() else { throw Failure(.retryable, "no memory for a transfer") }
+        let exchange = unsafe Exchange(easy: easy, address: request.address, receiver: receiver)
+        try exchange.configure(request, options)
+        guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else {
+            throw Failure(.retryable, "libcurl does not take another transfer")
+        }
+        exchanges[Int(bitPattern: easy)] = exchange
+        return exchange
+    }
+
+    /// Ends an exchange without reporting it.
+    func cancel(_ exchange: Exchange) {
+        guard exchanges.removeValue(forKey: unsafe Int(bitPattern: exchange.easy)) != nil else { return }
+        unsafe curl_multi_remove_handle(multi, exchange.easy)
+    }
+
+    private static let socketChanged: curl_socket_callback = { _, socket, what, context, _ in
+        guard let context = unsafe context else { return -1 }
+        let set = unsafe Unmanaged<Engine>.fromOpaque(context).takeUnretainedValue().readiness.rawValue
+        // CURL_POLL_REMOVE; CURL_POLL_IN and CURL_POLL_OUT are bits with the values of ours.
+        return what == 4 ? ops_readiness_forget(set, socket) : ops_readiness_watch(set, socket, what)
+    }
+
+    private static let timerChanged: curl_multi_timer_callback = { _, milliseconds, context in
+        guard let context = unsafe context else { return -1 }
+        let engine = unsafe Unmanaged<Engine>.fromOpaque(context).takeUnretainedValue()
+        return ops_timer_set(engine.timer.rawValue, milliseconds)
+    }
+}

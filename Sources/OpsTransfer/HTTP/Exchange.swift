@@ -1,0 +1,103 @@
+internal import CCurl
+
+/// One request, without redirects, whose answer goes to a receiver.
+struct ExchangeRequest {
+    var address: WebAddress
+    /// Header lines without their ends.
+    var headers: [String]
+    /// Bytes a second; 0: no limit.
+    var rateLimit: Int64 = 0
+    /// Seconds without a byte after which the exchange fails.
+    var stallLimit = 60
+    /// Seconds until a connection must be there.
+    var connectLimit = 30
+}
+
+/// The part of a transfer that an exchange reports to.
+protocol ExchangeReceiver: AnyObject {
+    /// Takes the head of the final response; false ends the exchange as `stopped`.
+    func receive(_ head: ResponseHead) -> Bool
+    /// Takes a piece of the body; false ends the exchange as `stopped`.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool
+    /// Takes the result. Nothing follows, and a new exchange may be started.
+    func exchangeEnded(_ end: ExchangeEnd)
+}
+
+enum ExchangeEnd: Hashable, Sendable {
+    /// The whole response was received.
+    case complete
+    /// The receiver has asked for it.
+    case stopped
+    case failed(Failure)
+}
+
+/// An exchange under way in an engine.
+@safe final class Exchange {
+    let easy: UnsafeMutableRawPointer
+    var headers: UnsafeMutablePointer<curl_slist>?
+    let errorText: UnsafeMutablePointer<CChar>
+    private let receiver: any ExchangeReceiver
+    private let address: WebAddress
+    private var head = ResponseHead()
+    private var isStopped = false
+
+    init(easy: UnsafeMutableRawPointer, address: WebAddress, receiver: any ExchangeReceiver) {
+        unsafe self.easy = easy
+        self.address = address
+        self.receiver = receiver
+        unsafe errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(easy)
+        unsafe curl_slist_free_all(headers)
+        unsafe errorText.deallocate()
+    }
+
+    /// Takes a header line; false where the exchange must end.
+    func receive(header line: UnsafeRawBufferPointer) -> Bool {
+        // After the head these are the trailers of a chunked body.
+        if head.isComplete { return true }
+        head.add(unsafe String(decoding: line, as: UTF8.self))
+        if head.isTooLarge { return false }
+        guard head.isComplete else { return true }
+        isStopped = !receiver.receive(head)
+        return !isStopped
+    }
+
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        isStopped = unsafe !receiver.receive(bytes)
+        return !isStopped
+    }
+
+    func end(_ code: CURLcode) {
+        receiver.exchangeEnded(result(code))
+    }
+
+    private func result(_ code: CURLcode) -> ExchangeEnd {
+        if isStopped { return .stopped }
+        if head.isTooLarge {
+            return .failed(Failure(.wrongContent, "\(address): the headers of the answer are too long"))
+        }
+        if code == CURLE_OK {
+            return head.isComplete ? .complete : .failed(Failure(.retryable, "\(address): no answer"))
+        }
+        var text = unsafe String(cString: errorText)
+        if text.isEmpty { text = unsafe String(cString: curl_easy_strerror(code)) }
+        return .failed(Failure(Failure.Kind(code), "\(address): \(text)"))
+    }
+}
+
+extension Failure.Kind {
+    /// Most errors of a network pass; those listed here do not.
+    init(_ code: CURLcode) {
+        switch code {
+        case CURLE_URL_MALFORMAT, CURLE_SSL_CACERT_BADFILE: self = .usage
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS: self = .refused
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+            self = .wrongContent
+        default: self = .retryable
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@testable import OpsTransfer
+
+@Suite struct EngineTests {
+    /// Starts a download of each scenario, and returns their results when all have ended.
+    private func run(
+        _ scenarios: [String], _ options: Engine.Options, in folder: String
+    ) throws -> [Int: Result<Int64, Failure>] {
+        let server = try LyingServer.plain.get()
+        let engine = try Engine(options)
+        var results: [Int: Result<Int64, Failure>] = [:]
+        var downloads: [Download] = []
+        for (index, scenario) in scenarios.enumerated() {
+            let address = try WebAddress("http://127.0.0.1:\(server.port)/\(scenario)/\(UUID().uuidString)")
+            let request = DownloadRequest(address: address, target: "\(folder)/\(index)")
+            let download = try Download(request, on: engine) { event in
+                if case .ended(let result) = event { results[index] = result }
+            }
+            downloads.append(download)
+            download.start()
+        }
+        while results.count < scenarios.count {
+            try engine.wait(milliseconds: 1000)
+            try engine.step()
+        }
+        #expect(engine.count == 0)
+        return results
+    }
+
+    @Test func `many downloads share one engine, and one that fails does not disturb the others`() throws {
+        let folder = try Scratch.folder()
+        let scenarios = (0..<100).map { $0 % 10 == 9 ? "truncates" : "file" }
+        var options = Engine.Options()
+        options.receiveBuffer = 8192
+        let results = try run(scenarios, options, in: folder)
+        let body = serverContent(size: 100_000)
+        for (index, scenario) in scenarios.enumerated() {
+            let file = FileManager.default.contents(atPath: "\(folder)/\(index)")
+            #expect(results[index]?.kind == (scenario == "file" ? nil : .retryable))
+            #expect(file == (scenario == "file" ? body : nil))
+        }
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test func `downloads wait for a connection where these are limited`() throws {
+        let folder = try Scratch.folder()
+        var options = Engine.Options()
+        options.connectionsPerHost = 2
+        options.connections = 3
+        let results = try run(Array(repeating: "file", count: 20), options, in: folder)
+        #expect(results.values.allSatisfy { $0.size == 100_000 })
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test func `a download that is cancelled reports nothing and can be continued`() throws {
+        let fetch = try Fetch()
+        let engine = try Engine(.init())
+        var events = 0
+        let address = try WebAddress(fetch.address("stalls"))
+        let download = try Download(DownloadRequest(address: address, target: fetch.target), on: engine) { _ in
+            events += 1
+        }
+        download.start()
+        while download.progress.done < 1000 {
+            try engine.wait(milliseconds: 1000)
+            try engine.step()
+        }
+        download.cancel()
+        try engine.step()
+        #expect(events == 0 && engine.count == 0)
+        #expect(try fetch.names == [".file.part", ".file.part.state"])
+    }
+
+    @Test func `an engine that is dropped takes its downloads along`() throws {
+        let fetch = try Fetch()
+        do {
+            let engine = try Engine(.init())
+            let address = try WebAddress(fetch.address("stalls"))
+            let download = try Download(DownloadRequest(address: address, target: fetch.target), on: engine) { _ in }
+            download.start()
+            try engine.wait(milliseconds: 1000)
+            try engine.step()
+            download.cancel()
+        }
+        #expect(throws: Never.self) { try PartialFile(target: fetch.target) }
+    }
+}

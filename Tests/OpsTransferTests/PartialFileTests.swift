@@ -1,0 +1,207 @@
+import Foundation
+import Testing
+
+@testable import OpsTransfer
+
+/// The files beside a target, and what may become of them.
+@Suite struct PartialFileTests {
+    private let folder: String
+    private var target: String { folder + "/file" }
+    private var part: String { folder + "/.file.part" }
+    private var state: String { folder + "/.file.part.state" }
+
+    init() throws { folder = try Scratch.folder() }
+
+    private func record(length: Int64? = 1000, synced: Int64 = 0, boot: String = "") -> ResumeRecord {
+        ResumeRecord(
+            address: "http://host/file?a b", resource: "http://host/file", validator: .etag("\"a\""), length: length,
+            synced: synced, boot: boot)
+    }
+
+    private func append(_ count: Int, to file: PartialFile) throws {
+        let bytes = Array(serverContent(size: count))
+        try bytes.withUnsafeBytes { bytes in _ = try file.append(bytes) }
+    }
+
+    private func write(_ bytes: some Sequence<UInt8>, to path: String, mode: Int = 0o600) {
+        #expect(
+            FileManager.default.createFile(
+                atPath: path, contents: Data(bytes), attributes: [.posixPermissions: mode]))
+    }
+
+    @Test func `a record is read as it was written, and a torn one not at all`() {
+        for length in [nil, 1000] as [Int64?] {
+            for validator in [Validator.etag("\"\""), .modified("Sun, 06 Nov 1994 08:49:37 GMT")] {
+                var record = record(length: length, synced: 5, boot: "boot")
+                record.validator = validator
+                let bytes = record.bytes
+                #expect(ResumeRecord(bytes: bytes) == record)
+                for count in bytes.indices { #expect(ResumeRecord(bytes: Array(bytes[..<count])) == nil) }
+                for index in bytes.indices {
+                    var changed = bytes
+                    changed[index] ^= 1
+                    #expect(ResumeRecord(bytes: changed) == nil)
+                }
+            }
+        }
+    }
+
+    @Test func `two fetches of one target do not mix`() throws {
+        let first = try PartialFile(target: target)
+        let failure = try #require(throws: Failure.self) { try PartialFile(target: target) }
+        #expect(failure.kind == .retryable)
+        try first.finish()
+        #expect(throws: Never.self) { try PartialFile(target: target) }
+    }
+
+    @Test func `bytes written in the same run of the kernel count without a sync`() throws {
+        do {
+            let file = try PartialFile(target: target)
+            try file.startAgain(record())
+            try append(100, to: file)
+            try file.checkpoint()
+            try append(50, to: file)
+        }
+        #expect(try PartialFile(target: target).size == 150)
+    }
+
+    /// After a power cut only what was synced counts, also for the attempts that follow.
+    @Test func `bytes of an earlier run of the kernel count as far as they were synced`() throws {
+        write(serverContent(size: 150), to: part)
+        write(record(synced: 100, boot: "another").bytes, to: state)
+        do {
+            let file = try PartialFile(target: target)
+            #expect(file.size == 100)
+            try file.close()
+        }
+        #expect(FileManager.default.contents(atPath: part) == serverContent(size: 100))
+        #expect(try PartialFile(target: target).size == 100)
+    }
+
+    @Test func `a file shorter than its record is not continued`() throws {
+        write(serverContent(size: 99), to: part)
+        write(record(synced: 100, boot: ResumeRecord.currentBoot()).bytes, to: state)
+        #expect(try PartialFile(target: target).record == nil)
+    }
+
+    @Test func `a torn record starts the file again`() throws {
+        write(serverContent(size: 150), to: part)
+        write(record(synced: 100).bytes.dropLast(), to: state)
+        let file = try PartialFile(target: target)
+        #expect(file.record == nil && file.size == 0)
+        try file.startAgain(nil)
+        #expect(!FileManager.default.fileExists(atPath: state))
+    }
+
+    /// A kill between the rename of the file and the removal of the record leaves a record without a file.
+    @Test func `a record that was left alone describes no later file`() throws {
+        write(record(synced: 100, boot: ResumeRecord.currentBoot()).bytes, to: state)
+        do {
+            let file = try PartialFile(target: target)
+            #expect(file.record == nil)
+            try file.startAgain(nil)
+            try append(200, to: file)
+        }
+        #expect(try PartialFile(target: target).record == nil)
+    }
+
+    @Test func `a record that was being stored at a kill is removed`() throws {
+        write([1], to: state + ".new")
+        try PartialFile(target: target).close()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+
+    @Test func `a finished file has the permissions of the one that it replaces`() throws {
+        write([1, 2, 3], to: target, mode: 0o640)
+        let file = try PartialFile(target: target)
+        try file.startAgain(nil)
+        try append(10, to: file)
+        try file.finish()
+        let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int
+        #expect(mode == 0o640)
+        #expect(FileManager.default.contents(atPath: target) == serverContent(size: 10))
+    }
+
+    @Test func `only a regular file is replaced`() throws {
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder + "/directory", withIntermediateDirectories: false)
+        write([1], to: folder + "/own")
+        try files.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "own")
+        try files.createSymbolicLink(atPath: folder + "/dangling", withDestinationPath: "nowhere")
+        for path in ["directory", "link", "dangling", "directory/", ".", "..", "nowhere/file", "own/file"] {
+            let failure = try #require(throws: Failure.self, "\(path)") { try PartialFile(target: folder + "/" + path) }
+            #expect(failure.kind == .usage, "\(path)")
+        }
+        for path in ["/dev/null", "/dev/stdout", "", "/"] {
+            #expect(throws: Failure.self, "\(path)") { try PartialFile(target: path) }
+        }
+        #expect(try files.contentsOfDirectory(atPath: folder).sorted() == ["dangling", "directory", "link", "own"])
+    }
+
+    @Test func `a partial file that is not private is refused`() throws {
+        write([1], to: part, mode: 0o666)
+        #expect(throws: Failure.self) { try PartialFile(target: target) }
+        try FileManager.default.removeItem(atPath: part)
+        write([1], to: folder + "/other")
+        try FileManager.default.linkItem(atPath: folder + "/other", toPath: part)
+        #expect(throws: Failure.self) { try PartialFile(target: target) }
+        try FileManager.default.removeItem(atPath: part)
+        try FileManager.default.createSymbolicLink(atPath: part, withDestinationPath: "other")
+        #expect(throws: Failure.self) { try PartialFile(target: target) }
+        #expect(FileManager.default.contents(atPath: folder + "/other") == Data([1]))
+    }
+
+    @Test func `directories on the way may be symbolic links of the user`() throws {
+        try FileManager.default.createDirectory(atPath: folder + "/a/b", withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "a/b/../b")
+        try PartialFile(target: folder + "/link/file").finish()
+        #expect(FileManager.default.fileExists(atPath: folder + "/a/b/file"))
+        try FileManager.default.createSymbolicLink(atPath: folder + "/loop", withDestinationPath: "loop")
+        #expect(throws: Failure.self) { try PartialFile(target: folder + "/loop/file") }
+    }
+
+    @Test(.enabled(if: Program.isRoot, "NOT TESTED: symbolic links of another user; needs root"))
+    func `a symbolic link that another user put into a shared directory is not followed`() throws {
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder + "/shared/own", withIntermediateDirectories: true)
+        try files.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: folder + "/shared")
+        try files.createSymbolicLink(atPath: folder + "/shared/link", withDestinationPath: "own")
+        #expect(throws: Never.self) { try PartialFile(target: folder + "/shared/link/file") }
+        try Program.run("/bin/chown", "-h", "65534", folder + "/shared/link")
+        let failure = try #require(throws: Failure.self) { try PartialFile(target: folder + "/shared/link/file") }
+        #expect(failure.kind == .usage)
+    }
+
+    @Test func `checksums are those of the standard`() {
+        let known = [
+            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+            ),
+            (
+                String(repeating: "a", count: 1_000_000),
+                "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+            ),
+        ]
+        for (text, checksum) in known { #expect(SHA256.digest(of: Array(text.utf8)).description == checksum) }
+    }
+
+    /// In pieces of any length, against the system's own program.
+    @Test func `checksums do not depend on the pieces`() throws {
+        for size in [55, 56, 57, 63, 64, 65, 119, 120, 128, 1000] {
+            let bytes = Array(serverContent(size: size))
+            let path = folder + "/bytes"
+            write(bytes, to: path)
+            let expected = try Program.run("/usr/bin/sha256sum", path).output.prefix(64)
+            for step in [1, 7, 64, 65, size] {
+                var digest = SHA256()
+                for start in stride(from: 0, to: size, by: step) {
+                    digest.add(Array(bytes[start..<min(start + step, size)]))
+                }
+                #expect(digest.end().description == expected)
+            }
+        }
+    }
+}

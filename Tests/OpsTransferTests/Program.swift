@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+/// Programs that tests start.
+enum Program {
+    static var isRoot: Bool { getuid() == 0 }
+    static var hasOpenSSL: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") }
+
+    struct End {
+        var status: Int32
+        var output: String
+        var complaint: String
+    }
+
+    /// The program as it was built with the tests.
+    static let fetch: String = {
+        let bundle = CommandLine.arguments.dropFirst().first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+        let folders = [
+            (bundle as NSString).deletingLastPathComponent,
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().path + "/.build/debug",
+        ]
+        let places = folders.map { $0 + "/opsd-fetch" }
+        return places.first { FileManager.default.isExecutableFile(atPath: $0) } ?? places[0]
+    }()
+
+    @discardableResult
+    static func run(
+        _ path: String, _ arguments: String..., environment: [String: String] = [:]
+    ) throws -> End {
+        try run(path, arguments, environment: environment)
+    }
+
+    static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> End {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        // Through files: pipes that nobody reads while the other is read would fill.
+        let folder = try Scratch.folder()
+        defer {
+            do {
+                try FileManager.default.removeItem(atPath: folder)
+            } catch {
+                // The system removes it at its next start.
+            }
+        }
+        func file(_ name: String) throws -> FileHandle {
+            #expect(FileManager.default.createFile(atPath: folder + "/" + name, contents: nil))
+            return try FileHandle(forUpdating: URL(fileURLWithPath: folder + "/" + name))
+        }
+        process.standardOutput = try file("output")
+        process.standardError = try file("error")
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        let text = { (name: String) in try String(contentsOfFile: folder + "/" + name, encoding: .utf8) }
+        return End(status: process.terminationStatus, output: try text("output"), complaint: try text("error"))
+    }
+}

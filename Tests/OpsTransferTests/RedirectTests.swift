@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import OpsTransfer
+
+@Suite struct RedirectTests {
+    @Test func `ten redirects are followed and eleven are not`() throws {
+        let fetch = try Fetch()
+        #expect(try fetch.run("redirects", "redirects=10").size == 100_000)
+        #expect(fetch.file == serverContent(size: 100_000))
+        #expect(try fetch.run("redirects", "redirects=11").kind == .refused)
+        #expect(try fetch.run("circle").kind == .refused)
+    }
+
+    @Test(arguments: ["leads-nowhere", "leads-to-file", "leads-to-password"])
+    func `a redirect to no web address is refused`(scenario: String) throws {
+        let fetch = try Fetch()
+        let result = try fetch.run(scenario)
+        #expect(result.kind == .refused)
+        #expect(!result.message.contains("secret"))
+    }
+
+    @Test func `headers of the user stay with the origin`() throws {
+        let fetch = try Fetch()
+        fetch.headers = try HeadersFile(text: "Authorization: Bearer secret\nX-Token: secret\n", path: "headers")
+        let away = fetch.address("file", host: "localhost")
+        let escaped = try #require(away.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        #expect(try fetch.run("leads-away", "to=\(escaped)").size == 100_000)
+        let requests = try fetch.server.requests(fetch.id)
+        #expect(requests.map { $0["authorization"] } == ["Bearer secret", nil])
+        #expect(requests.map { $0["x-token"] } == ["secret", nil])
+    }
+
+    @Test func `headers of the user do not come back with a redirect back`() throws {
+        let fetch = try Fetch()
+        fetch.headers = try HeadersFile(text: "X-Token: secret\n", path: "headers")
+        let escape = { (text: String) in text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
+        let back = fetch.address("file")
+        let away = fetch.address("leads-away", "to=\(escape(back))", host: "localhost")
+        #expect(try fetch.run("leads-away", "to=\(escape(away))").size == 100_000)
+        #expect(try fetch.server.requests(fetch.id).map { $0["x-token"] } == ["secret", nil, nil])
+    }
+
+    @Test func `headers of the user go along within the origin`() throws {
+        let fetch = try Fetch()
+        fetch.headers = try HeadersFile(text: "X-Token: secret\n", path: "headers")
+        #expect(try fetch.run("redirects", "redirects=2").size == 100_000)
+        #expect(try fetch.server.requests(fetch.id).map { $0["x-token"] } == ["secret", "secret", "secret"])
+    }
+
+    @Test func `a signed address continues the file it led to before`() throws {
+        let fetch = try Fetch()
+        #expect(try fetch.run("signed").kind == .retryable)
+        #expect(try fetch.run("signed").size == 100_000)
+        #expect(fetch.file == serverContent(size: 100_000))
+        #expect(try fetch.server.requests(fetch.id + "-file").map { $0["range"] } == [nil, "bytes=49999-"])
+    }
+
+    @Test func `a redirect to another file of the same tag starts again`() throws {
+        let fetch = try Fetch()
+        #expect(try fetch.run("moves").kind == .retryable)
+        #expect(try fetch.run("moves").size == 100_000)
+        #expect(fetch.file == serverContent(version: 2, size: 100_000))
+        #expect(try fetch.server.requests(fetch.id + "-2").map { $0["range"] } == [nil])
+    }
+}

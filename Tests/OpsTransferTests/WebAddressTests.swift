@@ -1,0 +1,52 @@
+import Testing
+
+@testable import OpsTransfer
+
+@Suite struct WebAddressTests {
+    @Test(arguments: [
+        "ftp://host/file", "file:///etc/passwd", "host/file", "/file", "", "http://",
+        "http://host:99999/", "http://ho st/", "http://host/a b", "http://host/\r\nX: y", "gopher://host/",
+    ])
+    func `anything but http and https is a wrong request`(text: String) {
+        #expect(throws: Failure.self) { try WebAddress(text) }
+    }
+
+    @Test func `a password in a URL is refused and not repeated`() throws {
+        for text in ["http://user:secret@host/file", "http://secret@host/file"] {
+            let failure = try #require(throws: Failure.self) { try WebAddress(text) }
+            #expect(failure.kind == .usage)
+            #expect(!failure.message.contains("secret"))
+        }
+    }
+
+    @Test func `a description leaves out the query and the fragment`() throws {
+        let address = try WebAddress("HTTP://Host/file?token=secret#part")
+        #expect(!"\(address)".contains("secret"))
+        #expect(address.text.contains("?token=secret"))
+        #expect(!address.text.contains("part"))
+    }
+
+    @Test func `an origin is scheme, host and port`() throws {
+        let address = try WebAddress("http://host/a")
+        #expect(try WebAddress("http://HOST:80/b").origin == address.origin)
+        for other in ["https://host/a", "http://host:8080/a", "http://other/a", "http://host.other/a"] {
+            #expect(try WebAddress(other).origin != address.origin)
+        }
+    }
+
+    @Test func `redirects are resolved against the address`() throws {
+        let address = try WebAddress("http://host/a/b?c")
+        #expect(try address.following("d").text == WebAddress("http://host/a/d").text)
+        #expect(try address.following("/d").text == WebAddress("http://host/d").text)
+        #expect(try address.following("//other/d").origin == WebAddress("http://other").origin)
+        #expect(try address.following("https://host/d").origin.scheme == "https")
+        #expect(try address.following("/with space").text.contains("with%20space"))
+    }
+
+    @Test(arguments: ["http://host/a", "//u:p@host/", "file:///etc/passwd", "ftp://host/", "javascript:1"])
+    func `a redirect from https to something less is refused`(location: String) throws {
+        let address = try WebAddress("https://host/a")
+        let failure = try #require(throws: Failure.self) { try address.following(location) }
+        #expect(failure.kind == .refused)
+    }
+}
