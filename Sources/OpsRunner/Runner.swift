@@ -257,7 +257,7 @@ public final class Runner {
         connection.send(report)
     }
 
-    /// Whether the files in the state directory may belong to another runner by now.
+    /// True if the files in the state directory may belong to another runner by now.
     var hasLostItsDirectory: Bool { lock.isLost(at: options.lockPath) }
 
     private func removeTraces() {

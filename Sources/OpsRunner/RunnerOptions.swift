@@ -4,15 +4,16 @@ public import OpsSystem
 public struct RunnerOptions: Sendable {
     /// State directory, used by one runner at a time.
     public var state: String
-    /// Whether it was started by opsd, not by a service manager: it goes to the background, and ends when it has been idle.
+    /// True if it was started by opsd, not by a service manager: it goes to the background, and ends when it has been
+    /// idle.
     public var isDetached: Bool
     /// Time without work and without daemon after which a detached runner ends, in nanoseconds.
     var idleLimit: Int64 = 30_000_000_000
-    /// Whether control groups are used where the machine has them.
+    /// True if control groups are used where the machine has them.
     var usesControlGroups = true
-    /// Whether the service manager has delegated the control group of this process. Not all service managers mark it.
+    /// True if the service manager has delegated the control group of this process. Not all service managers mark it.
     var isDelegated = false
-    /// Whether the process went to the background before it became this program.
+    /// True if the process went to the background before it became this program.
     var isInBackground = false
 
     public init(state: String, isDetached: Bool = false) {

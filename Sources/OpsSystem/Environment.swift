@@ -29,7 +29,7 @@ public enum Environment {
         }
     }
 
-    /// Whether an earlier entry has the same name, which ends at `equals`.
+    /// Returns whether an earlier entry has the same name, which ends at `equals`.
     private static func isNamed(
         like entry: UnsafeMutablePointer<CChar>, through equals: UnsafeMutablePointer<CChar>,
         among earlier: Range<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>

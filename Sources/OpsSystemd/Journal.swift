@@ -4,10 +4,10 @@ public import OpsSystem
 
 /// Journal of the system.
 public enum Journal {
-    /// Whether a journal daemon is there.
+    /// True if a journal daemon is there.
     public static var isAvailable: Bool { unsafe access("/run/systemd/journal/socket", W_OK) == 0 }
 
-    /// Whether standard error already is a stream of the journal (a service whose output it collects).
+    /// True if standard error already is a stream of the journal (a service whose output it collects).
     public static var isStandardError: Bool {
         guard let named = Environment["JOURNAL_STREAM"] else { return false }
         var status = stat()

@@ -11,9 +11,9 @@ final class DaemonConnection {
     private var source: ReadinessSource?
     private var reader = FrameReader<RunnerCommand>()
     private var outgoing = OutputBuffer()
-    /// Whether opsd waits for one of the reports that are to be sent.
+    /// True if opsd waits for one of the reports that are to be sent.
     private(set) var isUrgent = false
-    /// Whether opsd has sent a version that this program understands.
+    /// True if opsd has sent a version that this program understands.
     var isGreeted = false
     /// Protocol version of opsd.
     var version: UInt16 = 0

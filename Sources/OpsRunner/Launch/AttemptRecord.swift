@@ -23,7 +23,7 @@ final class AttemptRecord {
     let attempt: Attempt
     let process: LaunchedProcess
     let tree: Tree
-    /// Its control group, if that goes back to the pool unless the attempt changes it.
+    /// Control group of the attempt, if it goes back to the pool unless the attempt changes it.
     var pooledGroup: PooledControlGroup?
     let leftovers: LaunchRequest.Leftovers
     let grace: Int64
@@ -67,7 +67,7 @@ final class AttemptRecord {
             tree: .none)
     }
 
-    /// Whether a process of the attempt may be alive.
+    /// True if a process of the attempt may be alive.
     var isAlive: Bool {
         switch phase {
         case .running, .exited: true

@@ -14,7 +14,7 @@ struct LogTrimmer {
         var length: Int64 = 0
         var interval = LogTrimmer.fastest
         var checkAt: Int64
-        /// Whether the attempt has ended and processes of it may be left.
+        /// True if the attempt has ended and processes of it may be left.
         var hasLeftovers = false
     }
     private static let slowest: Int64 = 8_000_000_000
@@ -70,7 +70,7 @@ struct LogTrimmer {
         }
     }
 
-    /// Whether logs of ended attempts are still being checked.
+    /// True if logs of ended attempts are still being checked.
     var hasEnded: Bool { !ended.isEmpty }
 
     private mutating func schedule(_ instant: Int64) { dueAt = min(dueAt ?? .max, instant) }
@@ -121,7 +121,8 @@ struct LogTrimmer {
         log.length = total
     }
 
-    /// Whether a log is over its cap by an eighth: without slack a log at its cap would be trimmed for every line.
+    /// Returns whether a log is over its cap by an eighth: without slack a log at its cap would be trimmed for every
+    /// line.
     private static func exceeds(_ stored: Int64, _ cap: Int64) -> Bool { stored - cap > cap / 8 }
 
     /// Trims a file in a process of its own: the owner of the file can delay any change of it.
@@ -164,7 +165,7 @@ struct LogTrimmer {
 
     // MARK: Trimming
 
-    /// Whether a child of ours trims a log.
+    /// Returns whether a child of ours trims a log.
     func isTrimming(_ pid: Int32) -> Bool { trims[pid] != nil }
 
     /// Notes the end of a child; returns `false` if it trimmed no log. A log that cannot be trimmed (its file system cannot

@@ -57,7 +57,7 @@ extension Runner {
         }
     }
 
-    /// Whether a sender is a process of an attempt. For a sender that has ended, only its user can be checked.
+    /// Returns whether a sender is a process of an attempt. For a sender that has ended, only its user can be checked.
     private func isProcess(_ sender: Credentials, of record: AttemptRecord) throws(SystemError) -> Bool {
         guard sender.pid > 0, isUser(sender, of: record) else { return false }
         // As root `systemd-notify` sends in the name of its parent, and the parent of an orphan is this process.
@@ -67,7 +67,7 @@ extension Runner {
         return true
     }
 
-    /// Whether a sender is root or the user of an attempt. Messages of all other users are ignored.
+    /// Returns whether a sender is root or the user of an attempt. Messages of all other users are ignored.
     private func isUser(_ sender: Credentials, of record: AttemptRecord) -> Bool {
         sender.uid == record.uid || sender.uid == 0
     }

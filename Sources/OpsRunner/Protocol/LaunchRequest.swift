@@ -9,8 +9,8 @@ public struct Attempt: Hashable, Comparable, Sendable {
         self.number = number
     }
 
-    /// Whether this is a helper process of opsd (a condition or an observer), not an attempt of an operation. Attempts are
-    /// numbered from 1 upwards, helper processes from -1 downwards.
+    /// True if this is a helper process of opsd (a condition or an observer), not an attempt of an operation. Attempts
+    /// are numbered from 1 upwards, helper processes from -1 downwards.
     public var isHelper: Bool { number < 0 }
 
     public static func < (a: Attempt, b: Attempt) -> Bool {

@@ -65,7 +65,7 @@ struct Unpacker {
         return try unpack(&fields)
     }
 
-    /// Whether no bytes of the frame or record are left: the sender is older than the fields that would follow.
+    /// True if no bytes of the frame or record are left: the sender is older than the fields that would follow.
     var isAtEnd: Bool { rest.isEmpty }
     var remaining: Int { rest.count }
 

@@ -18,7 +18,7 @@ public enum RunnerReport: Hashable, Sendable {
     /// Answer to a ping.
     case pong
 
-    /// Whether opsd does not wait for the report: it expects a launch to succeed.
+    /// True if opsd does not wait for the report: it expects a launch to succeed.
     var canWait: Bool {
         if case .launched = self { true } else { false }
     }
@@ -50,11 +50,11 @@ public struct RunnerGreeting: Hashable, Sendable {
     public var capabilities: RunnerCapabilities
     /// Release of its program; empty if the runner does not say.
     public var release: String
-    /// Whether the runner is ending. It starts nothing more: an attempt that is not in `entries` never started.
+    /// True if the runner is ending. It starts nothing more: an attempt that is not in `entries` never started.
     public var isEnding: Bool
     /// Slots of the attempts in `entries`, as far as they have one.
     public var slotStarts: [SlotStart]
-    /// Whether staged launches may depend on the success of others.
+    /// True if staged launches may depend on the success of others.
     public var stagesDependents: Bool
     public struct SlotStart: Hashable, Sendable {
         public var attempt: Attempt
@@ -86,7 +86,7 @@ public struct RunnerGreeting: Hashable, Sendable {
 
 /// Features of this machine. Operations that need others are refused at submission.
 public struct RunnerCapabilities: Hashable, Sendable {
-    /// Whether every operation has a control group, which no process of its tree can leave.
+    /// True if every operation has a control group, which no process of its tree can leave.
     public var hasControlGroups: Bool
     /// Controllers of these groups: "memory", "pids", "cpu", "io".
     public var controllers: Set<String>

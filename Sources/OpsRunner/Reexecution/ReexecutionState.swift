@@ -30,7 +30,7 @@ struct ReexecutionState {
         var address: String
         var descriptor: Int32
         var slot: Int32
-        /// Whether the next operation of the slot gets it.
+        /// True if the next operation of the slot gets it.
         var isCurrent: Bool
         /// Attempt that uses it, and the user of that attempt.
         var attempt: Attempt?

@@ -26,7 +26,7 @@ struct StagedLaunches {
 
     func hasSucceeded(_ attempt: Attempt) -> Bool { succeeded.contains(attempt) }
 
-    /// Whether a staged launch depends on an attempt.
+    /// Returns whether a staged launch depends on an attempt.
     func isDependency(_ attempt: Attempt) -> Bool { launches.contains { $0.after.contains(attempt) } }
 
     /// Starts nothing more until opsd acknowledges the end of an attempt.
@@ -58,7 +58,7 @@ struct StagedLaunches {
     /// Withdraws a slot that opsd has given to another attempt.
     mutating func removeFreeSlot(_ slot: Int32) { freeSlots.removeAll { $0.slot == slot } }
 
-    /// Whether a staged launch and a slot for it are ready.
+    /// True if a staged launch and a slot for it are ready.
     var canStart: Bool { !freeSlots.isEmpty && blockers.isEmpty && launches.contains(where: \.after.isEmpty) }
 
     /// Removes and returns the launch that starts now, with its slot; `nil` unless `canStart`.

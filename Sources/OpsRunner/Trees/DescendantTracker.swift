@@ -66,7 +66,7 @@ struct DescendantTracker {
         return sessions.values.filter { users.environmentIsFrom($0.uid) }
     }
 
-    /// Whether a tag names a daemon that this runner starts processes for.
+    /// Returns whether a tag names a daemon that this runner starts processes for.
     private func isOurs(_ tag: AttemptTag) -> Bool {
         sessions.values.contains { ($0.socket ?? tag.socket) == tag.socket }
     }

@@ -112,7 +112,7 @@ extension Runner {
         if isNews { reportShutdown() }
     }
 
-    /// Whether all trees are gone, and their ends stored as far as a daemon can store them.
+    /// Returns whether all trees are gone, and their ends stored as far as a daemon can store them.
     func isDone(_ shutdown: Shutdown, now: Int64) -> Bool {
         if now >= shutdown.deadline { return true }
         if table.values.contains(where: \.isAlive) { return false }

@@ -9,7 +9,7 @@ struct StaleTree {
     var lookAt: Int64
     var backoff = Backoff()
 
-    /// Whether a process with these users may belong to the attempt that its environment names.
+    /// Returns whether a process with these users may belong to the attempt that its environment names.
     func mayContain(_ users: ProcessRecord.Users) -> Bool { uid.map { users.environmentIsFrom($0) } ?? true }
 }
 

@@ -92,7 +92,7 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         return nil
     }
 
-    /// Whether systemd has marked a group as delegated.
+    /// Returns whether systemd has marked a group as delegated.
     private static func isMarked(_ path: String) -> Bool {
         for name in ["user.delegate", "trusted.delegate"] where unsafe ops_has_flag_attribute(path, name) == 1 {
             return true

@@ -33,7 +33,7 @@ public struct Descriptor: ~Copyable, Sendable {
         try retrying("fcntl") { fcntl(rawValue, F_SETFL, wanted) }
     }
 
-    /// Whether a program that this process becomes or starts finds the descriptor open.
+    /// Sets whether a program that this process becomes or starts finds the descriptor open.
     public borrowing func setInherited(_ inherited: Bool) throws(SystemError) {
         let rawValue = rawValue
         try retrying("fcntl") { fcntl(rawValue, F_SETFD, inherited ? 0 : FD_CLOEXEC) }

@@ -19,7 +19,7 @@ public struct FileLock: ~Copyable {
         return FileLock(descriptor: descriptor)
     }
 
-    /// Whether the locked file no longer has this name. Another process may then hold a lock on a new file.
+    /// Returns whether the locked file no longer has this name. Another process may then hold a lock on a new file.
     public func isLost(at path: String) -> Bool {
         var held = stat()
         var named = stat()

@@ -89,7 +89,7 @@ public enum Files {
         throw .last("remove \(path)")
     }
 
-    /// Whether every user may pass through the directories above a file.
+    /// Returns whether every user may pass through the directories above a file.
     public static func isReachableByAll(_ path: String) -> Bool {
         var parent = path[...]
         while let slash = parent.lastIndex(of: "/"), slash != parent.startIndex {

@@ -10,7 +10,7 @@ public final class LogFile {
     public let path: String
     /// Descriptor; `nil` for a file of the program before this one, until it can be opened.
     private var descriptor: Descriptor?
-    /// Whether the file was taken from the user of the operation, who cannot open it any more.
+    /// True if the file was taken from the user of the operation, who cannot open it any more.
     public private(set) var isOwnershipTaken = false
 
     /// Takes over a file of the program before this one. Without a descriptor it is opened when it is needed.

@@ -22,7 +22,7 @@ public enum Children {
     /// Sleeps until a child has ended; `nil`: it is no child of this process.
     public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try wait(pid, blocks: 1) }
 
-    /// Whether a child has not ended yet, for a process that ignores SIGCHLD and so does not wait for children.
+    /// Returns whether a child has not ended yet, for a process that ignores SIGCHLD and so does not wait for children.
     public static func isRunning(_ pid: Int32) -> Bool {
         var status: Int32 = 0
         return unsafe waitpid(pid, &status, WNOHANG) == 0

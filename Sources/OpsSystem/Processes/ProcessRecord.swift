@@ -10,7 +10,7 @@ public struct ProcessRecord: Hashable, Sendable {
     /// Start time in clock ticks since boot. Together with the pid it identifies the process.
     public var startTicks: UInt64
 
-    /// Whether the process is dead, even if its parent has not waited for it.
+    /// True if the process is dead, even if its parent has not waited for it.
     public var hasEnded: Bool { state == UInt8(ascii: "Z") || state == UInt8(ascii: "X") }
 
     /// Reads the facts; `nil`: there is no such process, or this one may not see it (where /proc hides other users').
@@ -49,8 +49,8 @@ public struct ProcessRecord: Hashable, Sendable {
             self.effective = effective
         }
 
-        /// Whether the environment of the process certainly comes from this user. The environment of a setuid program comes
-        /// from its real user, and that of a process of root may come from any user.
+        /// Returns whether the environment of the process certainly comes from this user. The environment of a setuid
+        /// program comes from its real user, and that of a process of root may come from any user.
         public func environmentIsFrom(_ uid: UInt32) -> Bool { real == uid && (effective == uid || effective == 0) }
     }
 
