@@ -19,7 +19,7 @@ struct Simulate {
     }
 
     private static func live(through count: UInt64, from first: UInt64) {
-        var tally = HandTally()
+        var tally = StagingTally()
         for seed in first..<(first + count) {
             let simulation = lived(seed)
             tally += simulation.tally

@@ -10,15 +10,15 @@ public enum Change: Sendable {
     case becamePending(OperationID)
     /// The intent: on disk before its process exists. For a group: `attempt` 0 and no slot.
     case started(OperationID, attempt: Int32, run: Int32, slot: Int32?, runner: String, at: Moment)
-    /// The intent of one that is next: it is in the runner's hand, and on disk before its process can exist. Ended by
+    /// The intent of one that is next: it is in the runner's hand, and on disk before its process can exist. Resolution by
     /// `started`, `withdrawn` or `placed`.
-    case foretold(AttemptID, runner: String)
-    /// What was foretold has not happened and will not: the number of the attempt is free.
-    case withdrawn(AttemptID)
-    /// What was foretold may have happened: until a runner says so it counts as started, in a slot beside the others.
-    case presumed(AttemptID, run: Int32, slot: Int32, at: Moment)
+    case staged(AttemptID, runner: String)
+    /// What was staged has not happened and will not: the number of the attempt is free.
+    case unstaged(AttemptID)
+    /// What was staged may have happened: until a runner says so it counts as started, in a slot beside the others.
+    case assumedStarted(AttemptID, run: Int32, slot: Int32, at: Moment)
     /// It has, there; or nobody can say any more.
-    case placed(AttemptID, Place)
+    case startConfirmed(AttemptID, SlotStart)
     case launched(AttemptID, Process)
     case exited(AttemptID, Exit)
     /// The end of an attempt whatever follows: `outcome` of the attempt.
@@ -34,7 +34,7 @@ public enum Change: Sendable {
     case edgeRemoved(OperationID, on: OperationID)
     indirect case edited(OperationID, Edit)
     case noted(OperationID, String?)
-    case told(AttemptID, Notice)
+    case updated(AttemptID, OperationUpdate)
     case timeoutMoved(AttemptID, remaining: Int64)
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)
     case queueRemoved(String)

@@ -34,14 +34,14 @@ public enum Event: Sendable {
     case exited(AttemptID, Exit, treeIsGone: Bool)
     /// Nothing of the attempt is alive any more.
     case gone(AttemptID)
-    case told(AttemptID, Notice)
+    case updated(AttemptID, OperationUpdate)
     /// The runner has begun what was in its hand, in the slot of one that had ended.
-    case taken(AttemptID, Place)
+    case stagedStarted(AttemptID, SlotStart)
     /// The hand was taken back: what comes after the first `taken` of it was not begun and will not be. Those are 0
     /// unless the runner was lost with the word of what it took.
-    case recalled(taken: Int)
+    case stagingRevoked(started: Int)
     /// The runner has put away what was recalled: it may be given another hand.
-    case emptyHanded
+    case revocationConfirmed
     /// A runner has connected, or says that it is ending: which one, and what it knows.
     case runnerConnected(Inventory)
     case runnerLost
@@ -55,9 +55,10 @@ public enum Event: Sendable {
 
 extension Event {
     /// What the runner tells of attempts under way. Everything else is told only once the hand has been taken back.
-    public var isWordOfRunner: Bool {
+    public var isRunnerReport: Bool {
         switch self {
-        case .launched, .launchFailed, .exited, .gone, .told, .taken, .recalled, .emptyHanded: true
+        case .launched, .launchFailed, .exited, .gone, .updated, .stagedStarted, .stagingRevoked, .revocationConfirmed:
+            true
         case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .depend, .undepend, .setQueue,
             .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .runnerConnected, .runnerLost,
             .conditionsAnswered, .observed, .tick:

@@ -12,27 +12,27 @@ public struct Inventory: Hashable, Sendable {
     public var boot: String
     public var entries: [AttemptID: Entry]
     /// What those of `entries` have said until now: it may have been said to an opsd that died before storing it.
-    public var words: [AttemptID: Notice]
+    public var updates: [AttemptID: OperationUpdate]
     /// It starts nothing any more: what was ordered and is not in `entries` never will be.
     public var isEnding: Bool
     /// Where they execute, as far as the runner still knows.
-    public var places: [AttemptID: Place]
+    public var slotStarts: [AttemptID: SlotStart]
     /// It can hold launches for later; an older one cannot.
-    public var takesHand: Bool
+    public var acceptsStaging: Bool
     /// What it holds may wait for the success of others.
-    public var handWaits: Bool
+    public var acceptsWaiting: Bool
     public init(
-        runner: String, boot: String, entries: [AttemptID: Entry] = [:], words: [AttemptID: Notice] = [:],
-        isEnding: Bool = false, places: [AttemptID: Place] = [:], takesHand: Bool = false,
-        handWaits: Bool = false
+        runner: String, boot: String, entries: [AttemptID: Entry] = [:], updates: [AttemptID: OperationUpdate] = [:],
+        isEnding: Bool = false, slotStarts: [AttemptID: SlotStart] = [:], acceptsStaging: Bool = false,
+        acceptsWaiting: Bool = false
     ) {
         self.isEnding = isEnding
         self.runner = runner
         self.boot = boot
         self.entries = entries
-        self.words = words
-        self.places = places
-        self.takesHand = takesHand
-        self.handWaits = handWaits
+        self.updates = updates
+        self.slotStarts = slotStarts
+        self.acceptsStaging = acceptsStaging
+        self.acceptsWaiting = acceptsWaiting
     }
 }

@@ -15,11 +15,11 @@ public enum Limits {
     /// Operations named where it is told who waits, who is waited for, who holds; of more their number is told.
     public static let named = 1000
     /// Operations in the runner's hand; with fewer than half of them it is filled up.
-    public static let hand = 16
+    public static let stagedLaunches = 16
     /// Of a larger pool it is not worth looking at all that executes.
-    static let workersWithHand: Int32 = 64
+    static let workersWithStaging: Int32 = 64
     /// What waits for one operation, where it is looked at for the sake of the hand.
-    static let edgesForeseen = 16
+    static let edgesPredicted = 16
     /// Nanoseconds: what ends sooner makes a hand worth its while, and one that has rested longer is taken back.
     public static let shortRun: Int64 = 100_000_000
     /// A hundred years in nanoseconds: what is added to an instant never leaves 64 bits.

@@ -12,15 +12,15 @@ public struct Reason: Equatable, Sendable {
     public enum Detail: Equatable, Sendable {
         case dependency(When)
         /// `wanted` of `capacity`, `place` in line (1 is next).
-        case category(name: String, wanted: CategoryUse, capacity: Int32, place: Int)
+        case category(name: String, wanted: CategoryUse, capacity: Int32, position: Int)
         /// Its place is kept for the operation in `ids`, which was overtaken often enough.
-        case keptPlace(category: String)
+        case reserved(category: String)
         /// The operations in `ids` go first: it, or what is below it, waits for them, and they want what it would hold.
-        case goesFirst(category: String)
+        case yields(category: String)
         /// The operations in `ids` wait for one another because of what they take of a category.
-        case lockedUp(category: String)
-        case queue(name: String, limit: Int32, place: Int)
-        case pool(workers: Int32, place: Int)
+        case deadlocked(category: String)
+        case queue(name: String, limit: Int32, position: Int)
+        case pool(workers: Int32, position: Int)
         case suspended(Level)
         case held
         case instant(Int64)
@@ -29,7 +29,7 @@ public struct Reason: Equatable, Sendable {
         case barrier
         /// The group that has not started, or whose limit is reached.
         case groupNotStarted
-        case groupLimit(Int32, place: Int)
+        case groupLimit(Int32, position: Int)
         /// Executing: what an executing operation waits for (its process, children, `finish`, the runner).
         case process
         /// It was told to end, and its processes are not gone yet.

@@ -32,7 +32,7 @@ extension Scheduler {
         }
         // Operations that finish in this turn are still there.
         let finished = scratch.endings.count { ending in
-            table[ending.place].partition.map { partitions[$0].key.user } == user
+            table[ending.operation].partition.map { partitions[$0].key.user } == user
         }
         let unfinished = partitions.members(of: user) - finished
         if unfinished + more > registry.operationsPerUser {
@@ -40,28 +40,28 @@ extension Scheduler {
         }
     }
 
-    /// The producer's place. A child needs one that is executing and not about to end.
+    /// The producer's operation. A child needs one that is executing and not about to end.
     func checkProducer(_ submission: Submission) throws(Rejection) -> OperationIndex? {
         guard let producer = submission.producer else { return nil }
-        guard let place = unfinished(producer) else {
+        guard let operation = unfinished(producer) else {
             if submission.asChildren { throw .producerClosed(producer) }
             return nil
         }
-        guard submission.asChildren else { return place }
-        guard table[place].state == .executing, !isClosing(place) else { throw .producerClosed(producer) }
-        return place
+        guard submission.asChildren else { return operation }
+        guard table[operation].state == .executing, !isClosing(operation) else { throw .producerClosed(producer) }
+        return operation
     }
 
     /// Its end, or that of a group above it, is decided: nothing new begins below it.
-    func isClosing(_ place: OperationIndex) -> Bool {
-        table.chain(from: place).contains { next in
+    func isClosing(_ operation: OperationIndex) -> Bool {
+        table.chain(from: operation).contains { next in
             if table[next].traits.contains(.ending) { return true }
             guard let execution = table[next].execution else { return false }
             return executions[execution].isCancelling
         }
     }
 
-    func places(ofQueues names: [String]) throws(Rejection) -> [QueueIndex] {
+    func indices(ofQueues names: [String]) throws(Rejection) -> [QueueIndex] {
         var result: [QueueIndex] = []
         for name in names {
             guard let queue = queues.find(name) else { throw .unknownQueue(name) }
@@ -81,16 +81,16 @@ extension Scheduler {
     /// No set asks for more than there is, and no child for more than the group above it holds.
     func checkCategories(_ submission: Submission, under parent: OperationIndex?) throws(Rejection) {
         for (index, set) in submission.categorySets.enumerated() {
-            guard let place = submission.operations.firstIndex(where: { $0.categories == Int32(index) }) else {
+            guard let operation = submission.operations.firstIndex(where: { $0.categories == Int32(index) }) else {
                 continue
             }
-            try checkCapacity(CategoryUse.strictest(set), of: .local(Int32(place)))
+            try checkCapacity(CategoryUse.strictest(set), of: .local(Int32(operation)))
         }
         var depth: [Int32] = []
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) }
         guard hasGroups || parent != nil else { return }
         let base: Int32 = parent.map { registry.depth(of: $0) + 1 } ?? 0
-        for (place, draft) in submission.operations.enumerated() {
+        for (operation, draft) in submission.operations.enumerated() {
             depth.append(draft.group.map { depth[Int($0)] + 1 } ?? base)
             if depth[depth.count - 1] > Limits.groupDepth {
                 throw .tooMany(what: "groups in one another", limit: Limits.groupDepth)
@@ -108,7 +108,7 @@ extension Scheduler {
                     above = group.group
                 }
                 try check(
-                    use, of: .local(Int32(place)),
+                    use, of: .local(Int32(operation)),
                     fits: share ?? parent.flatMap { registry.use(of: use.name, atOrAbove: $0) })
             }
         }

@@ -6,17 +6,17 @@ extension Scheduler {
     }
 
     /// Puts new operations, the latest of all, behind the barriers before them.
-    mutating func joinBarriers(_ places: [OperationIndex]) {
-        for place in places {
-            let traits = registry.barriers.join(place, in: registry.table)
+    mutating func joinBarriers(_ operations: [OperationIndex]) {
+        for operation in operations {
+            let traits = registry.barriers.join(operation, in: registry.table)
             guard !traits.isEmpty else { continue }
-            table[place].traits.formUnion(traits)
-            table[place].waiting += traits == [.behindBarrier, .gathering] ? 2 : 1
+            table[operation].traits.formUnion(traits)
+            table[operation].waiting += traits == [.behindBarrier, .gathering] ? 2 : 1
         }
     }
 
-    mutating func leaveBarriers(_ place: OperationIndex) {
-        for consequence in registry.barriers.leave(place, in: registry.table) {
+    mutating func leaveBarriers(_ operation: OperationIndex) {
+        for consequence in registry.barriers.leave(operation, in: registry.table) {
             switch consequence {
             case .opened(let operation): unblock(operation, .behindBarrier)
             case .gathered(let barrier): unblock(barrier, .gathering)
@@ -43,18 +43,18 @@ extension Scheduler {
     }
 
     /// Makes one of the reasons to be pending hold or not.
-    private mutating func set(_ trait: Traits, _ holds: Bool, of place: OperationIndex) {
-        guard table[place].traits.contains(trait) != holds else { return }
+    private mutating func set(_ trait: Traits, _ holds: Bool, of operation: OperationIndex) {
+        guard table[operation].traits.contains(trait) != holds else { return }
         if holds {
-            table[place].traits.insert(trait)
-            hold(back: place)
+            table[operation].traits.insert(trait)
+            hold(back: operation)
         } else {
-            unblock(place, trait)
+            unblock(operation, trait)
         }
     }
 
-    private mutating func unblock(_ place: OperationIndex, _ trait: Traits) {
-        table[place].traits.remove(trait)
-        release(place)
+    private mutating func unblock(_ operation: OperationIndex, _ trait: Traits) {
+        table[operation].traits.remove(trait)
+        release(operation)
     }
 }

@@ -1,33 +1,33 @@
 /// Conditions are asked once everything else allows the start; nothing is taken meanwhile.
 extension Scheduler {
     /// Whether the conditions of a lane's one member are known to be true. Asks them when they are not.
-    mutating func conditionsHold(evaluatingIfNeeded place: OperationIndex, in lane: LaneIndex) -> Bool {
-        guard table[place].traits.contains(.hasConditions) else { return true }
-        if let inquiry = conditions[place] {
+    mutating func conditionsHold(evaluatingIfNeeded operation: OperationIndex, in lane: LaneIndex) -> Bool {
+        guard table[operation].traits.contains(.hasConditions) else { return true }
+        if let inquiry = conditions[operation] {
             if let until = inquiry.standsUntil, until >= now.monotonic { return true }
             if inquiry.isAsking || inquiry.askAgainAt != nil {
                 lanes[lane].status = .evaluating
                 return false
             }
         }
-        // While it is being asked it keeps no place from others.
+        // While it is being asked it keeps no operation from others.
         reservations.doubt()
-        let user = evaluationUser(of: place)
+        let user = evaluationUser(of: operation)
         guard conditions.isTurn(of: user) else {
             park(lane, at: .evaluations)
             // The user whose turn it is, if one is free.
             wake(.evaluations)
             return false
         }
-        let token = conditions.ask(place, of: user)
+        let token = conditions.ask(operation, of: user)
         lanes[lane].status = .evaluating
-        order(.evaluate(table[place].operationID, token: token))
+        emit(.evaluate(table[operation].operationID, token: token))
         return false
     }
 
     /// The user for whom conditions are evaluated; nil: a privileged one.
-    func evaluationUser(of place: OperationIndex) -> ConditionQueue.User {
-        table[place].partition.map { partitions[$0].key.user }
+    func evaluationUser(of operation: OperationIndex) -> ConditionQueue.User {
+        table[operation].partition.map { partitions[$0].key.user }
     }
 
     /// Removes and returns the lane whose conditions are evaluated next, if an evaluation is free.
@@ -43,62 +43,62 @@ extension Scheduler {
     }
 
     mutating func conditionsAnswered(_ id: OperationID, token: Int64, _ answer: ConditionAnswer) {
-        guard let place = unfinished(id), let list = policy(of: place)?.conditions, !list.isEmpty,
-            conditions.answer(place, token: token)
+        guard let operation = unfinished(id), let list = policy(of: operation)?.conditions, !list.isEmpty,
+            conditions.answer(operation, token: token)
         else { return }
         switch answer {
         case .allTrue:
-            conditions.hold(place, until: now.monotonic + (list.map(\.every).min() ?? 0))
-            if let lane = table[place].lane { makeCandidate(lane) }
+            conditions.hold(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
+            if let lane = table[operation].lane { makeCandidate(lane) }
         case .isFalse(let index, let detail):
-            report(.conditionFalse, place, detail: detail)
-            conditions.noteFalse(place, index: index)
-            handleFalseCondition(place, index, detail, list[min(Int(index), list.count - 1)])
+            publish(.conditionFalse, operation, detail: detail)
+            conditions.noteFalse(operation, index: index)
+            handleFalseCondition(operation, index, detail, list[min(Int(index), list.count - 1)])
         }
         wake(.evaluations)
     }
 
     private mutating func handleFalseCondition(
-        _ place: OperationIndex, _ index: Int32, _ detail: String, _ condition: ConditionPolicy
+        _ operation: OperationIndex, _ index: Int32, _ detail: String, _ condition: ConditionPolicy
     ) {
         let cause = Cause.conditionFalse(index: index, detail: detail)
-        let id = table[place].operationID
+        let id = table[operation].operationID
         switch condition.otherwise {
         case .fail:
-            let below = Ended(outcome: .skipped, cause: .groupSkipped(id))
-            decideTree(place, Ended(outcome: .failed, cause: cause), below: below)
+            let below = Resolution(outcome: .skipped, cause: .groupSkipped(id))
+            decideTree(operation, Resolution(outcome: .failed, cause: cause), below: below)
         case .skip:
-            let below = Ended(outcome: .skipped, cause: .groupSkipped(id))
-            decideTree(place, Ended(outcome: .skipped, cause: cause), below: below)
+            let below = Resolution(outcome: .skipped, cause: .groupSkipped(id))
+            decideTree(operation, Resolution(outcome: .skipped, cause: cause), below: below)
         case .wait:
             let again = now.monotonic + max(condition.every, 1)
-            conditions.rest(place, until: again)
+            conditions.rest(operation, until: again)
             timers.set(.recheck, of: id.rawValue, at: again)
         }
     }
 
     /// It has rested long enough: asked again when its turn comes.
-    mutating func recheck(_ place: OperationIndex) {
-        _ = conditions.remove(place)
-        if let lane = table[place].lane { makeCandidate(lane) }
+    mutating func recheck(_ operation: OperationIndex) {
+        _ = conditions.remove(operation)
+        if let lane = table[operation].lane { makeCandidate(lane) }
     }
 
     /// It leaves its lane: an answer would say nothing any more, and a true one stands no longer.
-    mutating func stopAsking(_ place: OperationIndex) {
-        guard table[place].traits.contains(.hasConditions), let inquiry = conditions.remove(place) else {
+    mutating func stopAsking(_ operation: OperationIndex) {
+        guard table[operation].traits.contains(.hasConditions), let inquiry = conditions.remove(operation) else {
             return
         }
         if inquiry.askAgainAt != nil { noteStaleTimer(.recheck) }
         guard inquiry.isAsking else { return }
-        order(.stopEvaluating(table[place].operationID))
+        emit(.stopEvaluating(table[operation].operationID))
         wake(.evaluations)
     }
 
     /// Nothing is asked of what is suspended with its queue or with all.
     mutating func stopAsking(where isSuspended: (OperationRow) -> Bool) {
-        for place in conditions.asking where isSuspended(table[place]) {
-            stopAsking(place)
-            if let lane = table[place].lane { makeCandidate(lane) }
+        for operation in conditions.asking where isSuspended(table[operation]) {
+            stopAsking(operation)
+            if let lane = table[operation].lane { makeCandidate(lane) }
         }
     }
 }

@@ -3,30 +3,30 @@ extension Scheduler {
     mutating func cancel(
         _ ids: [OperationID], by: String, reason: String?, force: Bool
     ) throws(Rejection) -> Acceptance {
-        var places: [OperationIndex] = []
-        places.reserveCapacity(ids.count)
+        var operations: [OperationIndex] = []
+        operations.reserveCapacity(ids.count)
         for id in ids {
-            if let place = unfinished(id), !table[place].traits.contains(.ending) {
-                places.append(place)
+            if let operation = unfinished(id), !table[operation].traits.contains(.ending) {
+                operations.append(operation)
             } else if ids.count == 1 {
                 // Not there, or ended by an earlier event of this very turn.
-                throw absence(of: id)
+                throw notFoundError(id)
             }
         }
-        let end = Ended(outcome: .cancelled, cause: .cancelledBy(by, reason: reason))
+        let end = Resolution(outcome: .cancelled, cause: .cancelledBy(by, reason: reason))
         var touched = 0
-        for place in places {
-            if force, table[place].state == .executing, !table[place].isGroup {
-                abandon(place, by: by)
+        for operation in operations {
+            if force, table[operation].state == .executing, !table[operation].isGroup {
+                abandon(operation, by: by)
                 touched += 1
-            } else if cancelOne(place, end, by: by, reason: reason) || table[place].traits.contains(.ending) {
+            } else if cancelOne(operation, end, by: by, reason: reason) || table[operation].traits.contains(.ending) {
                 // Decided now, or with its group just before.
                 touched += 1
             }
         }
-        for place in places where table[place].family != nil {
-            let below = Ended(outcome: .cancelled, cause: .groupCancelled(table[place].operationID))
-            for child in registry.descendants(of: place).reversed() {
+        for operation in operations where table[operation].family != nil {
+            let below = Resolution(outcome: .cancelled, cause: .groupCancelled(table[operation].operationID))
+            for child in registry.descendants(of: operation).reversed() {
                 if force, table[child].state == .executing, !table[child].isGroup {
                     abandon(child, by: by)
                 } else {
@@ -38,19 +38,20 @@ extension Scheduler {
     }
 
     /// Decides the end of one operation, children apart; false when it was decided before.
-    mutating func cancelOne(_ place: OperationIndex, _ end: Ended, by: String, reason: String?) -> Bool {
-        guard !table[place].traits.contains(.ending) else { return false }
-        guard let index = table[place].execution else {
+    mutating func cancelOne(_ operation: OperationIndex, _ end: Resolution, by: String, reason: String?) -> Bool {
+        guard !table[operation].traits.contains(.ending) else { return false }
+        guard let index = table[operation].execution else {
             // A waiting group finishes after its children, which are cancelled in the same step.
-            if table[place].family != nil {
-                let below = Ended(outcome: .cancelled, cause: .groupCancelled(table[place].operationID))
-                decideTree(place, end, below: below)
+            if table[operation].family != nil {
+                let below = Resolution(outcome: .cancelled, cause: .groupCancelled(table[operation].operationID))
+                decideTree(operation, end, below: below)
             } else {
-                decide(place, end.outcome, end.cause)
+                decide(operation, end.outcome, end.cause)
             }
             return true
         }
-        if !table[place].isGroup, letsOthersBe(index), !executions[index].isOver, !executions[index].isCancelling {
+        if !table[operation].isGroup, leavesProcesses(index), !executions[index].isOver, !executions[index].isCancelling
+        {
             // The end stays the one that was stored first; what it would have waited for ends now.
             executions[index].isCancelling = true
             terminate(index)
@@ -61,35 +62,39 @@ extension Scheduler {
         }
         executions[index].ending = end
         disarmTimeout(index)
-        tellEnding(index, by: by, reason: reason)
-        if !table[place].isGroup { terminate(index) }
+        recordCancelling(index, by: by, reason: reason)
+        if !table[operation].isGroup { terminate(index) }
         // Nothing of it is alive that could end: it waited for a word that it needs no longer.
         if executions[index].isGone, !executions[index].isOver { treeGone(index) }
         return true
     }
 
     /// Ends what executes, and all below it.
-    mutating func endExecuting(_ place: OperationIndex, _ end: Ended, below: Ended, by: String, reason: String?) {
-        guard cancelOne(place, end, by: by, reason: reason) else { return }
-        for child in registry.descendants(of: place).reversed() { _ = cancelOne(child, below, by: by, reason: reason) }
+    mutating func endExecuting(
+        _ operation: OperationIndex, _ end: Resolution, below: Resolution, by: String, reason: String?
+    ) {
+        guard cancelOne(operation, end, by: by, reason: reason) else { return }
+        for child in registry.descendants(of: operation).reversed() {
+            _ = cancelOne(child, below, by: by, reason: reason)
+        }
     }
 
     /// Gives up on a tree that cannot be proven gone.
-    private mutating func abandon(_ place: OperationIndex, by: String) {
-        guard let index = table[place].execution, !table[place].traits.contains(.ending) else { return }
-        settlePresumption(index, nil)
+    private mutating func abandon(_ operation: OperationIndex, by: String) {
+        guard let index = table[operation].execution, !table[operation].traits.contains(.ending) else { return }
+        confirmStart(index, nil)
         // Launched in this very turn it would live without an operation.
         dropLaunch(index)
         terminate(index)
         let cause = Cause.abandoned(by: by)
         if !executions[index].isOver {
-            if executions[index].isGone { order(.acknowledge(attemptID(index))) }
-            tell(.attemptEnded(attemptID(index), .cancelled, cause, at: now.wall))
+            if executions[index].isGone { emit(.acknowledge(attemptID(index))) }
+            record(.attemptEnded(attemptID(index), .cancelled, cause, at: now.wall))
         }
         executions[index].isOver = true
         executions[index].isCancelling = true
-        executions[index].ending = Ended(outcome: .cancelled, cause: cause)
-        if !registry.hasUnfinishedChildren(place) { decide(place, .cancelled, cause) }
+        executions[index].ending = Resolution(outcome: .cancelled, cause: cause)
+        if !registry.hasUnfinishedChildren(operation) { decide(operation, .cancelled, cause) }
     }
 
     // MARK: Edges
@@ -100,11 +105,11 @@ extension Scheduler {
         let from = try waiting(id)
         let target = table.index(of: on)
         if let fact = self.fact(about: on, target, fact.map { [on: $0] } ?? [:]) {
-            tell(.edgeAdded(id, on: on, when))
+            record(.edgeAdded(id, on: on, when))
             if let cause = Self.impossibility(when, on, fact) {
                 decideTree(
-                    from, Ended(outcome: .skipped, cause: cause),
-                    below: Ended(outcome: .skipped, cause: .groupSkipped(id)), root: fact.root,
+                    from, Resolution(outcome: .skipped, cause: cause),
+                    below: Resolution(outcome: .skipped, cause: .groupSkipped(id)), root: fact.root,
                     rootOutcome: fact.rootOutcome)
             }
             return .done(1)
@@ -119,8 +124,8 @@ extension Scheduler {
         if registry.hasLongHolders, let found = view.deadlock(from: from, waitingFor: node) {
             throw view.rejection(found)
         }
-        tell(.edgeAdded(id, on: on, when))
-        report(.edited, from, detail: "after")
+        record(.edgeAdded(id, on: on, when))
+        publish(.edited, from, detail: "after")
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }
         hold(back: from)
         table[from].waiting -= 1
@@ -135,18 +140,18 @@ extension Scheduler {
         let found = target.map { target in graph.dependencies(of: table[from]).filter { graph[$0].on == target } } ?? []
         guard !found.isEmpty || isMet else { throw .noSuchEdge(id, on: on) }
         for edge in found { registry.graph.remove(edge, in: &registry.table) }
-        tell(.edgeRemoved(id, on: on))
-        report(.edited, from, detail: "after")
+        record(.edgeRemoved(id, on: on))
+        publish(.edited, from, detail: "after")
         if let target, !found.isEmpty { noteWaiterLeft(target, from) }
         for _ in found { release(from) }
         return .done(1)
     }
 
-    /// The place of an operation that waits.
+    /// The operation of an operation that waits.
     func waiting(_ id: OperationID) throws(Rejection) -> OperationIndex {
-        guard let place = unfinished(id) else { throw absence(of: id) }
-        guard table[place].state != .executing else { throw .alreadyStarted(id) }
-        return place
+        guard let operation = unfinished(id) else { throw notFoundError(id) }
+        guard table[operation].state != .executing else { throw .alreadyStarted(id) }
+        return operation
     }
 
     // MARK: Bounds
@@ -169,14 +174,14 @@ extension Scheduler {
             queues[queue].aging = aging.flatMap { $0 > 0 ? $0 : nil }
             restartAging(queue)
         }
-        tellQueue(queue)
+        recordQueue(queue)
         wake(.queue(queue))
         return .done(1)
     }
 
-    mutating func tellQueue(_ queue: QueueIndex) {
+    mutating func recordQueue(_ queue: QueueIndex) {
         let now = queues[queue]
-        tell(.queueSet(now.name, limit: now.limit, aging: now.aging, suspended: now.isSuspended))
+        record(.queueSet(now.name, limit: now.limit, aging: now.aging, suspended: now.isSuspended))
     }
 
     mutating func removeQueue(_ name: String) throws(Rejection) -> Acceptance {
@@ -188,7 +193,7 @@ extension Scheduler {
             if let lane = lanes.find(plainLane(queue, isGroup: isGroup)) { lanes.remove(lane) }
         }
         queues.remove(queue)
-        tell(.queueRemoved(name))
+        record(.queueRemoved(name))
         return .done(1)
     }
 
@@ -198,7 +203,7 @@ extension Scheduler {
 
     mutating func setCategory(_ name: String, capacity: Int32) throws(Rejection) -> Acceptance {
         let category = categories.setCapacity(name, max(0, capacity))
-        tell(.categorySet(name, capacity: max(0, capacity)))
+        record(.categorySet(name, capacity: max(0, capacity)))
         doubtClaim(on: category)
         resizeScopes(of: category)
         wake(.category(category))
@@ -207,7 +212,7 @@ extension Scheduler {
 
     mutating func setWorkers(_ count: Int32, insteadOf configured: Int32?) -> Acceptance {
         capacity.workers = min(max(0, count), Limits.workers)
-        tell(.workersSet(workers, insteadOf: configured))
+        record(.workersSet(workers, insteadOf: configured))
         return .done(1)
     }
 }

@@ -2,7 +2,7 @@ extension Scheduler {
     // MARK: Within a submission
 
     /// Refuses a submission whose operations wait for one another in a circle, or for their own producer.
-    func checkCycles(_ submission: Submission, _ queuePlaces: [QueueIndex]) throws(Rejection) {
+    func checkCycles(_ submission: Submission, _ queueIndices: [QueueIndex]) throws(Rejection) {
         var isBackward = true
         for edge in submission.edges {
             if case .local(let on) = edge.on, on >= edge.from { isBackward = false }
@@ -14,25 +14,27 @@ extension Scheduler {
             let draft = DraftCycle(submission)
             if let cycle = draft.find() { throw .cycle(cycle) }
             // Of children more is to be said, once they are in the table.
-            if !submission.asChildren, let refusal = draft.lockUp(capacity: categories.capacity(of:)) { throw refusal }
+            if !submission.asChildren, let refusal = draft.deadlock(capacity: categories.capacity(of:)) {
+                throw refusal
+            }
         }
         guard submission.asChildren, let producer = submission.producer else { return }
-        try checkChildren(submission, queuePlaces, of: producer)
+        try checkChildren(submission, queueIndices, of: producer)
     }
 
     /// A producer finishes after its children: what waits for it cannot be what they wait for.
     private func checkChildren(
-        _ submission: Submission, _ queuePlaces: [QueueIndex], of producer: OperationID
+        _ submission: Submission, _ queueIndices: [QueueIndex], of producer: OperationID
     ) throws(Rejection) {
         guard let parent = table.index(of: producer) else { return }
         let above = table.chain(from: parent).map { WaitNode.end($0) }
         var targets: [(from: Int32, node: WaitNode)] = []
         for edge in submission.edges {
-            guard case .existing(let id) = edge.on, let place = unfinished(id) else { continue }
-            targets.append((edge.from, edge.when.node(of: place)))
+            guard case .existing(let id) = edge.on, let operation = unfinished(id) else { continue }
+            targets.append((edge.from, edge.when.node(of: operation)))
         }
         for (i, draft) in submission.operations.enumerated() {
-            let queue = queuePlaces[Int(draft.queue)]
+            let queue = queueIndices[Int(draft.queue)]
             let isPrivileged = privilegedUsers.contains(submission.user)
             let waits = registry.barriers.waits(
                 ofNewChildOf: parent, in: queue, isPrivileged ? nil : partitions.find(queue, submission.user),

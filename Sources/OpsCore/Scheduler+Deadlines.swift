@@ -9,8 +9,8 @@ extension Scheduler {
     // MARK: Setting clocks
 
     mutating func armTimeout(_ index: ExecutionIndex) {
-        let place = executions[index].operation
-        guard let timeout = policy(of: place)?.timeout else { return }
+        let operation = executions[index].operation
+        guard let timeout = policy(of: operation)?.timeout else { return }
         setTimeout(index, at: executions[index].startedAt.monotonic + timeout)
     }
 
@@ -32,15 +32,15 @@ extension Scheduler {
         let extended = now.monotonic + min(duration, Limits.duration)
         guard let at = executions[index].timeoutAt, extended > at else { return }
         setTimeout(index, at: extended)
-        tellTimeout(index)
+        recordTimeout(index)
     }
 
-    private mutating func tellTimeout(_ index: ExecutionIndex) {
+    private mutating func recordTimeout(_ index: ExecutionIndex) {
         let start = executions[index].startedAt.monotonic
         if let left = executions[index].timeoutLeft {
-            tell(.timeoutMoved(attemptID(index), remaining: left))
+            record(.timeoutMoved(attemptID(index), remaining: left))
         } else if let at = executions[index].timeoutAt {
-            tell(.timeoutMoved(attemptID(index), remaining: at - start))
+            record(.timeoutMoved(attemptID(index), remaining: at - start))
         }
     }
 
@@ -49,25 +49,25 @@ extension Scheduler {
         guard let at = executions[index].timeoutAt else { return }
         disarmTimeout(index)
         executions[index].timeoutLeft = max(0, at - now.monotonic)
-        tellTimeout(index)
+        recordTimeout(index)
     }
 
     mutating func continueTimeout(_ index: ExecutionIndex) {
         guard let left = executions[index].timeoutLeft else { return }
         executions[index].timeoutLeft = nil
         setTimeout(index, at: now.monotonic + left)
-        tellTimeout(index)
+        recordTimeout(index)
     }
 
     /// The clocks that run from submission.
-    mutating func armWallTimers(_ place: OperationIndex) {
-        guard let policy = policy(of: place) else { return }
+    mutating func armWallTimers(_ operation: OperationIndex) {
+        guard let policy = policy(of: operation) else { return }
         if let deadline = policy.deadline {
-            timers.set(.deadline, of: table[place].id, at: deadline)
+            timers.set(.deadline, of: table[operation].id, at: deadline)
         }
         if let instant = policy.notBefore, instant > now.wall {
-            table[place].traits.insert(.delayed)
-            timers.set(.notBefore, of: table[place].id, at: instant)
+            table[operation].traits.insert(.delayed)
+            timers.set(.notBefore, of: table[operation].id, at: instant)
         }
     }
 
@@ -85,56 +85,58 @@ extension Scheduler {
     }
 
     private mutating func act(on entry: TimerHeap.Entry) {
-        guard isLive(entry), let place = unfinished(OperationID(entry.id)) else { return }
+        guard isLive(entry), let operation = unfinished(OperationID(entry.id)) else { return }
         switch entry.kind {
         case .timeout:
-            if let index = table[place].execution { executions[index].timeoutAt = nil }
+            if let index = table[operation].execution { executions[index].timeoutAt = nil }
             endByClock(
-                place, Ended(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: policy(of: place)?.timeout ?? 0)))
+                operation,
+                Resolution(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: policy(of: operation)?.timeout ?? 0)))
         case .backoff:
-            table[place].traits.remove(.backingOff)
-            lives[place]?.restsUntil = Moment(monotonic: 0, wall: 0)
-            enterLane(place)
-        case .recheck: recheck(place)
-        case .deadline: deadlinePassed(place)
+            table[operation].traits.remove(.backingOff)
+            runs[operation]?.restsUntil = Moment(monotonic: 0, wall: 0)
+            enterLane(operation)
+        case .recheck: recheck(operation)
+        case .deadline: deadlinePassed(operation)
         case .notBefore:
-            table[place].traits.remove(.delayed)
-            enterLane(place)
-        case .aging: age(place)
+            table[operation].traits.remove(.delayed)
+            enterLane(operation)
+        case .aging: age(operation)
         }
     }
 
     /// Whether an entry still says something.
     func isLive(_ entry: TimerHeap.Entry) -> Bool {
-        guard let place = unfinished(OperationID(entry.id)), !table[place].traits.contains(.ending) else {
+        guard let operation = unfinished(OperationID(entry.id)), !table[operation].traits.contains(.ending) else {
             return false
         }
         switch entry.kind {
         case .timeout:
-            guard let index = table[place].execution else { return false }
+            guard let index = table[operation].execution else { return false }
             return executions[index].timeoutAt == entry.at
-        case .backoff: return lives[place]?.restsUntil.monotonic == entry.at
-        case .recheck: return conditions[place]?.askAgainAt == entry.at
-        case .deadline: return policy(of: place)?.deadline == entry.at
-        case .notBefore: return table[place].traits.contains(.delayed) && policy(of: place)?.notBefore == entry.at
-        case .aging: return table[place].state == .ready && queues[table[place].queue].aging != nil
+        case .backoff: return runs[operation]?.restsUntil.monotonic == entry.at
+        case .recheck: return conditions[operation]?.askAgainAt == entry.at
+        case .deadline: return policy(of: operation)?.deadline == entry.at
+        case .notBefore:
+            return table[operation].traits.contains(.delayed) && policy(of: operation)?.notBefore == entry.at
+        case .aging: return table[operation].state == .ready && queues[table[operation].queue].aging != nil
         }
     }
 
-    private mutating func deadlinePassed(_ place: OperationIndex) {
-        let end = Ended(outcome: .timedOut, cause: .deadlinePassed)
-        if table[place].state == .executing {
-            endByClock(place, end)
+    private mutating func deadlinePassed(_ operation: OperationIndex) {
+        let end = Resolution(outcome: .timedOut, cause: .deadlinePassed)
+        if table[operation].state == .executing {
+            endByClock(operation, end)
         } else {
-            let below = Ended(outcome: .cancelled, cause: .groupTimedOut(table[place].operationID))
-            decideTree(place, end, below: below)
+            let below = Resolution(outcome: .cancelled, cause: .groupTimedOut(table[operation].operationID))
+            decideTree(operation, end, below: below)
         }
     }
 
     /// Ends what executes, and all below it.
-    private mutating func endByClock(_ place: OperationIndex, _ end: Ended) {
-        let below = Cause.groupTimedOut(table[place].operationID)
-        endExecuting(place, end, below: Ended(outcome: .cancelled, cause: below), by: "", reason: nil)
+    private mutating func endByClock(_ operation: OperationIndex, _ end: Resolution) {
+        let below = Cause.groupTimedOut(table[operation].operationID)
+        endExecuting(operation, end, below: Resolution(outcome: .cancelled, cause: below), by: "", reason: nil)
     }
 
     // MARK: Forgetting

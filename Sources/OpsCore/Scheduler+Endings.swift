@@ -1,6 +1,6 @@
 /// An end that is decided and about to be told.
-struct Decision: Equatable {
-    var place: OperationIndex
+struct PendingFinish: Equatable {
+    var operation: OperationIndex
     var outcome: Outcome
     var cause: Cause?
     /// Of a cascade; nil: the operation itself.
@@ -9,11 +9,11 @@ struct Decision: Equatable {
 }
 
 /// What an edge comes to.
-enum Verdict { case met, outstanding, impossible }
+enum EdgeStatus { case met, outstanding, impossible }
 
 extension When {
     /// What this asks, of an operation that has finished.
-    func verdict(_ outcome: Outcome, hasStarted: Bool) -> Verdict {
+    func status(_ outcome: Outcome, hasStarted: Bool) -> EdgeStatus {
         switch self {
         case .succeeded: outcome == .succeeded ? .met : .impossible
         case .finished: .met
@@ -24,39 +24,41 @@ extension When {
 }
 
 extension Scheduler {
-    /// Decides an end; the first decision stands. It is told by `settleEnds`.
+    /// Decides an end; the first decision stands. It is told by `recordFinishes`.
     mutating func decide(
-        _ place: OperationIndex, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil,
+        _ operation: OperationIndex, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil,
         rootOutcome: Outcome? = nil
     ) {
-        guard !table[place].traits.contains(.ending), table[place].state != .finished else { return }
-        leaveLane(place)
-        discardStaged(place)
-        table[place].overtaken = 0
-        table[place].traits.insert(.ending)
+        guard !table[operation].traits.contains(.ending), table[operation].state != .finished else { return }
+        leaveLane(operation)
+        discardStaged(operation)
+        table[operation].overtaken = 0
+        table[operation].traits.insert(.ending)
         scratch.decide(
-            Decision(place: place, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))
+            PendingFinish(
+                operation: operation, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))
     }
 
     /// Decides the end of a waiting operation and, when it is a group, of all below it: children first, since a
     /// group finishes when they have.
     mutating func decideTree(
-        _ place: OperationIndex, _ end: Ended, below: Ended, root: OperationID? = nil, rootOutcome: Outcome? = nil
+        _ operation: OperationIndex, _ end: Resolution, below: Resolution, root: OperationID? = nil,
+        rootOutcome: Outcome? = nil
     ) {
         var cause = below.cause
         if case .groupSkipped(let group, _) = cause, let root {
             cause = .groupSkipped(group, because: Cause.Root(root, rootOutcome ?? end.outcome))
         }
-        for child in registry.descendants(of: place).reversed() {
+        for child in registry.descendants(of: operation).reversed() {
             decide(
-                child, below.outcome, cause, root: root ?? table[place].operationID,
+                child, below.outcome, cause, root: root ?? table[operation].operationID,
                 rootOutcome: rootOutcome ?? end.outcome)
         }
-        decide(place, end.outcome, end.cause, root: root, rootOutcome: rootOutcome)
+        decide(operation, end.outcome, end.cause, root: root, rootOutcome: rootOutcome)
     }
 
     /// Tells every decided end, and those that follow from it, through any depth and without recursion.
-    mutating func settleEnds() {
+    mutating func recordFinishes() {
         repeat {
             while let decision = scratch.nextDecision() { conclude(decision) }
             settleBarriers()
@@ -64,54 +66,54 @@ extension Scheduler {
         scratch.forgetDecisions()
     }
 
-    private mutating func conclude(_ decision: Decision) {
-        let place = decision.place
-        let id = table[place].operationID
-        let old = table[place].state
+    private mutating func conclude(_ decision: PendingFinish) {
+        let operation = decision.operation
+        let id = table[operation].operationID
+        let old = table[operation].state
         var run: Int32 = 1
         var at = now.wall
-        if let index = table[place].execution {
+        if let index = table[operation].execution {
             run = executions[index].run
             // With children the end is theirs.
-            if table[place].family == nil, let ended = executions[index].endedAt { at = ended }
+            if table[operation].family == nil, let ended = executions[index].endedAt { at = ended }
             endExecution(index)
         } else {
-            run = lives[place]?.run ?? 1
+            run = runs[operation]?.number ?? 1
         }
-        forgetLife(of: place)
-        doubtWaits(of: place)
-        setState(place, .finished)
-        tell(.finished(id, decision.outcome, decision.cause, at: at))
-        report(.finished, place, old: old, new: .finished, outcome: decision.outcome)
-        if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.finish) == true {
-            tell(.observerOwed(id, run: run))
-            order(.observeFinish(id, run: run))
+        forgetRun(of: operation)
+        doubtWaits(of: operation)
+        setState(operation, .finished)
+        record(.finished(id, decision.outcome, decision.cause, at: at))
+        publish(.finished, operation, old: old, new: .finished, outcome: decision.outcome)
+        if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.finish) == true {
+            record(.observerOwed(id, run: run))
+            emit(.observeFinish(id, run: run))
         }
-        let ending = Ending(
-            place: place, outcome: decision.outcome, root: decision.root ?? id,
-            rootOutcome: decision.rootOutcome, hasStarted: table[place].traits.contains(.hasStarted))
-        table[place].link(to: scratch.add(ending))
-        dropProvided(of: place, decision)
-        registry.graph.dropDependencies(of: place, in: &registry.table)
+        let ending = FinishedOperation(
+            operation: operation, outcome: decision.outcome, root: decision.root ?? id,
+            rootOutcome: decision.rootOutcome, hasStarted: table[operation].traits.contains(.hasStarted))
+        table[operation].link(to: scratch.add(ending))
+        dropProvided(of: operation, decision)
+        registry.graph.dropDependencies(of: operation, in: &registry.table)
         settleDependents(of: ending)
-        leaveBarriers(place)
-        if let policy = table[place].policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
-        if let parent = table[place].parent { childEnded(parent, id, decision.outcome) }
+        leaveBarriers(operation)
+        if let policy = table[operation].policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
+        if let parent = table[operation].parent { childEnded(parent, id, decision.outcome) }
     }
 
     /// Each edge on what has finished is met now, or never.
-    private mutating func settleDependents(of ending: Ending) {
-        guard table[ending.place].firstDependent != nil else { return }
+    private mutating func settleDependents(of ending: FinishedOperation) {
+        guard table[ending.operation].firstDependent != nil else { return }
         var edges = scratch.takeEdges()
-        registry.graph.settleDependents(of: ending.place, in: &registry.table, into: &edges)
+        registry.graph.settleDependents(of: ending.operation, in: &registry.table, into: &edges)
         for edge in edges {
             let from = graph[edge].from
-            noteWaiterLeft(ending.place, from)
-            switch graph[edge].when.verdict(ending.outcome, hasStarted: ending.hasStarted) {
+            noteWaiterLeft(ending.operation, from)
+            switch graph[edge].when.status(ending.outcome, hasStarted: ending.hasStarted) {
             case .met: release(from)
             case .outstanding: break
             case .impossible:
-                if let presumed = presumedExecution(of: from) {
+                if let presumed = assumedExecution(of: from) {
                     executions[presumed].missed = Missed(ending: ending, when: graph[edge].when)
                 } else {
                     skip(from, after: ending, when: graph[edge].when)
@@ -121,58 +123,58 @@ extension Scheduler {
         scratch.keep(edges)
     }
 
-    mutating func skip(_ place: OperationIndex, after ending: Ending, when: When) {
-        let cause = Self.blame(
-            when, table[ending.place].operationID, root: ending.root, ending.rootOutcome)
+    mutating func skip(_ operation: OperationIndex, after ending: FinishedOperation, when: When) {
+        let cause = Self.skipCause(
+            when, table[ending.operation].operationID, root: ending.root, ending.rootOutcome)
         decideTree(
-            place, Ended(outcome: .skipped, cause: cause),
-            below: Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID)), root: ending.root,
+            operation, Resolution(outcome: .skipped, cause: cause),
+            below: Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID)), root: ending.root,
             rootOutcome: ending.rootOutcome)
     }
 
     /// Takes an executing operation's slot, room and categories away.
     private mutating func endExecution(_ index: ExecutionIndex) {
-        let place = executions[index].operation
+        let operation = executions[index].operation
         vacate(index)
         let holding = executions[index].holding
         if executions[index].timeoutAt != nil { noteStaleTimer(.timeout) }
         executions.remove(index)
-        table[place].unlink()
-        closeScopes(of: place, holding: holding)
+        table[operation].unlink()
+        closeScopes(of: operation, holding: holding)
         giveBack(holding)
     }
 
     /// Its process tree is gone: slot, queue and group have room again; what it holds stays held.
     mutating func vacate(_ index: ExecutionIndex) {
         guard let slot = executions[index].slot else { return }
-        let place = executions[index].operation
+        let operation = executions[index].operation
         capacity.release(slot)
         executions[index].slot = nil
-        countRunning(place, -1)
-        wake(.queue(table[place].queue))
-        if let group = table[place].parent, let family = table[group].family { wake(.group(family)) }
+        countRunning(operation, -1)
+        wake(.queue(table[operation].queue))
+        if let group = table[operation].parent, let family = table[group].family { wake(.group(family)) }
     }
 
-    mutating func forgetLife(of place: OperationIndex) {
-        guard table[place].traits.contains(.hasLife) else { return }
-        table[place].traits.remove(.hasLife)
-        if let life = lives.removeValue(forKey: place), life.restsUntil.monotonic != 0 { noteStaleTimer(.backoff) }
+    mutating func forgetRun(of operation: OperationIndex) {
+        guard table[operation].traits.contains(.hasRun) else { return }
+        table[operation].traits.remove(.hasRun)
+        if let run = runs.removeValue(forKey: operation), run.restsUntil.monotonic != 0 { noteStaleTimer(.backoff) }
     }
 
     /// What was provided for an operation that ends without it goes too, unless it has started or others need it.
-    private mutating func dropProvided(of place: OperationIndex, _ decision: Decision) {
-        for edge in graph.dependencies(of: table[place]) {
+    private mutating func dropProvided(of operation: OperationIndex, _ decision: PendingFinish) {
+        for edge in graph.dependencies(of: table[operation]) {
             guard let on = graph[edge].on, table[on].traits.contains(.provided), table[on].state != .executing else {
                 continue
             }
-            guard !isNeeded(on, besides: place) else { continue }
-            let wanted = Cause.dependency(root: table[place].operationID, decision.outcome)
+            guard !isNeeded(on, besides: operation) else { continue }
+            let wanted = Cause.dependency(root: table[operation].operationID, decision.outcome)
             decide(on, .cancelled, decision.outcome == .cancelled ? decision.cause : wanted)
         }
     }
 
-    private func isNeeded(_ place: OperationIndex, besides other: OperationIndex) -> Bool {
-        graph.dependents(of: table[place]).contains { edge in
+    private func isNeeded(_ operation: OperationIndex, besides other: OperationIndex) -> Bool {
+        graph.dependents(of: table[operation]).contains { edge in
             let from = graph[edge].from
             return from != other && !table[from].traits.contains(.ending)
         }

@@ -1,7 +1,9 @@
 extension Scheduler {
     /// The execution that a fact is about, or nil when it is about an attempt that is over.
     func execution(of attempt: AttemptID) -> ExecutionIndex? {
-        guard let place = table.index(of: attempt.operation), let index = table[place].execution else { return nil }
+        guard let operation = table.index(of: attempt.operation), let index = table[operation].execution else {
+            return nil
+        }
         // Field by field: a copy of the whole would count references at every fact.
         guard attempt.number > 0, executions[index].attempt == attempt.number, !executions[index].isOver else {
             return nil
@@ -18,37 +20,38 @@ extension Scheduler {
     /// As `execution(of:)`, of an attempt of whose process something is told: it has begun.
     private mutating func heard(of attempt: AttemptID) -> ExecutionIndex? {
         guard let index = execution(of: attempt) else { return nil }
-        settlePresumption(index, nil)
+        confirmStart(index, nil)
         return index
     }
 
     mutating func launched(_ attempt: AttemptID, _ process: Process) {
         guard let index = heard(of: attempt), executions[index].process == nil else { return }
         executions[index].process = process
-        tell(.launched(attempt, process))
+        record(.launched(attempt, process))
     }
 
     mutating func launchFailed(_ attempt: AttemptID, step: String, errno: Int32) {
-        guard let index = heard(of: attempt) else { return order(.acknowledge(attempt)) }
-        let end = executions[index].ending ?? Ended(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
+        guard let index = heard(of: attempt) else { return emit(.acknowledge(attempt)) }
+        let end =
+            executions[index].ending ?? Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
         executions[index].ending = end
         treeGone(index)
     }
 
     mutating func exited(_ attempt: AttemptID, _ exit: Exit, treeIsGone: Bool) {
         guard let index = heard(of: attempt) else {
-            if treeIsGone { order(.acknowledge(attempt)) }
+            if treeIsGone { emit(.acknowledge(attempt)) }
             return
         }
         if executions[index].exit == nil {
             executions[index].exit = exit
-            tell(.exited(attempt, exit))
+            record(.exited(attempt, exit))
         }
         if executions[index].ending == nil, let end = end(index, treeIsGone: treeIsGone) {
             executions[index].ending = end
             disarmTimeout(index)
         }
-        guard treeIsGone else { return leaveOver(index) }
+        guard treeIsGone else { return handleLeftovers(index) }
         if exit.status == .code(0), exit.at.monotonic - executions[index].startedAt.monotonic < Limits.shortRun {
             scratch.sawShortRun = true
         }
@@ -58,7 +61,7 @@ extension Scheduler {
 
     /// What is alive of an operation that has a say in its end, once that is decided: the runner leaves it alone until
     /// told, for until then it may be what has the say.
-    private mutating func leaveOver(_ index: ExecutionIndex) {
+    private mutating func handleLeftovers(_ index: ExecutionIndex) {
         let policy = policy(of: executions[index].operation)
         guard policy?.completion == .notify, executions[index].ending != nil, !executions[index].isCancelling else {
             return
@@ -71,7 +74,7 @@ extension Scheduler {
     }
 
     /// Its end is decided by itself or by word, and nobody has told what is alive of it to end.
-    func letsOthersBe(_ index: ExecutionIndex) -> Bool {
+    func leavesProcesses(_ index: ExecutionIndex) -> Bool {
         guard let policy = policy(of: executions[index].operation), policy.completion == .notify else { return false }
         switch executions[index].ending?.cause {
         case .exitStatus, .signal, .outOfMemory, .reported, .finishedBy: return policy.leftovers != .kill
@@ -80,23 +83,23 @@ extension Scheduler {
     }
 
     mutating func gone(_ attempt: AttemptID) {
-        guard let index = heard(of: attempt) else { return order(.acknowledge(attempt)) }
+        guard let index = heard(of: attempt) else { return emit(.acknowledge(attempt)) }
         if executions[index].ending == nil {
             executions[index].ending =
                 end(index, treeIsGone: true)
                 // Of what waited for its word, whoever could have said it died with the runner.
                 ?? (executions[index].exit == nil || executions[index].isReaping
-                    ? Ended(outcome: .interrupted, cause: .runnerLost) : nil)
+                    ? Resolution(outcome: .interrupted, cause: .runnerLost) : nil)
         }
         treeGone(index)
     }
 
     /// How an attempt whose main process has ended comes out; nil while that is not the end of it.
-    func end(_ index: ExecutionIndex, treeIsGone: Bool) -> Ended? {
+    func end(_ index: ExecutionIndex, treeIsGone: Bool) -> Resolution? {
         executions[index].exit.flatMap { end(index, $0, treeIsGone: treeIsGone) }
     }
 
-    func end(_ index: ExecutionIndex, _ exit: Exit, treeIsGone: Bool) -> Ended? {
+    func end(_ index: ExecutionIndex, _ exit: Exit, treeIsGone: Bool) -> Resolution? {
         let policy = policy(of: executions[index].operation)
         let cause: Cause
         switch exit.status {
@@ -104,56 +107,56 @@ extension Scheduler {
             if !exit.outOfMemory, policy?.successCodes.contains(code) ?? (code == 0) {
                 if policy?.completion == .notify { return nil }
                 if policy?.leftovers == .wait, !treeIsGone { return nil }
-                return Ended(outcome: .succeeded, cause: .exitStatus(code))
+                return Resolution(outcome: .succeeded, cause: .exitStatus(code))
             }
             cause = .exitStatus(code)
         case .signal(let signal): cause = .signal(signal)
         }
         if policy?.leftovers == .wait, policy?.completion != .notify, !treeIsGone { return nil }
-        return Ended(outcome: .failed, cause: exit.outOfMemory ? .outOfMemory : cause)
+        return Resolution(outcome: .failed, cause: exit.outOfMemory ? .outOfMemory : cause)
     }
 
-    mutating func told(_ attempt: AttemptID, _ notice: Notice) {
+    mutating func updated(_ attempt: AttemptID, _ notice: OperationUpdate) {
         guard let index = heard(of: attempt) else { return }
-        let place = executions[index].operation
-        tell(.told(attempt, notice))
+        let operation = executions[index].operation
+        record(.updated(attempt, notice))
         if notice.status != nil || notice.progressDone != nil || notice.progressTotal != nil {
-            report(.progress, place, detail: notice.status)
+            publish(.progress, operation, detail: notice.status)
         }
         if let longer = notice.extendTimeout { extendTimeout(index, by: longer) }
-        guard let status = notice.finished, policy(of: place)?.completion == .notify else { return }
-        endByWord(
+        guard let status = notice.finished, policy(of: operation)?.completion == .notify else { return }
+        finishByReport(
             index,
             status == 0
-                ? Ended(outcome: .succeeded, cause: .reported(status: 0))
-                : Ended(outcome: .failed, cause: .reported(status: status)))
+                ? Resolution(outcome: .succeeded, cause: .reported(status: 0))
+                : Resolution(outcome: .failed, cause: .reported(status: status)))
     }
 
     /// `opsctl finish`.
     mutating func finish(
         _ id: OperationID, failed: Bool, message: String?, by: String
     ) throws(Rejection) -> Acceptance {
-        guard let place = unfinished(id) else { throw absence(of: id) }
-        guard let index = table[place].execution, !table[place].isGroup else { throw .notExecuting(id) }
+        guard let operation = unfinished(id) else { throw notFoundError(id) }
+        guard let index = table[operation].execution, !table[operation].isGroup else { throw .notExecuting(id) }
         guard !executions[index].isOver else { throw .notExecuting(id) }
-        guard policy(of: place)?.completion == .notify else { throw .endsByItsExit(id) }
+        guard policy(of: operation)?.completion == .notify else { throw .endsByItsExit(id) }
         guard executions[index].ending == nil else { return .done(0) }
-        endByWord(
-            index, Ended(outcome: failed ? .failed : .succeeded, cause: .finishedBy(by, message: message)))
+        finishByReport(
+            index, Resolution(outcome: failed ? .failed : .succeeded, cause: .finishedBy(by, message: message)))
         return .done(1)
     }
 
     /// It, or a person, says that it has finished.
-    private mutating func endByWord(_ index: ExecutionIndex, _ end: Ended) {
+    private mutating func finishByReport(_ index: ExecutionIndex, _ end: Resolution) {
         guard executions[index].ending == nil else { return }
         executions[index].ending = end
         disarmTimeout(index)
         if executions[index].isGone {
             treeGone(index)
         } else {
-            tellEnding(index, by: "", reason: nil)
-            executions[index].isCancelling = !letsOthersBe(index)
-            if executions[index].isCancelling { terminate(index) } else { leaveOver(index) }
+            recordCancelling(index, by: "", reason: nil)
+            executions[index].isCancelling = !leavesProcesses(index)
+            if executions[index].isCancelling { terminate(index) } else { handleLeftovers(index) }
         }
     }
 
@@ -167,67 +170,69 @@ extension Scheduler {
 
     /// SIGTERM to the whole tree, SIGKILL after its grace.
     mutating func terminate(_ index: ExecutionIndex) {
-        let place = executions[index].operation
-        unfreeze(place)
+        let operation = executions[index].operation
+        unfreeze(operation)
         guard !executions[index].isGone else { return }
-        order(.terminate(attemptID(index), grace: policy(of: place)?.grace ?? Policy().grace))
+        emit(.terminate(attemptID(index), grace: policy(of: operation)?.grace ?? Policy().grace))
     }
 
     /// Thawed to get its signal, or gone while it was frozen.
-    mutating func unfreeze(_ place: OperationIndex) {
-        guard !table[place].traits.isDisjoint(with: .frozen) else { return }
-        table[place].traits.remove(.frozen)
-        tell(.frozen(table[place].operationID, false))
+    mutating func unfreeze(_ operation: OperationIndex) {
+        guard !table[operation].traits.isDisjoint(with: .frozen) else { return }
+        table[operation].traits.remove(.frozen)
+        record(.frozen(table[operation].operationID, false))
     }
 
-    /// The end that was decided while the tree lives is stored: whatever comes later is not the cause.
-    mutating func tellEnding(_ index: ExecutionIndex, by: String, reason: String?) {
+    /// The end that was decided while the tree runs is stored: whatever comes later is not the cause.
+    mutating func recordCancelling(_ index: ExecutionIndex, by: String, reason: String?) {
         guard let end = executions[index].ending else { return }
         executions[index].isCancelling = true
-        let place = executions[index].operation
-        tell(
+        let operation = executions[index].operation
+        record(
             .cancelling(
-                table[place].operationID, by: by, reason: reason, outcome: end.outcome, end.cause))
-        if end.outcome == .cancelled || end.outcome == .timedOut { report(.cancelling, place) }
+                table[operation].operationID, by: by, reason: reason, outcome: end.outcome, end.cause))
+        if end.outcome == .cancelled || end.outcome == .timedOut { publish(.cancelling, operation) }
     }
 
     /// Nothing of the attempt is alive.
     mutating func treeGone(_ index: ExecutionIndex) {
         executions[index].isGone = true
         guard let end = executions[index].ending else { return }
-        let place = executions[index].operation
+        let operation = executions[index].operation
         let attempt = attemptID(index)
         executions[index].isOver = true
         if end.outcome != .succeeded { staging.spoil() }
         // What it leaves behind by consent is not left frozen.
-        if !table[place].traits.isDisjoint(with: .frozen) { order(.thaw(attempt)) }
-        unfreeze(place)
+        if !table[operation].traits.isDisjoint(with: .frozen) { emit(.thaw(attempt)) }
+        unfreeze(operation)
         disarmTimeout(index)
-        tell(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now.wall))
-        if end.outcome == .interrupted { report(.interrupted, place, detail: String(attempt.number)) }
-        order(.acknowledge(attempt))
+        record(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now.wall))
+        if end.outcome == .interrupted { publish(.interrupted, operation, detail: String(attempt.number)) }
+        emit(.acknowledge(attempt))
         vacate(index)
-        if !registry.hasUnfinishedChildren(place) { endOperation(place) }
+        if !registry.hasUnfinishedChildren(operation) { endOperation(operation) }
     }
 
     /// The attempt is over and no child is unfinished: another attempt, or the end.
-    mutating func endOperation(_ place: OperationIndex) {
-        guard let index = table[place].execution, let end = executions[index].ending else { return }
-        if end.outcome == .succeeded, let family = table[place].family, families[family].unsuccessful > 0 {
+    mutating func endOperation(_ operation: OperationIndex) {
+        guard let index = table[operation].execution, let end = executions[index].ending else { return }
+        if end.outcome == .succeeded, let family = table[operation].family, families[family].unsuccessful > 0 {
             return decide(
-                place, .failed,
+                operation, .failed,
                 .children(first: families[family].firstUnsuccessful, count: families[family].unsuccessful))
         }
-        if mayRetry(place, index, end) { return retryLater(place, index) }
-        decide(place, end.outcome, end.outcome == .succeeded ? nil : end.cause)
+        if mayRetry(operation, index, end) { return retryLater(operation, index) }
+        decide(operation, end.outcome, end.outcome == .succeeded ? nil : end.cause)
     }
 
-    func mayRetry(_ place: OperationIndex, _ index: ExecutionIndex, _ end: Ended) -> Bool {
+    func mayRetry(_ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution) -> Bool {
         if executions[index].isRefused { return true }
-        guard let retry = policy(of: place)?.retry, executions[index].attemptsInRun <= retry.limit else { return false }
-        if let parent = table[place].parent, isClosing(parent) { return false }
+        guard let retry = policy(of: operation)?.retry, executions[index].attemptsInRun <= retry.limit else {
+            return false
+        }
+        if let parent = table[operation].parent, isClosing(parent) { return false }
         // Its deadline may have passed while it was ending for another reason.
-        if let deadline = policy(of: place)?.deadline, deadline <= now.wall { return false }
+        if let deadline = policy(of: operation)?.deadline, deadline <= now.wall { return false }
         switch end.outcome {
         case .failed:
             guard retry.onFailed else { return false }
@@ -242,32 +247,32 @@ extension Scheduler {
         }
     }
 
-    private mutating func retryLater(_ place: OperationIndex, _ index: ExecutionIndex) {
+    private mutating func retryLater(_ operation: OperationIndex, _ index: ExecutionIndex) {
         let execution = executions[index]
         let delay =
             execution.isRefused
-            ? 0 : policy(of: place)?.retry?.delay(after: execution.attemptsInRun, of: attemptID(index)) ?? 0
+            ? 0 : policy(of: operation)?.retry?.delay(after: execution.attemptsInRun, of: attemptID(index)) ?? 0
         executions.remove(index)
-        table[place].unlink()
-        closeScopes(of: place, holding: execution.holding)
-        var life = Life(run: execution.run, attemptsInRun: execution.attemptsInRun - (execution.isRefused ? 1 : 0))
+        table[operation].unlink()
+        closeScopes(of: operation, holding: execution.holding)
+        var run = Run(number: execution.run, attempts: execution.attemptsInRun - (execution.isRefused ? 1 : 0))
         if delay > 0 {
-            life.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
-            table[place].traits.insert(.backingOff)
-            timers.set(.backoff, of: table[place].id, at: life.restsUntil.monotonic)
+            run.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
+            table[operation].traits.insert(.backingOff)
+            timers.set(.backoff, of: table[operation].id, at: run.restsUntil.monotonic)
         }
-        table[place].traits.insert(.hasLife)
-        lives[place] = life
-        setState(place, .ready)
-        table[place].readyAt = now.wall
-        tell(
+        table[operation].traits.insert(.hasRun)
+        runs[operation] = run
+        setState(operation, .ready)
+        table[operation].readyAt = now.wall
+        record(
             .retrying(
-                table[place].operationID, notBefore: delay > 0 ? life.restsUntil.wall : 0,
+                table[operation].operationID, notBefore: delay > 0 ? run.restsUntil.wall : 0,
                 counts: !execution.isRefused))
-        report(.retrying, place, old: .executing, new: .ready, detail: String(execution.attempt))
-        doubt(place)
-        startAging(place)
-        enterLane(place)
+        publish(.retrying, operation, old: .executing, new: .ready, detail: String(execution.attempt))
+        doubt(operation)
+        startAging(operation)
+        enterLane(operation)
         giveBack(execution.holding)
     }
 }

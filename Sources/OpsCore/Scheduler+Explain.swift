@@ -3,46 +3,46 @@
 extension Scheduler {
     /// Everything that an unfinished operation waits for; empty for one that the core does not hold.
     public func why(_ id: OperationID, at now: Moment) -> [Reason] {
-        guard let place = unfinished(id) else { return [] }
-        switch table[place].state {
-        case .executing: return whyExecuting(place)
-        case .pending: return whyPending(place) + whyHeldBack(place) + whyLockedUp(place)
+        guard let operation = unfinished(id) else { return [] }
+        switch table[operation].state {
+        case .executing: return whyExecuting(operation)
+        case .pending: return whyPending(operation) + whyHeldBack(operation) + whyLockedUp(operation)
         case .ready:
-            let reasons = whyHeldBack(place)
-            return (reasons.isEmpty ? whyReady(place, now) : reasons) + whyLockedUp(place)
+            let reasons = whyHeldBack(operation)
+            return (reasons.isEmpty ? whyReady(operation, now) : reasons) + whyLockedUp(operation)
         case .finished: return []
         }
     }
 
-    private func whyExecuting(_ place: OperationIndex) -> [Reason] {
-        guard let index = table[place].execution else { return [] }
+    private func whyExecuting(_ operation: OperationIndex) -> [Reason] {
+        guard let index = table[operation].execution else { return [] }
         let execution = executions[index]
         var reasons: [Reason] = []
-        if let family = table[place].family {
+        if let family = table[operation].family {
             var children: [OperationID] = []
             // One that was retried stands there once for each of its runs.
             for child in families[family].children.map({ OperationID($0) }).sorted()
             where child != children.last && unfinished(child) != nil { children.append(child) }
             if !children.isEmpty { reasons.append(Reason(kind: .group, ids: children, detail: .children)) }
         }
-        guard !table[place].isGroup, !execution.isOver else { return reasons }
-        let id = [table[place].operationID]
-        reasons += freezers(of: place).map { Reason(kind: .suspended, ids: id, detail: .suspended($0)) }
+        guard !table[operation].isGroup, !execution.isOver else { return reasons }
+        let id = [table[operation].operationID]
+        reasons += freezers(of: operation).map { Reason(kind: .suspended, ids: id, detail: .suspended($0)) }
         if execution.isReaping || !execution.isConfirmed || capacity.runner == nil {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
-        } else if execution.exit != nil, execution.ending == nil, policy(of: place)?.completion == .notify {
+        } else if execution.exit != nil, execution.ending == nil, policy(of: operation)?.completion == .notify {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .finishMessage))
         } else if execution.isCancelling {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .ending))
-        } else if table[place].traits.isDisjoint(with: .frozen) {
+        } else if table[operation].traits.isDisjoint(with: .frozen) {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .process))
         }
         return reasons
     }
 
     /// Whoever has to resume before its processes go on.
-    private func freezers(of place: OperationIndex) -> [Level] {
-        let row = table[place]
+    private func freezers(of operation: OperationIndex) -> [Level] {
+        let row = table[operation]
         let levels: [(Traits, Level)] = [
             (.frozenItself, .operations([row.operationID])), (.frozenByGraph, .graph(GraphID(row.graph))),
             (.frozenByQueue, .queue(queues[row.queue].name)), (.frozenByDaemon, .daemon),
@@ -50,20 +50,20 @@ extension Scheduler {
         return levels.filter { row.traits.contains($0.0) }.map(\.1)
     }
 
-    private func whyPending(_ place: OperationIndex) -> [Reason] {
-        var reasons = whyDependent(place)
-        if table[place].traits.contains(.groupNotStarted), let group = table[place].parent {
+    private func whyPending(_ operation: OperationIndex) -> [Reason] {
+        var reasons = whyDependent(operation)
+        if table[operation].traits.contains(.groupNotStarted), let group = table[operation].parent {
             reasons.append(Reason(kind: .group, ids: [table[group].operationID], detail: .groupNotStarted))
         }
-        let barriers = registry.barriers.reasons(for: place, in: table).map { table[$0].operationID }
+        let barriers = registry.barriers.reasons(for: operation, in: table).map { table[$0].operationID }
         if !barriers.isEmpty { reasons.append(Reason(kind: .barrier, ids: barriers, detail: .barrier)) }
         return reasons
     }
 
     /// Each dependency by itself; of very many, those after the first together.
-    private func whyDependent(_ place: OperationIndex) -> [Reason] {
+    private func whyDependent(_ operation: OperationIndex) -> [Reason] {
         var unmet: [(on: OperationID, when: When)] = []
-        for edge in graph.dependencies(of: table[place]) {
+        for edge in graph.dependencies(of: table[operation]) {
             if let on = graph[edge].on { unmet.append((table[on].operationID, graph[edge].when)) }
         }
         var alone: [Reason] = []
@@ -82,9 +82,9 @@ extension Scheduler {
     }
 
     /// What keeps an operation out of the lanes, or stops all starts.
-    private func whyHeldBack(_ place: OperationIndex) -> [Reason] {
+    private func whyHeldBack(_ operation: OperationIndex) -> [Reason] {
         var reasons: [Reason] = []
-        let row = table[place]
+        let row = table[operation]
         let id = [row.operationID]
         if row.traits.contains(.held) { reasons.append(Reason(kind: .held, ids: id, detail: .held)) }
         if row.traits.contains(.graphSuspended) {
@@ -94,102 +94,102 @@ extension Scheduler {
             reasons.append(Reason(kind: .suspended, detail: .suspended(.queue(queues[row.queue].name))))
         }
         if isSuspended { reasons.append(Reason(kind: .suspended, detail: .suspended(.daemon))) }
-        if row.traits.contains(.delayed), let instant = policy(of: place)?.notBefore {
+        if row.traits.contains(.delayed), let instant = policy(of: operation)?.notBefore {
             reasons.append(Reason(kind: .notBefore, ids: id, detail: .instant(instant)))
         }
-        if row.traits.contains(.backingOff), let life = lives[place] {
-            reasons.append(Reason(kind: .backoff, ids: id, detail: .instant(life.restsUntil.wall)))
+        if row.traits.contains(.backingOff), let run = runs[operation] {
+            reasons.append(Reason(kind: .backoff, ids: id, detail: .instant(run.restsUntil.wall)))
         }
         return reasons
     }
 
     /// Only its turn is missing: who is before it, and where.
-    private func whyReady(_ place: OperationIndex, _ now: Moment) -> [Reason] {
+    private func whyReady(_ operation: OperationIndex, _ now: Moment) -> [Reason] {
         var reasons: [Reason] = []
-        let row = table[place]
+        let row = table[operation]
         if capacity.runner == nil || capacity.isDraining { reasons.append(Reason(kind: .pool, detail: .runner)) }
         if !row.isGroup {
             if let limit = queues[row.queue].limit, queues[row.queue].running >= limit {
-                let line = standing(of: place) { $0.queue == row.queue }
+                let line = standing(of: operation) { $0.queue == row.queue }
                 reasons.append(
                     Reason(
                         kind: .queue, ids: running { $0.queue == row.queue },
-                        detail: .queue(name: queues[row.queue].name, limit: limit, place: line)))
+                        detail: .queue(name: queues[row.queue].name, limit: limit, position: line)))
             }
             if let parent = row.parent, let family = table[parent].family, !families[family].hasRoom {
                 let limit = families[family].limit ?? 0
                 reasons.append(
                     Reason(
                         kind: .group, ids: [table[parent].operationID],
-                        detail: .groupLimit(limit, place: standing(of: place) { $0.parent == parent })))
+                        detail: .groupLimit(limit, position: standing(of: operation) { $0.parent == parent })))
             }
         }
-        reasons += whyCategories(place)
+        reasons += whyCategories(operation)
         if !row.isGroup, !capacity.hasFreeSlot {
             reasons.append(
                 Reason(
                     kind: .pool, ids: running { _ in true },
-                    detail: .pool(workers: workers, place: standing(of: place) { _ in true })))
+                    detail: .pool(workers: workers, position: standing(of: operation) { _ in true })))
         }
-        if row.traits.contains(.hasConditions), conditions[place] != nil || reasons.isEmpty {
-            let inquiry = conditions[place]
+        if row.traits.contains(.hasConditions), conditions[operation] != nil || reasons.isEmpty {
+            let inquiry = conditions[operation]
             let again = inquiry?.askAgainAt.map { now.wall + $0 - now.monotonic }
             reasons.append(
                 Reason(
                     kind: .condition, ids: [row.operationID],
                     detail: .condition(index: inquiry?.falseIndex ?? 0, again: again)))
         }
-        if reasons.isEmpty { reasons.append(Reason(kind: .pool, detail: .pool(workers: workers, place: 1))) }
+        if reasons.isEmpty { reasons.append(Reason(kind: .pool, detail: .pool(workers: workers, position: 1))) }
         return reasons
     }
 
-    private func whyCategories(_ place: OperationIndex) -> [Reason] {
+    private func whyCategories(_ operation: OperationIndex) -> [Reason] {
         var reasons: [Reason] = []
-        let needs = registry.resolve(categories.needs(of: table[place].categories), under: table[place].parent)
-        for (need, use) in zip(needs, categories.uses(of: table[place].categories)) {
+        let needs = registry.resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
+        for (need, use) in zip(needs, categories.uses(of: table[operation].categories)) {
             let category = categories[need.category]
             if !category.fits(need.mode, need.units) {
                 let line = waiting(for: need.category)
-                let position = line.firstIndex(of: table[place].operationID).map { $0 + 1 } ?? line.count + 1
+                let position = line.firstIndex(of: table[operation].operationID).map { $0 + 1 } ?? line.count + 1
                 reasons.append(
                     Reason(
                         kind: .category, ids: holders(of: need.category),
                         detail: .category(
-                            name: use.name, wanted: use, capacity: category.capacity, place: position)))
-            } else if let keeper = keeper(of: need, against: table[place].key) {
+                            name: use.name, wanted: use, capacity: category.capacity, position: position)))
+            } else if let keeper = keeper(of: need, against: table[operation].key) {
                 reasons.append(
                     Reason(
-                        kind: .category, ids: [table[keeper].operationID], detail: .keptPlace(category: use.name)))
+                        kind: .category, ids: [table[keeper].operationID], detail: .reserved(category: use.name)))
             }
         }
-        if let found = WaitView(registry).deadlock(starting: place, needs), let category = found.category {
+        if let found = WaitView(registry).deadlock(starting: operation, needs), let category = found.category {
             let others = found.cycle.filter { other in
-                other != place && table[other].state != .executing && !isAncestor(place, of: other)
+                other != operation && table[other].state != .executing && !isAncestor(operation, of: other)
                     && categories.uses(of: table[other].categories).contains { $0.name == category }
             }
             reasons.append(
                 Reason(
                     kind: .category, ids: Set(others).map { table[$0].operationID }.sorted(),
-                    detail: .goesFirst(category: category)))
+                    detail: .yields(category: category)))
         }
         return reasons
     }
 
     /// A circle that could not be refused, since it came of a capacity that was lowered.
-    private func whyLockedUp(_ place: OperationIndex) -> [Reason] {
-        guard registry.hasLongHolders, let found = WaitView(registry).deadlock(around: place),
+    private func whyLockedUp(_ operation: OperationIndex) -> [Reason] {
+        guard registry.hasLongHolders, let found = WaitView(registry).deadlock(around: operation),
             let category = found.category
         else { return [] }
         let members = Set(found.cycle).map { table[$0].operationID }.sorted()
-        return [Reason(kind: .category, ids: members, detail: .lockedUp(category: category))]
+        return [Reason(kind: .category, ids: members, detail: .deadlocked(category: category))]
     }
 
-    /// Place in line among the eligible that `matches`, 1 being next.
-    private func standing(of place: OperationIndex, where matches: (OperationRow) -> Bool) -> Int {
-        let key = table[place].key
+    /// SlotStart in line among the eligible that `matches`, 1 being next.
+    private func standing(of operation: OperationIndex, where matches: (OperationRow) -> Bool) -> Int {
+        let key = table[operation].key
         var before = 0
         for other in table.rows where other.id != 0 && other.state == .ready && !other.isGroup {
-            guard other.lane != nil || other.traits.contains(.inHand) else { continue }
+            guard other.lane != nil || other.traits.contains(.staged) else { continue }
             if other.key < key, matches(other) { before += 1 }
         }
         return before + 1

@@ -19,15 +19,15 @@ extension Scheduler {
     }
 
     /// A group has become executing: its children may.
-    mutating func startGroup(_ place: OperationIndex) {
-        releaseChildren(of: place)
-        if !registry.hasUnfinishedChildren(place) { endGroup(place) }
+    mutating func startGroup(_ operation: OperationIndex) {
+        releaseChildren(of: operation)
+        if !registry.hasUnfinishedChildren(operation) { endGroup(operation) }
     }
 
     /// A group, or a producer that was retried with its products, executes: what waited for that alone is ready.
-    mutating func releaseChildren(of place: OperationIndex) {
-        openScopes(of: place)
-        guard let family = table[place].family else { return }
+    mutating func releaseChildren(of operation: OperationIndex) {
+        openScopes(of: operation)
+        guard let family = table[operation].family else { return }
         for id in families[family].children {
             guard let child = unfinished(OperationID(id)), table[child].traits.contains(.groupNotStarted) else {
                 continue
@@ -58,39 +58,42 @@ extension Scheduler {
         if families[family].firstUnsuccessful.rawValue == 0 { families[family].firstUnsuccessful = child }
     }
 
-    private mutating func endGroup(_ place: OperationIndex) {
-        guard let index = table[place].execution, let family = table[place].family.map({ families[$0] }) else { return }
+    private mutating func endGroup(_ operation: OperationIndex) {
+        guard let index = table[operation].execution, let family = table[operation].family.map({ families[$0] }) else {
+            return
+        }
         if let end = executions[index].ending {
-            decide(place, end.outcome, end.cause)
+            decide(operation, end.outcome, end.cause)
         } else if family.unsuccessful > 0 {
-            decide(place, .failed, .children(first: family.firstUnsuccessful, count: family.unsuccessful))
+            decide(operation, .failed, .children(first: family.firstUnsuccessful, count: family.unsuccessful))
         } else {
-            decide(place, .succeeded, nil)
+            decide(operation, .succeeded, nil)
         }
     }
 
     // MARK: What a group holds, as its children see it
 
-    mutating func openScopes(of place: OperationIndex) {
-        guard let index = table[place].execution, let family = table[place].family, families[family].scopes.isEmpty
+    mutating func openScopes(of operation: OperationIndex) {
+        guard let index = table[operation].execution, let family = table[operation].family,
+            families[family].scopes.isEmpty
         else { return }
-        let bases = categories.needs(of: table[place].categories)
+        let bases = categories.needs(of: table[operation].categories)
         let held = executions[index].holding
         for (base, need) in zip(bases, held) {
             let scope = categories.addScope(of: need, base: base.category)
             families[family].scopes.append((base.category, scope))
-            categories[need.category].familyHolders.append(place)
+            categories[need.category].familyHolders.append(operation)
             doubtClaim(on: need.category)
         }
-        if !held.isEmpty { doubt(place) }
+        if !held.isEmpty { doubt(operation) }
         reservations.doubt()
     }
 
-    /// The share that `place` held is no more: its children have all finished.
-    mutating func closeScopes(of place: OperationIndex, holding: [Need]) {
-        guard let family = table[place].family, !families[family].scopes.isEmpty else { return }
+    /// The share that `operation` held is no more: its children have all finished.
+    mutating func closeScopes(of operation: OperationIndex, holding: [Need]) {
+        guard let family = table[operation].family, !families[family].scopes.isEmpty else { return }
         for need in holding {
-            categories[need.category].familyHolders.removeAll { $0 == place }
+            categories[need.category].familyHolders.removeAll { $0 == operation }
             if categories[need.category].familyHolders.isEmpty { setClaim(on: need.category, .min) }
         }
         for (_, scope) in families[family].scopes { categories.removeScope(scope) }

@@ -35,8 +35,8 @@ extension Scheduler {
         var broken: [String] = []
         var members: [LaneIndex: Int32] = [:]
         var tops: [LaneIndex: UInt64] = [:]
-        for place in rows where table[place].state != .executing {
-            let row = table[place]
+        for operation in rows where table[operation].state != .executing {
+            let row = table[operation]
             let isEligible = row.state == .ready && row.traits.isDisjoint(with: .ineligible)
             if isEligible != row.isLinked { broken.append("5: \(row.id) is \(isEligible ? "not " : "")in a lane") }
             guard let lane = row.lane else { continue }
@@ -62,12 +62,12 @@ extension Scheduler {
         for lane in lanes.indices where lanes[lane].live > 0 && lanes[lane].status != .evaluating {
             if !lanes[lane].key.isGroup, !capacity.hasFreeSlot { continue }
             guard let first = lanes[lane].members.first else { continue }
-            let user = evaluationUser(of: first.place)
+            let user = evaluationUser(of: first.operation)
             if lanes[lane].status == .parked(.evaluations), !conditions.hasFreeEvaluation(for: user) { continue }
-            if obstacle(to: first.place, in: lane) == nil,
-                WaitView(registry).deadlock(starting: first.place, lanes[lane].needs) == nil
+            if obstacle(to: first.operation, in: lane) == nil,
+                WaitView(registry).deadlock(starting: first.operation, lanes[lane].needs) == nil
             {
-                broken.append("6: \(table[first.place].id) could start, its lane is \(lanes[lane].status)")
+                broken.append("6: \(table[first.operation].id) could start, its lane is \(lanes[lane].status)")
             }
         }
         return broken
@@ -83,8 +83,8 @@ extension Scheduler {
             let (now, claim) = (categories[category], claim(on: category))
             if now.claim != claim { broken.append("7: \(claim) waits for category \(now.name), not \(now.claim)") }
         }
-        for place in rows {
-            let (row, claims) = (table[place], claims(on: place))
+        for operation in rows {
+            let (row, claims) = (table[operation], claims(on: operation))
             if claims.all != row.effective {
                 broken.append("7: \(row.id) counts for \(row.effective), not \(claims.all)")
             }
@@ -94,8 +94,8 @@ extension Scheduler {
             broken.append("7: the children of \(row.id) inherit \(inherited), not \(claims.whole)")
         }
         var proven: Set<WaitNode> = []
-        for place in rows where !isFounded(.start(place), &proven) || !isFounded(.end(place), &proven) {
-            broken.append("7: nobody has what \(table[place].id) counts for")
+        for operation in rows where !isFounded(.start(operation), &proven) || !isFounded(.end(operation), &proven) {
+            broken.append("7: nobody has what \(table[operation].id) counts for")
         }
         return broken
     }
@@ -128,8 +128,8 @@ extension Scheduler {
     /// 11. Staged operations would start next, in this order, once they are ready, and no other may before them.
     private func checkStaged(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
-        for place in rows where table[place].traits.contains(.inHand) != staging.launches.contains(place) {
-            broken.append("11: operation \(table[place].id): staged flag and staged list disagree")
+        for operation in rows where table[operation].traits.contains(.staged) != staging.launches.contains(operation) {
+            broken.append("11: operation \(table[operation].id): staged flag and staged list disagree")
         }
         guard case let last?? = staging.launches.last else { return broken }
         let staged = staging.operations
@@ -138,11 +138,11 @@ extension Scheduler {
         if !mayRest || !mayStart || !waiting.isEmpty && !staging.acceptsWaiting {
             broken.append("11: \(staged.count) launches are staged with \(capacity.used) of \(workers) slots used")
         }
-        for place in staged where table[place].isLinked {
-            broken.append("11: \(table[place].id) is staged and \(table[place].state)")
+        for operation in staged where table[operation].isLinked {
+            broken.append("11: \(table[operation].id) is staged and \(table[operation].state)")
         }
-        for place in waiting where !waitsForSuccess(place) {
-            broken.append("11: \(table[place].id) is staged and waits for more than executing operations")
+        for operation in waiting where !waitsForSuccess(operation) {
+            broken.append("11: \(table[operation].id) is staged and waits for more than executing operations")
         }
         if zip(staged, staged.dropFirst()).contains(where: { table[$0].key >= table[$1].key }) {
             broken.append("11: staged launches are out of order")
@@ -151,20 +151,20 @@ extension Scheduler {
             guard let first = lanes[lane].members.first, lanes[lane].top < table[last].key,
                 lanes[lane].status != .evaluating, lanes[lane].status != .parked(.evaluations)
             else { continue }
-            if obstacle(to: first.place, in: lane) == nil {
-                broken.append("11: \(table[first.place].id) comes before the staged launches")
+            if obstacle(to: first.operation, in: lane) == nil {
+                broken.append("11: \(table[first.operation].id) comes before the staged launches")
             }
         }
         return broken
     }
 
-    private func waitsForSuccess(_ place: OperationIndex) -> Bool {
+    private func waitsForSuccess(_ operation: OperationIndex) -> Bool {
         var count: Int32 = 0
-        for edge in graph.dependencies(of: table[place]) {
+        for edge in graph.dependencies(of: table[operation]) {
             guard let on = graph[edge].on else { continue }
             guard graph[edge].when == .succeeded, table[on].state == .executing else { return false }
             count += 1
         }
-        return count == table[place].waiting
+        return count == table[operation].waiting
     }
 }

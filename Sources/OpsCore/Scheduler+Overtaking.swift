@@ -1,4 +1,4 @@
-/// An operation that only categories keep from starting is passed at most `Limits.overtakes` times; then its place
+/// An operation that only categories keep from starting is passed at most `Limits.overtakes` times; then its operation
 /// in every category it needs is kept against what comes after it.
 extension Scheduler {
     /// Keeps the order of lanes in each category they name.
@@ -47,20 +47,20 @@ extension Scheduler {
         for lane in passed where lane != last {
             last = lane
             guard let line = lanes[lane].members.onlyLine else {
-                for place in members(of: lane, below: key) { noteOvertaken(place) }
+                for operation in members(of: lane, below: key) { noteOvertaken(operation) }
                 continue
             }
             for entry in line {
                 guard entry.key < key else { break }
-                if isMember(entry, of: lane) { noteOvertaken(entry.place) }
+                if isMember(entry, of: lane) { noteOvertaken(entry.operation) }
             }
         }
     }
 
-    private mutating func noteOvertaken(_ place: OperationIndex) {
-        guard table[place].overtaken < Limits.overtakes else { return }
-        table[place].overtaken += 1
-        if table[place].overtaken == Limits.overtakes { reserve(place) }
+    private mutating func noteOvertaken(_ operation: OperationIndex) {
+        guard table[operation].overtaken < Limits.overtakes else { return }
+        table[operation].overtaken += 1
+        if table[operation].overtaken == Limits.overtakes { reserve(operation) }
     }
 
     private func lacksRoom(_ lane: LaneIndex) -> Bool {
@@ -81,67 +81,69 @@ extension Scheduler {
         return families[family].hasRoom
     }
 
-    // MARK: Kept places
+    // MARK: Kept operations
 
-    mutating func reserve(_ place: OperationIndex) {
-        table[place].traits.insert(.reserving)
+    mutating func reserve(_ operation: OperationIndex) {
+        table[operation].traits.insert(.reserving)
         reservations.add()
-        let key = table[place].key
-        for need in needsInLane(of: place) {
+        let key = table[operation].key
+        for need in needsInLane(of: operation) {
             let list = categories[need.category].reservations
             let i = list.firstIndex { table[$0].key > key } ?? list.count
-            categories[need.category].reservations.insert(place, at: i)
+            categories[need.category].reservations.insert(operation, at: i)
         }
     }
 
-    private func needsInLane(of place: OperationIndex) -> [Need] { table[place].lane.map { lanes[$0].needs } ?? [] }
+    private func needsInLane(of operation: OperationIndex) -> [Need] {
+        table[operation].lane.map { lanes[$0].needs } ?? []
+    }
 
     /// As `clearReservation`, without giving anyone else a chance.
-    mutating func unreserve(_ place: OperationIndex) {
-        table[place].traits.remove(.reserving)
+    mutating func unreserve(_ operation: OperationIndex) {
+        table[operation].traits.remove(.reserving)
         reservations.remove()
-        for need in needsInLane(of: place) {
-            categories[need.category].reservations.removeAll { $0 == place }
+        for need in needsInLane(of: operation) {
+            categories[need.category].reservations.removeAll { $0 == operation }
         }
     }
 
-    /// Its place is kept no longer: it starts, or does not want to.
-    mutating func clearReservation(of place: OperationIndex, in lane: LaneIndex) {
-        guard table[place].traits.contains(.reserving) else { return }
-        table[place].traits.remove(.reserving)
+    /// Its operation is kept no longer: it starts, or does not want to.
+    mutating func clearReservation(of operation: OperationIndex, in lane: LaneIndex) {
+        guard table[operation].traits.contains(.reserving) else { return }
+        table[operation].traits.remove(.reserving)
         reservations.remove()
         let needs = lanes[lane].needs
-        for need in needs { categories[need.category].reservations.removeAll { $0 == place } }
+        for need in needs { categories[need.category].reservations.removeAll { $0 == operation } }
         for need in needs { wake(.category(need.category)) }
         wake(.reservations)
     }
 
-    /// The operation whose kept place in a category a start with this key would take.
+    /// The operation whose kept operation in a category a start with this key would take.
     func keeper(of need: Need, against key: UInt64) -> OperationIndex? {
-        for place in categories[need.category].reservations {
-            guard table[place].key < key else { return nil }
-            guard let lane = table[place].lane, mayTurn(lane),
+        for operation in categories[need.category].reservations {
+            guard table[operation].key < key else { return nil }
+            guard let lane = table[operation].lane, mayTurn(lane),
                 let other = lanes[lane].needs.first(where: { $0.category == need.category })
             else {
                 continue
             }
-            if !categories[need.category].fit(need, beside: other) { return place }
+            if !categories[need.category].fit(need, beside: other) { return operation }
         }
         return nil
     }
 
-    /// Where a lane waits whose first member would take a kept place; nil when it may start. What anyone with a kept
-    /// place waits for in turn is kept back by none: so no two of them can wait for one another.
-    func keptBack(_ place: OperationIndex, _ needs: [Need]) -> Resource? {
+    /// Where a lane waits whose first member would take a kept operation; nil when it may start. What anyone with a kept
+    /// operation waits for in turn is kept back by none: so no two of them can wait for one another.
+    func keptBack(_ operation: OperationIndex, _ needs: [Need]) -> Resource? {
         guard !reservations.isEmpty else { return nil }
-        let key = table[place].key
+        let key = table[operation].key
         guard let need = needs.first(where: { keeper(of: $0, against: key) != nil }) else { return nil }
         let awaited = familiesKeepersWaitFor()
         if awaited.isEmpty { return .category(need.category) }
-        return WaitView(registry).reach(awaited).contains(.start(place)) ? nil : .reservations
+        return WaitView(registry).reach(awaited).contains(.start(operation)) ? nil : .reservations
     }
 
-    /// The ends of groups and producers that hold what someone with a kept place needs: only those have others to
+    /// The ends of groups and producers that hold what someone with a kept operation needs: only those have others to
     /// wait for in turn.
     func familiesKeepersWaitFor() -> [WaitNode] {
         guard families.count > 0 else { return [] }
@@ -158,7 +160,7 @@ extension Scheduler {
         return result
     }
 
-    /// True when what kept a lane back for want of a better place to wait does so no longer.
+    /// True when what kept a lane back for want of a better operation to wait does so no longer.
     mutating func reviewKeptBack(forOthersAlone: Bool = false) -> Bool {
         guard lanes.hasBlocked else { return false }
         var isAny = false
@@ -176,8 +178,8 @@ extension Scheduler {
 
     private mutating func mustStayBack(_ lane: LaneIndex) -> Bool {
         guard let first = lanes[lane].members.first else { return true }
-        if let obstacle = obstacle(to: first.place, in: lane) { return obstacle == .reservations }
-        return deadlocks.mustYield(first.place, lanes[lane].needs, in: registry)
+        if let obstacle = obstacle(to: first.operation, in: lane) { return obstacle == .reservations }
+        return deadlocks.mustYield(first.operation, lanes[lane].needs, in: registry)
     }
 
     /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.

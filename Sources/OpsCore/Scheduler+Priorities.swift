@@ -11,53 +11,53 @@ extension Scheduler {
     }
 
     /// Hands the priority of an operation on to all it waits for, and that of its group on to it.
-    mutating func handOn(_ place: OperationIndex) {
-        if let inherited = inheritedFromParent(place) { raise([.end(place)], to: inherited) }
-        guard table[place].state != .executing else { return }
-        raise(registry.waits(of: .start(place)), to: table[place].effective)
+    mutating func handOn(_ operation: OperationIndex) {
+        if let inherited = inheritedFromParent(operation) { raise([.end(operation)], to: inherited) }
+        guard table[operation].state != .executing else { return }
+        raise(registry.waits(of: .start(operation)), to: table[operation].effective)
     }
 
     /// The priority that the children of the group around an operation inherit.
-    func inheritedFromParent(_ place: OperationIndex) -> Int8? {
-        guard let family = table[place].parent.flatMap({ table[$0].family }) else { return nil }
+    func inheritedFromParent(_ operation: OperationIndex) -> Int8? {
+        guard let family = table[operation].parent.flatMap({ table[$0].family }) else { return nil }
         return families[family].inherited
     }
 
     private mutating func raise(_ nodes: [WaitNode], to priority: Int8) {
         var open = nodes
         while let node = open.popLast() {
-            let place = node.operation
-            if node.isEnd, let family = table[place].family, families[family].inherited < priority {
+            let operation = node.operation
+            if node.isEnd, let family = table[operation].family, families[family].inherited < priority {
                 families[family].inherited = priority
                 for id in families[family].children {
                     if let child = unfinished(OperationID(id)) { open.append(.end(child)) }
                 }
             }
-            guard table[place].effective < priority else { continue }
-            setEffective(place, priority)
-            if table[place].state != .executing { open += registry.waits(of: .start(place)) }
+            guard table[operation].effective < priority else { continue }
+            setEffective(operation, priority)
+            if table[operation].state != .executing { open += registry.waits(of: .start(operation)) }
         }
     }
 
-    mutating func setEffective(_ place: OperationIndex, _ priority: Int8) {
-        table[place].effective = priority
-        guard table[place].lane != nil else { return }
-        moveInLane(place)
-        if table[place].traits.contains(.reserving) {
-            unreserve(place)
-            reserve(place)
+    mutating func setEffective(_ operation: OperationIndex, _ priority: Int8) {
+        table[operation].effective = priority
+        guard table[operation].lane != nil else { return }
+        moveInLane(operation)
+        if table[operation].traits.contains(.reserving) {
+            unreserve(operation)
+            reserve(operation)
             reservations.doubt()
         }
     }
 
     /// New or returned operations: those of another priority than the rest are told to what they wait for.
-    mutating func raiseAll(_ places: [OperationIndex]) {
+    mutating func raiseAll(_ operations: [OperationIndex]) {
         if !priorities.isUsed {
-            guard places.contains(where: { table[$0].priority != 0 }) else { return }
+            guard operations.contains(where: { table[$0].priority != 0 }) else { return }
             beginPriorities()
-            for place in places { doubt(place) }
+            for operation in operations { doubt(operation) }
         }
-        for place in places { handOn(place) }
+        for operation in operations { handOn(operation) }
     }
 
     /// Inheritance has something to say from now on: whatever was in doubt so far was passed over.
@@ -65,16 +65,16 @@ extension Scheduler {
         guard !priorities.isUsed else { return }
         priorities.begin()
         let parents = table.indices.filter { table[$0].family != nil }
-        for place in parents.sorted(by: { table[$0].id < table[$1].id }) { doubt(place) }
+        for operation in parents.sorted(by: { table[$0].id < table[$1].id }) { doubt(operation) }
         for category in Array(categories.pool.indices) { doubtClaim(on: category) }
     }
 
     // MARK: Down, before anything starts
 
     /// What an operation waits for may have counted for more because of it.
-    mutating func doubtWaits(of place: OperationIndex) {
-        guard priorities.isUsed, table[place].state != .executing else { return }
-        for node in registry.waits(of: .start(place)) { doubt(node.operation, after: table[place].effective) }
+    mutating func doubtWaits(of operation: OperationIndex) {
+        guard priorities.isUsed, table[operation].state != .executing else { return }
+        for node in registry.waits(of: .start(operation)) { doubt(node.operation, after: table[operation].effective) }
     }
 
     /// `from` no longer waits for `on`.
@@ -83,18 +83,20 @@ extension Scheduler {
         doubt(on, after: table[from].effective)
     }
 
-    mutating func doubt(_ place: OperationIndex, after priority: Int8) {
-        let inherited = table[place].family.map { families[$0].inherited } ?? .min
-        guard table[place].effective <= priority || inherited <= priority else { return }
-        doubt(place)
+    mutating func doubt(_ operation: OperationIndex, after priority: Int8) {
+        let inherited = table[operation].family.map { families[$0].inherited } ?? .min
+        guard table[operation].effective <= priority || inherited <= priority else { return }
+        doubt(operation)
     }
 
-    mutating func doubt(_ place: OperationIndex) {
-        guard priorities.isUsed, !table[place].traits.contains(.priorityInDoubt), table[place].state != .finished else {
+    mutating func doubt(_ operation: OperationIndex) {
+        guard priorities.isUsed, !table[operation].traits.contains(.priorityInDoubt),
+            table[operation].state != .finished
+        else {
             return
         }
-        table[place].traits.insert(.priorityInDoubt)
-        priorities.doubt(place)
+        table[operation].traits.insert(.priorityInDoubt)
+        priorities.doubt(operation)
     }
 
     mutating func settlePriorities() {
@@ -108,21 +110,21 @@ extension Scheduler {
         while !priorities.isSettled, budget.mayAfford(1), let doubt = priorities.next() {
             switch doubt {
             case .claim(let category): recountClaim(on: category)
-            case .operation(let place):
-                table[place].traits.remove(.priorityInDoubt)
-                if table[place].state != .finished { reassess(place) }
+            case .operation(let operation):
+                table[operation].traits.remove(.priorityInDoubt)
+                if table[operation].state != .finished { reassess(operation) }
             case .source(let node): trace(node, &proven)
             }
         }
     }
 
     /// Recounts one operation; what it had lent goes back in turn.
-    private mutating func reassess(_ place: OperationIndex) {
-        let (all, whole) = claims(on: place)
-        let old = table[place].effective
-        if let family = table[place].family, families[family].inherited == whole {
-            suspect(.end(place))
-        } else if let family = table[place].family {
+    private mutating func reassess(_ operation: OperationIndex) {
+        let (all, whole) = claims(on: operation)
+        let old = table[operation].effective
+        if let family = table[operation].family, families[family].inherited == whole {
+            suspect(.end(operation))
+        } else if let family = table[operation].family {
             let isLower = whole < families[family].inherited
             families[family].inherited = whole
             for id in families[family].children {
@@ -132,33 +134,33 @@ extension Scheduler {
         }
         guard old != all else {
             // What executes waits for nothing: only its children may be of a ring.
-            if table[place].state != .executing, all > ownPriority(of: place) { suspect(.start(place)) }
+            if table[operation].state != .executing, all > ownPriority(of: operation) { suspect(.start(operation)) }
             return
         }
-        setEffective(place, all)
-        guard table[place].state != .executing else { return }
+        setEffective(operation, all)
+        guard table[operation].state != .executing else { return }
         if all < old {
-            for node in registry.waits(of: .start(place)) { doubt(node.operation, after: old) }
+            for node in registry.waits(of: .start(operation)) { doubt(node.operation, after: old) }
         } else {
-            raise(registry.waits(of: .start(place)), to: all)
+            raise(registry.waits(of: .start(operation)), to: all)
         }
     }
 
     /// The highest that waits for an operation in any way, its own included; and of what waits for the whole of it.
-    func claims(on place: OperationIndex) -> (all: Int8, whole: Int8) {
-        var start = ownPriority(of: place)
+    func claims(on operation: OperationIndex) -> (all: Int8, whole: Int8) {
+        var start = ownPriority(of: operation)
         var whole = Int8.min
-        for edge in graph.dependents(of: table[place]) {
+        for edge in graph.dependents(of: table[operation]) {
             let from = graph[edge].from
-            let priority = isPresumed(from) ? .min : table[from].effective
+            let priority = isAssumed(from) ? .min : table[from].effective
             if graph[edge].when == .started { start = max(start, priority) } else { whole = max(whole, priority) }
         }
-        for other in registry.barriers.kept(by: place, in: table, partitions) {
+        for other in registry.barriers.kept(by: operation, in: table, partitions) {
             whole = max(whole, table[other].effective)
         }
-        if let inherited = inheritedFromParent(place) { whole = max(whole, inherited) }
-        guard let family = table[place].family else { return (max(start, whole), whole) }
-        if let index = table[place].execution {
+        if let inherited = inheritedFromParent(operation) { whole = max(whole, inherited) }
+        guard let family = table[operation].family else { return (max(start, whole), whole) }
+        if let index = table[operation].execution {
             for need in executions[index].holding { whole = max(whole, categories[need.category].claim) }
         } else {
             for id in families[family].children {
@@ -219,40 +221,40 @@ extension Scheduler {
     }
 
     /// As the contract counts it: an executing process too is worth what waits for its categories.
-    func liveEffective(of place: OperationIndex) -> Int8 {
-        guard let index = table[place].execution else { return table[place].effective }
-        return executions[index].holding.reduce(table[place].effective) { max($0, claim(on: $1.category)) }
+    func liveEffective(of operation: OperationIndex) -> Int8 {
+        guard let index = table[operation].execution else { return table[operation].effective }
+        return executions[index].holding.reduce(table[operation].effective) { max($0, claim(on: $1.category)) }
     }
 
     // MARK: Ageing
 
     /// Its own priority, and a step for every `aging` of its queue that it has been ready.
-    func ownPriority(of place: OperationIndex) -> Int8 {
-        let row = table[place]
+    func ownPriority(of operation: OperationIndex) -> Int8 {
+        let row = table[operation]
         guard row.state == .ready, let aging = queues[row.queue].aging else { return row.priority }
         let steps = min(Int64(Limits.agingSteps), max(0, now.wall - row.readyAt) / aging)
         return Int8(min(127, Int64(row.priority) + steps))
     }
 
-    mutating func startAging(_ place: OperationIndex) {
-        guard let aging = queues[table[place].queue].aging else { return }
+    mutating func startAging(_ operation: OperationIndex) {
+        guard let aging = queues[table[operation].queue].aging else { return }
         beginPriorities()
-        let steps = max(0, now.wall - table[place].readyAt) / aging
-        guard steps < Int64(Limits.agingSteps) else { return doubt(place) }
-        timers.set(.aging, of: table[place].id, at: table[place].readyAt + (steps + 1) * aging)
-        if steps > 0 { doubt(place) }
+        let steps = max(0, now.wall - table[operation].readyAt) / aging
+        guard steps < Int64(Limits.agingSteps) else { return doubt(operation) }
+        timers.set(.aging, of: table[operation].id, at: table[operation].readyAt + (steps + 1) * aging)
+        if steps > 0 { doubt(operation) }
     }
 
     /// One more step of waiting.
-    mutating func age(_ place: OperationIndex) {
-        startAging(place)
-        doubt(place)
+    mutating func age(_ operation: OperationIndex) {
+        startAging(operation)
+        doubt(operation)
     }
 
     mutating func restartAging(_ queue: QueueIndex) {
-        for place in table.indicesByID where table[place].queue == queue && table[place].state == .ready {
-            startAging(place)
-            doubt(place)
+        for operation in table.indicesByID where table[operation].queue == queue && table[operation].state == .ready {
+            startAging(operation)
+            doubt(operation)
         }
     }
 }

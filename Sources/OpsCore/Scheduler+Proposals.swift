@@ -114,14 +114,14 @@ extension Scheduler {
     /// Refuses moves after which operations would wait for one another because of barriers, and moves and categories
     /// after which they would because of what groups hold.
     mutating func checkDeadlock(
-        _ groups: [EditedTogether], _ changed: [(place: OperationIndex, group: Int)],
-        _ moves: [(place: OperationIndex, queue: QueueIndex)]
+        _ groups: [EditedTogether], _ changed: [(operation: OperationIndex, group: Int)],
+        _ moves: [(operation: OperationIndex, queue: QueueIndex)]
     ) throws(Rejection) {
         let isOrdered = moves.contains {
-            registry.barriers.hasBarriers(in: $0.queue) || table[$0.place].traits.contains(.barrier)
+            registry.barriers.hasBarriers(in: $0.queue) || table[$0.operation].traits.contains(.barrier)
         }
         let mayWaitMore = !moves.isEmpty || groups.contains { $0.edit.categories?.isEmpty == false }
-        let hasFamilies = registry.hasLongHolders || changed.contains { table[$0.place].family != nil }
+        let hasFamilies = registry.hasLongHolders || changed.contains { table[$0.operation].family != nil }
         guard isOrdered || mayWaitMore && hasFamilies else { return }
         try refuseDeadlock(groups.map { $0.edit.categories ?? [] }) { view, sets throws(Rejection) in
             var ordered: Set<QueueIndex> = []
@@ -149,7 +149,7 @@ extension Scheduler {
             for (operation, group) in changed where groups[group].edit.categories != nil {
                 view.setCategories(sets[group], of: operation)
             }
-            return changed.map(\.place)
+            return changed.map(\.operation)
         }
     }
 }

@@ -2,48 +2,49 @@ extension Scheduler {
     // MARK: Becoming ready
 
     /// One thing less keeps it pending.
-    mutating func release(_ place: OperationIndex) {
-        table[place].waiting -= 1
-        if table[place].waiting == 0, table[place].state == .pending, !table[place].traits.contains(.ending) {
-            becomeReady(place)
+    mutating func release(_ operation: OperationIndex) {
+        table[operation].waiting -= 1
+        if table[operation].waiting == 0, table[operation].state == .pending, !table[operation].traits.contains(.ending)
+        {
+            becomeReady(operation)
         }
     }
 
     /// One thing more keeps it pending; a ready operation goes back.
-    mutating func hold(back place: OperationIndex) {
-        table[place].waiting += 1
-        guard table[place].state == .ready else { return }
-        leaveLane(place)
-        setState(place, .pending)
-        tell(.becamePending(table[place].operationID))
+    mutating func hold(back operation: OperationIndex) {
+        table[operation].waiting += 1
+        guard table[operation].state == .ready else { return }
+        leaveLane(operation)
+        setState(operation, .pending)
+        record(.becamePending(table[operation].operationID))
         // Only what is ready grows old.
-        if queues[table[place].queue].aging != nil { doubt(place) }
-        report(.edited, place, old: .ready, new: .pending)
+        if queues[table[operation].queue].aging != nil { doubt(operation) }
+        publish(.edited, operation, old: .ready, new: .pending)
     }
 
-    mutating func becomeReady(_ place: OperationIndex) {
-        setState(place, .ready)
-        registry.graph.dropDependencies(of: place, in: &registry.table)
-        table[place].readyAt = now.wall
-        tell(.becameReady(table[place].operationID, at: now.wall))
-        report(.ready, place, old: .pending, new: .ready)
-        startAging(place)
-        enterLane(place)
+    mutating func becomeReady(_ operation: OperationIndex) {
+        setState(operation, .ready)
+        registry.graph.dropDependencies(of: operation, in: &registry.table)
+        table[operation].readyAt = now.wall
+        record(.becameReady(table[operation].operationID, at: now.wall))
+        publish(.ready, operation, old: .pending, new: .ready)
+        startAging(operation)
+        enterLane(operation)
     }
 
     // MARK: Lanes
 
     /// Puts a ready operation where it waits for its turn, unless something of its own keeps it back.
-    mutating func enterLane(_ place: OperationIndex) {
-        guard table[place].state == .ready, !table[place].isLinked,
-            table[place].traits.isDisjoint(with: .ineligible)
+    mutating func enterLane(_ operation: OperationIndex) {
+        guard table[operation].state == .ready, !table[operation].isLinked,
+            table[operation].traits.isDisjoint(with: .ineligible)
         else { return }
-        let lane = lane(for: place)
-        let key = table[place].key
-        table[place].link(to: lane)
-        lanes[lane].members.add(key, place)
+        let lane = lane(for: operation)
+        let key = table[operation].key
+        table[operation].link(to: lane)
+        lanes[lane].members.add(key, operation)
         lanes[lane].live += 1
-        if table[place].overtaken == Limits.overtakes { reserve(place) }
+        if table[operation].overtaken == Limits.overtakes { reserve(operation) }
         guard key < lanes[lane].top else { return }
         lanes[lane].top = key
         makeCandidate(lane)
@@ -51,12 +52,12 @@ extension Scheduler {
     }
 
     /// How often it was overtaken stays with it until it starts or ends: an edit is no reason to wait for longer.
-    mutating func leaveLane(_ place: OperationIndex) {
-        guard let lane = table[place].lane else { return }
-        table[place].unlink()
-        clearReservation(of: place, in: lane)
-        stopAsking(place)
-        deadlocks.forget(place)
+    mutating func leaveLane(_ operation: OperationIndex) {
+        guard let lane = table[operation].lane else { return }
+        table[operation].unlink()
+        clearReservation(of: operation, in: lane)
+        stopAsking(operation)
+        deadlocks.forget(operation)
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {
             // The lane may be kept: a stale entry left in front would be taken for its next first member.
@@ -70,10 +71,10 @@ extension Scheduler {
     }
 
     /// The effective priority of a member has changed: its old entry is stale.
-    mutating func moveInLane(_ place: OperationIndex) {
-        guard let lane = table[place].lane else { return }
-        let key = table[place].key
-        lanes[lane].members.add(key, place)
+    mutating func moveInLane(_ operation: OperationIndex) {
+        guard let lane = table[operation].lane else { return }
+        let key = table[operation].key
+        lanes[lane].members.add(key, operation)
         if key < lanes[lane].top {
             lanes[lane].top = key
             makeCandidate(lane)
@@ -90,7 +91,7 @@ extension Scheduler {
         if lanes[lane].members.entries > 64, lanes[lane].members.entries > 2 * Int(lanes[lane].live) {
             let table = table
             lanes[lane].members.sweep { entry in
-                let row = table[entry.place]
+                let row = table[entry.operation]
                 return row.lane == lane && row.key == entry.key
             }
         }
@@ -102,7 +103,7 @@ extension Scheduler {
     }
 
     func isMember(_ entry: ReadyMembers.Entry, of lane: LaneIndex) -> Bool {
-        let row = table.rows[entry.place.offset]
+        let row = table.rows[entry.operation.offset]
         return row.lane == lane && row.key == entry.key
     }
 
@@ -113,12 +114,12 @@ extension Scheduler {
         entries.sort { $0.key < $1.key }
         var result: [OperationIndex] = []
         result.reserveCapacity(entries.count)
-        for entry in entries where result.last != entry.place { result.append(entry.place) }
+        for entry in entries where result.last != entry.operation { result.append(entry.operation) }
         return result
     }
 
-    private mutating func lane(for place: OperationIndex) -> LaneIndex {
-        let row = table[place]
+    private mutating func lane(for operation: OperationIndex) -> LaneIndex {
+        let row = table[operation]
         let parent = row.parent
         // Conditions are its own; and which group would lock up with what differs between groups.
         let isAlone = row.traits.contains(.hasConditions) || row.family != nil && row.categories != nil

@@ -16,66 +16,68 @@ extension Scheduler {
             _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
         }
         for (name, capacity) in snapshot.capacities { _ = categories.setCapacity(name, capacity) }
-        let queuePlaces = snapshot.queues.compactMap { queues.find($0.name) }
-        let places = restore(
-            snapshot.operations, queuePlaces, snapshot.categorySets, snapshot.policies, snapshot.endedChildren)
+        let queueIndices = snapshot.queues.compactMap { queues.find($0.name) }
+        let operations = restore(
+            snapshot.operations, queueIndices, snapshot.categorySets, snapshot.policies, snapshot.endedChildren)
         // Before the edges: nothing that waits for its start has that yet.
-        for foretold in snapshot.foretold { doubtStart(foretold) }
+        for staged in snapshot.staged { restoreAssumedStart(staged) }
         for edge in snapshot.edges {
             guard let from = unfinished(edge.from), let on = unfinished(edge.on) else { continue }
-            if table[from].state == .pending || isPresumed(from) { addEdge(from: from, on: on, when: edge.when) }
+            if table[from].state == .pending || isAssumed(from) { addEdge(from: from, on: on, when: edge.when) }
         }
         for running in snapshot.running { restore(running) }
-        for foretold in snapshot.foretold { presume(foretold) }
+        for staged in snapshot.staged { assumeStarted(staged) }
         rebuildAllBarriers()
-        raiseAll(places)
-        for place in places where table[place].state == .ready {
-            startAging(place)
-            enterLane(place)
+        raiseAll(operations)
+        for operation in operations where table[operation].state == .ready {
+            startAging(operation)
+            enterLane(operation)
         }
-        for place in places where table[place].state == .pending && table[place].waiting == 0 { becomeReady(place) }
-        for (id, run) in snapshot.owedObservers { order(.observeFinish(id, run: run)) }
-        settleEnds()
+        for operation in operations where table[operation].state == .pending && table[operation].waiting == 0 {
+            becomeReady(operation)
+        }
+        for (id, run) in snapshot.owedObservers { emit(.observeFinish(id, run: run)) }
+        recordFinishes()
     }
 
     /// Rows as they were stored, in the order of their ids.
     mutating func restore(
-        _ rows: [Snapshot.Row], _ queuePlaces: [QueueIndex], _ sets: [[CategoryUse]], _ policyList: [Policy],
+        _ rows: [Snapshot.Row], _ queueIndices: [QueueIndex], _ sets: [[CategoryUse]], _ policyList: [Policy],
         _ endedChildren: [Snapshot.EndedChildren]
     ) -> [OperationIndex] {
-        var setPlaces: [CategorySetIndex?] = []
-        for set in sets { setPlaces.append(categories.retain(set)) }
-        var policyPlaces: [PolicyIndex] = []
-        for policy in policyList { policyPlaces.append(policies.retain(policy).index) }
+        var setIndices: [CategorySetIndex?] = []
+        for set in sets { setIndices.append(categories.retain(set)) }
+        var policyIndices: [PolicyIndex] = []
+        for policy in policyList { policyIndices.append(policies.retain(policy).index) }
         table.reserve(rows.count)
-        var places: [OperationIndex] = []
-        places.reserveCapacity(rows.count)
+        var operations: [OperationIndex] = []
+        operations.reserveCapacity(rows.count)
         for stored in rows {
-            let set = stored.categories.flatMap { setPlaces[Int($0)] }
-            let policy = stored.policy.map { policyPlaces[Int($0)] }
+            let set = stored.categories.flatMap { setIndices[Int($0)] }
+            let policy = stored.policy.map { policyIndices[Int($0)] }
             categories.retain(set)
             if let policy { policies.retain(policy) }
             var row = OperationRow(
                 id: stored.id.rawValue,
                 origin: OperationOrigin(
                     graph: stored.graph.rawValue,
-                    partition: partition(in: queuePlaces[Int(stored.queue)], of: stored.user)),
+                    partition: partition(in: queueIndices[Int(stored.queue)], of: stored.user)),
                 parent: table.index(of: stored.parent),
-                queue: queuePlaces[Int(stored.queue)], categories: set, policy: policy,
+                queue: queueIndices[Int(stored.queue)], categories: set, policy: policy,
                 traits: Traits(stored.flags).union(policy.map { Self.traits(of: policies[$0]) } ?? []),
                 priority: stored.priority)
             row.state = stored.state
             row.attempt = stored.attempt
             row.readyAt = stored.readyAt
             if registry.suspendedGraphs.contains(row.graph) { row.traits.insert(.graphSuspended) }
-            let place = table.insert(row)
-            places.append(place)
+            let operation = table.insert(row)
+            operations.append(operation)
             registry.count(row.state, 1, in: row.queue)
-            settleIn(place)
-            if stored.state != .executing { restoreLife(place, stored) } else { restoreStart(place, stored) }
+            settleIn(operation)
+            if stored.state != .executing { restoreRun(operation, stored) } else { restoreStart(operation, stored) }
         }
-        for set in setPlaces { categories.release(set) }
-        for policy in policyPlaces { _ = policies.release(policy) }
+        for set in setIndices { categories.release(set) }
+        for policy in policyIndices { _ = policies.release(policy) }
         for ended in endedChildren {
             guard let parent = unfinished(ended.parent) else { continue }
             if table[parent].family == nil {
@@ -86,28 +88,28 @@ extension Scheduler {
             families[family].unsuccessful = ended.unsuccessful
             families[family].firstUnsuccessful = ended.firstUnsuccessful
         }
-        return places
+        return operations
     }
 
     /// The run and the rest of an operation that waits after an attempt. The rest is measured on the wall clock
     /// here, since nothing else outlives the machine; but that may have been set back, so it is never longer than it
     /// was when it began.
-    private mutating func restoreLife(_ place: OperationIndex, _ stored: Snapshot.Row) {
-        if stored.hasStarted { table[place].traits.insert(.hasStarted) }
+    private mutating func restoreRun(_ operation: OperationIndex, _ stored: Snapshot.Row) {
+        if stored.hasStarted { table[operation].traits.insert(.hasStarted) }
         guard stored.run != 1 || stored.attemptsInRun > 0 else { return }
-        var life = Life(run: stored.run, attemptsInRun: stored.attemptsInRun)
+        var run = Run(number: stored.run, attempts: stored.attemptsInRun)
         if stored.notBefore > now.wall {
-            let rest = min(stored.notBefore - now.wall, longestRest(place, stored))
-            life.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
-            table[place].traits.insert(.backingOff)
-            timers.set(.backoff, of: table[place].id, at: life.restsUntil.monotonic)
+            let rest = min(stored.notBefore - now.wall, longestRest(operation, stored))
+            run.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
+            table[operation].traits.insert(.backingOff)
+            timers.set(.backoff, of: table[operation].id, at: run.restsUntil.monotonic)
         }
-        table[place].traits.insert(.hasLife)
-        lives[place] = life
+        table[operation].traits.insert(.hasRun)
+        runs[operation] = run
     }
 
-    private func longestRest(_ place: OperationIndex, _ stored: Snapshot.Row) -> Int64 {
-        if let retry = policy(of: place)?.retry {
+    private func longestRest(_ operation: OperationIndex, _ stored: Snapshot.Row) -> Int64 {
+        if let retry = policy(of: operation)?.retry {
             return retry.delay(after: stored.attemptsInRun, of: AttemptID(stored.id, stored.attempt))
         }
         // Whoever has no policy any more goes on resting by the one it had.
@@ -116,35 +118,37 @@ extension Scheduler {
     }
 
     /// What executes: a group at once, a process once its `Running` is read.
-    private mutating func restoreStart(_ place: OperationIndex, _ stored: Snapshot.Row) {
-        table[place].traits.insert(.hasStarted)
-        if stored.isFrozen { table[place].traits.insert(frozenBy(place)) }
-        let needs = registry.resolve(categories.needs(of: table[place].categories), under: table[place].parent)
+    private mutating func restoreStart(_ operation: OperationIndex, _ stored: Snapshot.Row) {
+        table[operation].traits.insert(.hasStarted)
+        if stored.isFrozen { table[operation].traits.insert(frozenBy(operation)) }
+        let needs = registry.resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
         take(needs)
         let execution = Execution(
-            operation: place, attempt: stored.isGroup ? 0 : stored.attempt, run: stored.run,
+            operation: operation, attempt: stored.isGroup ? 0 : stored.attempt, run: stored.run,
             attemptsInRun: stored.attemptsInRun, slot: nil, runner: "", startedAt: now, holding: needs,
             isConfirmed: stored.isGroup)
-        table[place].link(to: executions.insert(execution))
-        openScopes(of: place)
+        table[operation].link(to: executions.insert(execution))
+        openScopes(of: operation)
     }
 
     /// The disk knows that it is frozen, not by whom: by every level that is suspended, else by itself.
-    private func frozenBy(_ place: OperationIndex) -> Traits {
+    private func frozenBy(_ operation: OperationIndex) -> Traits {
         var traits: Traits = []
         if isSuspended { traits.insert(.frozenByDaemon) }
-        if queues[table[place].queue].isSuspended { traits.insert(.frozenByQueue) }
-        if table[place].traits.contains(.graphSuspended) { traits.insert(.frozenByGraph) }
+        if queues[table[operation].queue].isSuspended { traits.insert(.frozenByQueue) }
+        if table[operation].traits.contains(.graphSuspended) { traits.insert(.frozenByGraph) }
         return traits.isEmpty ? .frozenItself : traits
     }
 
     private mutating func restore(_ running: Snapshot.Running) {
-        guard let place = unfinished(running.attempt.operation), let index = table[place].execution else { return }
+        guard let operation = unfinished(running.attempt.operation), let index = table[operation].execution else {
+            return
+        }
         executions[index].startedAt = running.startedAt
         if let (outcome, cause) = running.ending {
-            executions[index].ending = Ended(outcome: outcome, cause: cause)
+            executions[index].ending = Resolution(outcome: outcome, cause: cause)
         }
-        guard !table[place].isGroup else {
+        guard !table[operation].isGroup else {
             executions[index].isCancelling = running.ending != nil
             return
         }
@@ -160,19 +164,19 @@ extension Scheduler {
             executions[index].isCancelling = [.cancelled, .timedOut].contains(running.ending?.0)
             return
         }
-        executions[index].isCancelling = running.ending != nil && !letsOthersBe(index)
+        executions[index].isCancelling = running.ending != nil && !leavesProcesses(index)
         if running.ending == nil { executions[index].ending = end(index, treeIsGone: false) }
         if let slot = running.slot {
             executions[index].slot = slot
             capacity.restore(slot)
-            countRunning(place, 1)
+            countRunning(operation, 1)
         }
-        if table[place].traits.isDisjoint(with: .frozen) {
-            if let given = running.timeoutRemaining ?? policy(of: place)?.timeout {
+        if table[operation].traits.isDisjoint(with: .frozen) {
+            if let given = running.timeoutRemaining ?? policy(of: operation)?.timeout {
                 executions[index].timeoutDue = running.startedAt.monotonic + given
             }
         } else {
-            executions[index].timeoutLeft = running.timeoutRemaining ?? policy(of: place)?.timeout
+            executions[index].timeoutLeft = running.timeoutRemaining ?? policy(of: operation)?.timeout
         }
     }
 
@@ -183,30 +187,30 @@ extension Scheduler {
         // One that is ending goes on telling, but starts nothing.
         capacity.runner = inventory.isEnding ? nil : inventory.runner
         staging.connect(
-            isSupported: inventory.takesHand && !inventory.isEnding, acceptsWaiting: inventory.handWaits)
+            isSupported: inventory.acceptsStaging && !inventory.isEnding, acceptsWaiting: inventory.acceptsWaiting)
         let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
         let all = Array(executions.indices)
-        // What was only foretold began where another had ended, and perhaps because of that end.
-        let presumed = all.filter { executions[$0].isPresumed }
-        for index in all where !executions[index].isPresumed && isUncertain(index) { reconcile(index, inventory) }
+        // What was only staged began where another had ended, and perhaps because of that end.
+        let presumed = all.filter { executions[$0].isAssumed }
+        for index in all where !executions[index].isAssumed && isUncertain(index) { reconcile(index, inventory) }
         let begun = presumed.filter { isUncertain($0) && confirmOrUnstage($0, inventory) }
-        settleEnds()
+        recordFinishes()
         for index in begun {
-            settlePresumption(index, inventory.places[attemptID(index)])
+            confirmStart(index, inventory.slotStarts[attemptID(index)])
             reconcile(index, inventory)
         }
         for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
             switch inventory.entries[attempt] {
-            case .running, .exited: order(.terminate(attempt, grace: Policy().grace))
-            case .gone, .failed: order(.acknowledge(attempt))
+            case .running, .exited: emit(.terminate(attempt, grace: Policy().grace))
+            case .gone, .failed: emit(.acknowledge(attempt))
             case nil: break
             }
         }
     }
 
     private func isUncertain(_ index: ExecutionIndex) -> Bool {
-        let place = executions[index].operation
-        return !table[place].isGroup && !executions[index].isOver && !table[place].traits.contains(.ending)
+        let operation = executions[index].operation
+        return !table[operation].isGroup && !executions[index].isOver && !table[operation].traits.contains(.ending)
     }
 
     private mutating func reconcile(_ index: ExecutionIndex, _ inventory: Inventory) {
@@ -220,14 +224,14 @@ extension Scheduler {
             confirm(index)
             if case .running(let process) = entry { launched(attempt, process) }
             // What it said counts before how it ended.
-            if let words = inventory.words[attempt] { told(attempt, words) }
+            if let words = inventory.updates[attempt] { updated(attempt, words) }
             switch entry {
             case .running: break
             case .exited(let exit): exited(attempt, exit, treeIsGone: false)
             case .gone(let exit): exited(attempt, exit, treeIsGone: true)
             case .failed(let step, let errno): launchFailed(attempt, step: step, errno: errno)
             }
-            // Another operation may be in its place, if that was its end.
+            // Another operation may be in its operation, if that was its end.
             if execution(of: attempt) == index { repeatOrders(index) }
         } else if executions[index].runner == inventory.runner {
             confirm(index)
@@ -236,7 +240,7 @@ extension Scheduler {
                 if executions[index].ending == nil, inventory.isEnding {
                     refuse(index)
                 } else if executions[index].ending == nil {
-                    if let slot = executions[index].slot { order(.launch(attempt, slot: slot)) }
+                    if let slot = executions[index].slot { emit(.launch(attempt, slot: slot)) }
                 } else {
                     treeGone(index)
                 }
@@ -245,7 +249,7 @@ extension Scheduler {
             }
         } else {
             executions[index].isReaping = true
-            order(.reap(attempt))
+            emit(.reap(attempt))
         }
     }
 
@@ -255,19 +259,20 @@ extension Scheduler {
         dropLaunch(index)
         executions[index].isRefused = true
         // ECANCELED.
-        executions[index].ending = Ended(outcome: .failed, cause: .cannotStart(step: "runner is ending", errno: 125))
+        executions[index].ending = Resolution(
+            outcome: .failed, cause: .cannotStart(step: "runner is ending", errno: 125))
         treeGone(index)
     }
 
     /// Orders may have been lost with the connection: all of them may be repeated.
     private mutating func repeatOrders(_ index: ExecutionIndex) {
-        let place = executions[index].operation
+        let operation = executions[index].operation
         if executions[index].isCancelling {
             terminate(index)
-        } else if !table[place].traits.isDisjoint(with: .frozen) {
-            order(.freeze(attemptID(index)))
+        } else if !table[operation].traits.isDisjoint(with: .frozen) {
+            emit(.freeze(attemptID(index)))
         } else {
-            order(.thaw(attemptID(index)))
+            emit(.thaw(attemptID(index)))
         }
     }
 
@@ -282,7 +287,7 @@ extension Scheduler {
 
     private mutating func interrupt(_ index: ExecutionIndex, _ cause: Cause) {
         if executions[index].ending == nil {
-            executions[index].ending = Ended(outcome: .interrupted, cause: cause)
+            executions[index].ending = Resolution(outcome: .interrupted, cause: cause)
         }
         treeGone(index)
     }

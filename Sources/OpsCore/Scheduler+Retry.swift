@@ -2,10 +2,10 @@ extension Scheduler {
     /// Opens a new run of finished operations: same ids, same edges.
     mutating func retry(_ ids: [OperationID], _ revived: Revival) throws(Rejection) -> Acceptance {
         if ids.count == 1, table.index(of: ids[0]) != nil { throw .notFinished(ids[0]) }
-        var queuePlaces: [QueueIndex] = []
+        var queueIndices: [QueueIndex] = []
         for name in revived.queues {
             guard let queue = queues.find(name) else { throw .unknownQueue(name) }
-            queuePlaces.append(queue)
+            queueIndices.append(queue)
         }
         try checkOrigins(revived.operations.count)
         var rows: [Snapshot.Row] = []
@@ -24,39 +24,39 @@ extension Scheduler {
         for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
             guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
         }
-        if mayDeadlock(rows, revived, queuePlaces) { try checkDeadlock(rows, revived, queuePlaces) }
+        if mayDeadlock(rows, revived, queueIndices) { try checkDeadlock(rows, revived, queueIndices) }
         leaveLanes(rows.map(\.parent))
-        let places = restore(rows, queuePlaces, revived.categorySets, revived.policies, revived.endedChildren)
+        let operations = restore(rows, queueIndices, revived.categorySets, revived.policies, revived.endedChildren)
         countEndedSince(revived.endedChildren)
         let impossible = restoreEdges(revived)
         rebuildAllBarriers()
         for row in rows { if let parent = unfinished(row.parent) { enterLane(parent) } }
-        for place in places where table[place].waiting == 0 { setState(place, .ready) }
-        for (place, row) in zip(places, rows) {
-            let state = table[place].state
-            if state == .ready { table[place].readyAt = now.wall }
-            tell(.reopened(row.id, run: row.run, state))
-            report(.retrying, place, old: .finished, new: state)
-            if state == .ready { report(.ready, place, new: .ready) }
+        for operation in operations where table[operation].waiting == 0 { setState(operation, .ready) }
+        for (operation, row) in zip(operations, rows) {
+            let state = table[operation].state
+            if state == .ready { table[operation].readyAt = now.wall }
+            record(.reopened(row.id, run: row.run, state))
+            publish(.retrying, operation, old: .finished, new: state)
+            if state == .ready { publish(.ready, operation, new: .ready) }
         }
-        raiseAll(places)
-        for place in places where table[place].state == .ready {
-            startAging(place)
-            enterLane(place)
+        raiseAll(operations)
+        for operation in operations where table[operation].state == .ready {
+            startAging(operation)
+            enterLane(operation)
         }
-        for (place, cause, fact) in impossible {
-            let below = Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID))
+        for (operation, cause, fact) in impossible {
+            let below = Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID))
             decideTree(
-                place, Ended(outcome: .skipped, cause: cause), below: below, root: fact.root,
+                operation, Resolution(outcome: .skipped, cause: cause), below: below, root: fact.root,
                 rootOutcome: fact.rootOutcome)
         }
-        return .done(places.count)
+        return .done(operations.count)
     }
 
     /// What comes back may wait for what has waited for it: through a barrier behind it, the parent above it, or a
     /// category that one of them holds.
-    private func mayDeadlock(_ rows: [Snapshot.Row], _ revived: Revival, _ queuePlaces: [QueueIndex]) -> Bool {
-        let hasBarriers = queuePlaces.contains { registry.barriers.hasBarriers(in: $0) }
+    private func mayDeadlock(_ rows: [Snapshot.Row], _ revived: Revival, _ queueIndices: [QueueIndex]) -> Bool {
+        let hasBarriers = queueIndices.contains { registry.barriers.hasBarriers(in: $0) }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
         if !revived.categorySets.isEmpty, hasParents || registry.hasLongHolders { return true }
         // An edge on what had finished was taken without a look at what that had waited for.
@@ -77,8 +77,8 @@ extension Scheduler {
         guard !counted.isEmpty else { return }
         let parents = Set(counted.compactMap { unfinished($0.parent) })
         for ending in scratch.endings where ending.outcome != .succeeded {
-            guard let parent = table[ending.place].parent, parents.contains(parent) else { continue }
-            countUnsuccessful(table[ending.place].operationID, below: parent)
+            guard let parent = table[ending.operation].parent, parents.contains(parent) else { continue }
+            countUnsuccessful(table[ending.operation].operationID, below: parent)
         }
     }
 

@@ -96,18 +96,18 @@ extension Scheduler {
     /// To what it has of its own; whatever else is left to it is found by a recount.
     private mutating func fallBack(_ node: WaitNode) {
         let old = priority(of: node)
-        let place = node.operation
-        doubt(place)
+        let operation = node.operation
+        doubt(operation)
         if node.isEnd {
-            guard let family = table[place].family else { return }
+            guard let family = table[operation].family else { return }
             families[family].inherited = .min
             for id in families[family].children {
                 if let child = unfinished(OperationID(id)) { doubt(child) }
             }
         } else {
-            setEffective(place, ownPriority(of: place))
-            guard table[place].state != .executing else { return }
-            for node in registry.waits(of: .start(place)) { doubt(node.operation, after: old) }
+            setEffective(operation, ownPriority(of: operation))
+            guard table[operation].state != .executing else { return }
+            for node in registry.waits(of: .start(operation)) { doubt(node.operation, after: old) }
         }
     }
 
@@ -148,7 +148,7 @@ extension Scheduler {
             let need = lanes[entry.lane].needs[Int(entry.need)]
             guard goesOn, !categories[category].fits(need.mode, need.units) else { return goesOn }
             // The first of a lane without the rest: seldom is another asked for.
-            if let first = lanes[entry.lane].members.first { goesOn = body(.start(first.place)) }
+            if let first = lanes[entry.lane].members.first { goesOn = body(.start(first.operation)) }
             guard goesOn else { return false }
             for member in members(of: entry.lane, below: bound) where goesOn { goesOn = body(.start(member)) }
             return goesOn

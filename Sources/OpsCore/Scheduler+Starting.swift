@@ -8,7 +8,7 @@ extension Scheduler {
                 guard mayAffordStart(of: entry.lane) else { return makeCandidate(entry.lane) }
                 let before = output.sequence
                 consider(entry)
-                settleEnds()
+                recordFinishes()
                 settleDoubts()
                 // What has started or ended may be what others let go first.
                 if output.sequence != before { _ = reviewKeptBack(forOthersAlone: true) }
@@ -18,7 +18,7 @@ extension Scheduler {
 
     private mutating func mayAffordStart(of lane: LaneIndex) -> Bool {
         guard budget.isLimited, let first = lanes[lane].members.first else { return true }
-        return budget.mayAfford(weight(ofStart: first.place, upTo: budget.left))
+        return budget.mayAfford(weight(ofStart: first.operation, upTo: budget.left))
     }
 
     /// Whether there is a lane to consider.
@@ -33,94 +33,94 @@ extension Scheduler {
             // Its first member has left since: it has its turn by the next one.
             makeCandidate(lane)
         } else if let first = lanes[lane].members.first {
-            if let obstacle = obstacle(to: first.place, in: lane) {
+            if let obstacle = obstacle(to: first.operation, in: lane) {
                 park(lane, at: obstacle)
-            } else if deadlocks.mustYield(first.place, lanes[lane].needs, in: registry) {
+            } else if deadlocks.mustYield(first.operation, lanes[lane].needs, in: registry) {
                 park(lane, at: .others)
-            } else if conditionsHold(evaluatingIfNeeded: first.place, in: lane) {
-                start(first.place, from: lane)
+            } else if conditionsHold(evaluatingIfNeeded: first.operation, in: lane) {
+                start(first.operation, from: lane)
             }
         }
         if let token { wake(token) }
     }
 
     /// What keeps the first of a lane from starting, the pool and whom it lets go first apart.
-    func obstacle(to place: OperationIndex, in lane: LaneIndex) -> Resource? {
+    func obstacle(to operation: OperationIndex, in lane: LaneIndex) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
         if let family = lanes[lane].family, !key.isGroup, !families[family].hasRoom { return .group(family) }
         for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
             return .category(need.category)
         }
-        return keptBack(place, lanes[lane].needs)
+        return keptBack(operation, lanes[lane].needs)
     }
 
     /// Takes slot and categories in one step, and tells the intent before the deed.
-    private mutating func start(_ place: OperationIndex, from lane: LaneIndex) {
+    private mutating func start(_ operation: OperationIndex, from lane: LaneIndex) {
         let needs = lanes[lane].needs
-        let key = table[place].key
+        let key = table[operation].key
         let passed = overtaken(by: key, needs)
         lanes[lane].members.removeFirst()
         take(needs)
-        leaveLaneForStart(place, lane)
+        leaveLaneForStart(operation, lane)
         noteOvertaken(passed, by: key)
-        let isGroup = table[place].isGroup
+        let isGroup = table[operation].isGroup
         let slot = isGroup ? nil : capacity.allocate()
-        let index = begin(place, holding: needs, slot: slot, at: now)
-        if let slot { order(.launch(attemptID(index), slot: slot)) }
-        if table[place].traits.contains(.hasObservers), policy(of: place)?.observers.contains(.start) == true {
-            order(.observeStart(table[place].operationID))
+        let index = begin(operation, holding: needs, slot: slot, at: now)
+        if let slot { emit(.launch(attemptID(index), slot: slot)) }
+        if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.start) == true {
+            emit(.observeStart(table[operation].operationID))
         }
     }
 
     /// What has its slot and all it takes executes from now on.
-    mutating func begin(_ place: OperationIndex, holding needs: [Need], slot: Int32?, at begun: Moment)
+    mutating func begin(_ operation: OperationIndex, holding needs: [Need], slot: Int32?, at begun: Moment)
         -> ExecutionIndex
     {
-        let life = takeLife(of: place)
-        let isGroup = table[place].isGroup
-        if !isGroup { table[place].attempt += 1 }
+        let run = popRun(of: operation)
+        let isGroup = table[operation].isGroup
+        if !isGroup { table[operation].attempt += 1 }
         let execution = Execution(
-            operation: place, attempt: isGroup ? 0 : table[place].attempt, run: life.run,
-            attemptsInRun: life.attemptsInRun + 1, slot: slot, runner: capacity.runner ?? "", startedAt: begun,
+            operation: operation, attempt: isGroup ? 0 : table[operation].attempt, run: run.number,
+            attemptsInRun: run.attempts + 1, slot: slot, runner: capacity.runner ?? "", startedAt: begun,
             holding: needs)
-        setState(place, .executing)
-        table[place].traits.insert(.hasStarted)
+        setState(operation, .executing)
+        table[operation].traits.insert(.hasStarted)
         let index = executions.insert(execution)
-        table[place].link(to: index)
-        tell(
+        table[operation].link(to: index)
+        record(
             .started(
-                table[place].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
+                table[operation].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
                 runner: execution.runner, at: begun))
-        report(.started, place, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
+        publish(.started, operation, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
         // Who waited for its start alone lends it nothing any more; nor does it grow older.
-        let row = table[place]
+        let row = table[operation]
         let mayCountForLess =
             row.traits.contains(.startIsAwaited) || row.family != nil || queues[row.queue].aging != nil
-        if mayCountForLess, row.effective != row.priority { doubt(place) }
-        settleStartEdges(of: place)
+        if mayCountForLess, row.effective != row.priority { doubt(operation) }
+        settleStartEdges(of: operation)
         armTimeout(index)
         if isGroup {
-            startGroup(place)
+            startGroup(operation)
         } else {
-            releaseChildren(of: place)
-            countRunning(place, 1)
+            releaseChildren(of: operation)
+            countRunning(operation, 1)
         }
         return index
     }
 
     /// As `leaveLane`, for the member that has just been taken from the front; the lane goes on with the next.
-    private mutating func leaveLaneForStart(_ place: OperationIndex, _ lane: LaneIndex) {
-        leaveLane(place)
-        table[place].overtaken = 0
+    private mutating func leaveLaneForStart(_ operation: OperationIndex, _ lane: LaneIndex) {
+        leaveLane(operation)
+        table[operation].overtaken = 0
         if lanes.contains(lane), lanes[lane].live > 0, lanes[lane].status == .candidate { makeCandidate(lane) }
     }
 
     /// A process takes room in its queue and its group; a group does not.
-    mutating func countRunning(_ place: OperationIndex, _ step: Int32) {
-        queues[table[place].queue].running += step
-        if let parent = table[place].parent, let family = table[parent].family { families[family].running += step }
-        // A full queue or group keeps no places in categories.
+    mutating func countRunning(_ operation: OperationIndex, _ step: Int32) {
+        queues[table[operation].queue].running += step
+        if let parent = table[operation].parent, let family = table[parent].family { families[family].running += step }
+        // A full queue or group keeps no operations in categories.
         if step > 0 { reservations.doubt() }
     }
 
@@ -136,10 +136,10 @@ extension Scheduler {
     }
 
     /// What waits for the start of an operation, and for no more.
-    mutating func settleStartEdges(of place: OperationIndex) {
-        guard table[place].traits.contains(.startIsAwaited) else { return }
-        table[place].traits.remove(.startIsAwaited)
-        let met = graph.dependents(of: table[place]).filter { graph[$0].when == .started }
+    mutating func settleStartEdges(of operation: OperationIndex) {
+        guard table[operation].traits.contains(.startIsAwaited) else { return }
+        table[operation].traits.remove(.startIsAwaited)
+        let met = graph.dependents(of: table[operation]).filter { graph[$0].when == .started }
         for edge in met.reversed() {
             registry.graph.settle(edge, in: &registry.table)
             release(graph[edge].from)
@@ -147,9 +147,9 @@ extension Scheduler {
     }
 
     /// The run that is about to go on.
-    mutating func takeLife(of place: OperationIndex) -> Life {
-        guard table[place].traits.contains(.hasLife) else { return Life(run: 1, attemptsInRun: 0) }
-        table[place].traits.remove(.hasLife)
-        return lives.removeValue(forKey: place) ?? Life(run: 1, attemptsInRun: 0)
+    mutating func popRun(of operation: OperationIndex) -> Run {
+        guard table[operation].traits.contains(.hasRun) else { return Run(number: 1, attempts: 0) }
+        table[operation].traits.remove(.hasRun)
+        return runs.removeValue(forKey: operation) ?? Run(number: 1, attempts: 0)
     }
 }

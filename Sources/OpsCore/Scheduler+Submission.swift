@@ -5,54 +5,54 @@ extension Scheduler {
         try checkRoom(for: submission.operations.count, of: submission.user)
         try checkOrigins(submission.queues.count)
         let producer = try checkProducer(submission)
-        let queuePlaces = try places(ofQueues: submission.queues)
+        let queueIndices = try indices(ofQueues: submission.queues)
         try checkCategories(submission, under: submission.asChildren ? producer : nil)
         try checkEdges(submission)
-        try checkCycles(submission, queuePlaces)
+        try checkCycles(submission, queueIndices)
 
         let parent = submission.asChildren ? producer : nil
         let isNewGraph = parent == nil
         let graphID = parent.map { GraphID(table[$0].graph) } ?? GraphID(output.nextGraph)
         let first = OperationID(output.nextOperation)
 
-        if let parent, mayDeadlock(submission) { try checkDeadlock(submission, first, queuePlaces, under: parent) }
-        let places = insertRows(submission, first, graphID, queuePlaces, parent)
-        let impossible = insertEdges(submission, places)
-        joinBarriers(places)
+        if let parent, mayDeadlock(submission) { try checkDeadlock(submission, first, queueIndices, under: parent) }
+        let operations = insertRows(submission, first, graphID, queueIndices, parent)
+        let impossible = insertEdges(submission, operations)
+        joinBarriers(operations)
         if isNewGraph { output.numberGraph() }
-        output.numberOperations(places.count)
-        let states = settleStates(places)
-        tell(
+        output.numberOperations(operations.count)
+        let states = settleStates(operations)
+        record(
             .submitted(
                 submission: scratch.numberSubmission(), graph: graphID, isNewGraph: isNewGraph, firstOperation: first,
                 states: states,
                 parent: parent == nil ? nil : submission.producer, producer: submission.producer))
-        announce(places, producer: submission.producer)
-        raiseAll(places)
-        for place in places { enterLane(place) }
-        for (place, cause, fact) in impossible {
-            let below = Ended(outcome: .skipped, cause: .groupSkipped(table[place].operationID))
+        announce(operations, producer: submission.producer)
+        raiseAll(operations)
+        for operation in operations { enterLane(operation) }
+        for (operation, cause, fact) in impossible {
+            let below = Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID))
             decideTree(
-                place, Ended(outcome: .skipped, cause: cause), below: below, root: fact.root,
+                operation, Resolution(outcome: .skipped, cause: cause), below: below, root: fact.root,
                 rootOutcome: fact.rootOutcome)
         }
-        return .submitted(graphID, first: first, count: places.count)
+        return .submitted(graphID, first: first, count: operations.count)
     }
 
     private mutating func insertRows(
-        _ submission: Submission, _ first: OperationID, _ graphID: GraphID, _ queuePlaces: [QueueIndex],
+        _ submission: Submission, _ first: OperationID, _ graphID: GraphID, _ queueIndices: [QueueIndex],
         _ parent: OperationIndex?
     ) -> [OperationIndex] {
         // One user each while they are dealt out, so that none is forgotten in between.
         var sets: [CategorySetIndex?] = []
         for set in submission.categorySets { sets.append(categories.retain(set)) }
-        let owned = queuePlaces.map { partition(in: $0, of: submission.user) }
+        let owned = queueIndices.map { partition(in: $0, of: submission.user) }
         var shared: [(index: PolicyIndex, traits: Traits)] = []
         for policy in submission.policies { shared.append((policies.retain(policy).index, Self.traits(of: policy))) }
         let graphTraits: Traits = registry.suspendedGraphs.contains(graphID.rawValue) ? [.graphSuspended] : []
 
-        var places: [OperationIndex] = []
-        places.reserveCapacity(submission.operations.count)
+        var operations: [OperationIndex] = []
+        operations.reserveCapacity(submission.operations.count)
         table.reserve(submission.operations.count)
         for (i, draft) in submission.operations.enumerated() {
             let set = draft.categories.flatMap { sets[Int($0)] }
@@ -64,35 +64,35 @@ extension Scheduler {
             let row = OperationRow(
                 id: first.rawValue + Int64(i),
                 origin: OperationOrigin(graph: graphID.rawValue, partition: partition),
-                parent: draft.group.map { places[Int($0)] } ?? parent, queue: queuePlaces[Int(draft.queue)],
+                parent: draft.group.map { operations[Int($0)] } ?? parent, queue: queueIndices[Int(draft.queue)],
                 categories: set, policy: policy?.index,
                 traits: Traits(draft.flags).union(policy?.traits ?? []).union(graphTraits), priority: draft.priority)
-            let place = table.insert(row)
-            places.append(place)
+            let operation = table.insert(row)
+            operations.append(operation)
             registry.count(.pending, 1, in: row.queue)
-            settleIn(place)
+            settleIn(operation)
         }
         for set in sets { categories.release(set) }
         for case let partition? in owned { partitions.release(partition) }
         for policy in shared { _ = policies.release(policy.index) }
-        return places
+        return operations
     }
 
-    /// What a new row needs around it: its own family when it is a group, its place in its parent's, its clocks.
-    mutating func settleIn(_ place: OperationIndex) {
-        let row = table[place]
+    /// What a new row needs around it: its own family when it is a group, its operation in its parent's, its clocks.
+    mutating func settleIn(_ operation: OperationIndex) {
+        let row = table[operation]
         if row.isGroup {
-            let limit = policy(of: place)?.childLimit
-            table[place].family = families.insert(Family(parent: place, limit: limit))
+            let limit = policy(of: operation)?.childLimit
+            table[operation].family = families.insert(Family(parent: operation, limit: limit))
         }
         if let parent = row.parent {
-            adopt(place, by: parent)
+            adopt(operation, by: parent)
             if table[parent].state != .executing {
-                table[place].traits.insert(.groupNotStarted)
-                table[place].waiting += 1
+                table[operation].traits.insert(.groupNotStarted)
+                table[operation].waiting += 1
             }
         }
-        if row.policy != nil { armWallTimers(place) }
+        if row.policy != nil { armWallTimers(operation) }
     }
 
     static func traits(of policy: Policy) -> Traits {
@@ -103,15 +103,15 @@ extension Scheduler {
     }
 
     private mutating func insertEdges(
-        _ submission: Submission, _ places: [OperationIndex]
+        _ submission: Submission, _ operations: [OperationIndex]
     ) -> [(OperationIndex, Cause, FinishedFact)] {
         var impossible: [(OperationIndex, Cause, FinishedFact)] = []
         graph.reserve(submission.edges.count)
         for edge in submission.edges {
-            let from = places[Int(edge.from)]
+            let from = operations[Int(edge.from)]
             let on: OperationIndex
             switch edge.on {
-            case .local(let index): on = places[Int(index)]
+            case .local(let index): on = operations[Int(index)]
             case .existing(let id):
                 let existing = table.index(of: id)
                 if let fact = fact(about: id, existing, submission.finished) {
@@ -139,13 +139,15 @@ extension Scheduler {
     }
 
     /// How an operation that edges name has ended: as the core still knows, else as the caller says.
-    func fact(about id: OperationID, _ place: OperationIndex?, _ facts: [OperationID: FinishedFact]) -> FinishedFact? {
-        guard let place else {
+    func fact(about id: OperationID, _ operation: OperationIndex?, _ facts: [OperationID: FinishedFact])
+        -> FinishedFact?
+    {
+        guard let operation else {
             guard let fact = facts[id], fact.root != id, unfinished(fact.root) != nil else { return facts[id] }
             // What it was skipped for has come back since: how that ended says nothing any more.
             return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
         }
-        guard let index = table[place].ending else { return nil }
+        guard let index = table[operation].ending else { return nil }
         let ending = scratch[index]
         return FinishedFact(
             outcome: ending.outcome, root: ending.root, hasStarted: ending.hasStarted, rootOutcome: ending.rootOutcome)
@@ -153,46 +155,46 @@ extension Scheduler {
 
     /// Why an edge on something finished can never be met; nil when it is.
     static func impossibility(_ when: When, _ id: OperationID, _ fact: FinishedFact) -> Cause? {
-        guard when.verdict(fact.outcome, hasStarted: fact.hasStarted) == .impossible else { return nil }
-        return blame(when, id, root: fact.root, fact.rootOutcome)
+        guard when.status(fact.outcome, hasStarted: fact.hasStarted) == .impossible else { return nil }
+        return skipCause(when, id, root: fact.root, fact.rootOutcome)
     }
 
     /// What is to be said of an edge on something that has ended the wrong way: of what ended because of another, that
     /// one is the cause, and it may well have started.
-    static func blame(_ when: When, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
+    static func skipCause(_ when: When, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
         when == .started && root == id ? .neverStarted(root: root) : .dependency(root: root, outcome)
     }
 
-    private mutating func settleStates(_ places: [OperationIndex]) -> [OperationState] {
+    private mutating func settleStates(_ operations: [OperationIndex]) -> [OperationState] {
         var states: [OperationState] = []
-        states.reserveCapacity(places.count)
-        for place in places {
-            guard table[place].waiting == 0 else {
+        states.reserveCapacity(operations.count)
+        for operation in operations {
+            guard table[operation].waiting == 0 else {
                 states.append(.pending)
                 continue
             }
-            setState(place, .ready)
-            table[place].readyAt = now.wall
+            setState(operation, .ready)
+            table[operation].readyAt = now.wall
             states.append(.ready)
         }
         return states
     }
 
-    private mutating func announce(_ places: [OperationIndex], producer: OperationID?) {
-        output.reserveReports(places.count)
-        for place in places {
-            report(.submitted, place, new: table[place].state)
-            if table[place].state == .ready {
-                report(.ready, place, new: .ready)
-                startAging(place)
+    private mutating func announce(_ operations: [OperationIndex], producer: OperationID?) {
+        output.reserveReports(operations.count)
+        for operation in operations {
+            publish(.submitted, operation, new: table[operation].state)
+            if table[operation].state == .ready {
+                publish(.ready, operation, new: .ready)
+                startAging(operation)
             }
         }
         guard let producer, let maker = unfinished(producer) else { return }
         let isObserved = policy(of: maker)?.observers.contains(.produce) == true
-        for place in places {
-            let product = table[place].operationID
-            report(.produced, maker, product: product)
-            if isObserved { order(.observeProduce(producer, product: product)) }
+        for operation in operations {
+            let product = table[operation].operationID
+            publish(.produced, maker, product: product)
+            if isObserved { emit(.observeProduce(producer, product: product)) }
         }
     }
 }

@@ -5,8 +5,8 @@ extension Scheduler {
         case .daemon:
             if !isSuspended {
                 capacity.isSuspended = true
-                tell(.daemonSuspended(true))
-                reportLevel(.suspended, detail: nil)
+                record(.daemonSuspended(true))
+                publishLevel(.suspended, detail: nil)
                 touched = 1
                 stopAsking { _ in true }
             }
@@ -15,8 +15,8 @@ extension Scheduler {
             guard let queue = queues.find(name) else { throw .unknownQueue(name) }
             if !queues[queue].isSuspended {
                 queues[queue].isSuspended = true
-                tellQueue(queue)
-                reportLevel(.suspended, detail: name)
+                recordQueue(queue)
+                publishLevel(.suspended, detail: name)
                 touched = 1
                 stopAsking { $0.queue == queue }
                 reservations.doubt()
@@ -25,12 +25,12 @@ extension Scheduler {
         case .graph(let id):
             guard id.rawValue >= 1, id.rawValue < output.nextGraph else { throw .unknownGraph(id) }
             if registry.suspendedGraphs.insert(id.rawValue).inserted {
-                tell(.graphSuspended(id, true))
-                reportLevel(.suspended, graph: id, detail: nil)
+                record(.graphSuspended(id, true))
+                publishLevel(.suspended, graph: id, detail: nil)
                 touched = 1
-                for place in placesOfGraph(id) {
-                    leaveLane(place)
-                    table[place].traits.insert(.graphSuspended)
+                for operation in operations(ofGraph: id) {
+                    leaveLane(operation)
+                    table[operation].traits.insert(.graphSuspended)
                 }
             }
             if freeze { touched += freezeExecuting(.frozenByGraph) { $0.graph == id.rawValue } }
@@ -45,8 +45,8 @@ extension Scheduler {
         case .daemon:
             if isSuspended {
                 capacity.isSuspended = false
-                tell(.daemonSuspended(false))
-                reportLevel(.resumed, detail: nil)
+                record(.daemonSuspended(false))
+                publishLevel(.resumed, detail: nil)
                 touched = 1
             }
             touched += thawExecuting(.frozenByDaemon) { _ in true }
@@ -54,8 +54,8 @@ extension Scheduler {
             guard let queue = queues.find(name) else { throw .unknownQueue(name) }
             if queues[queue].isSuspended {
                 queues[queue].isSuspended = false
-                tellQueue(queue)
-                reportLevel(.resumed, detail: name)
+                recordQueue(queue)
+                publishLevel(.resumed, detail: name)
                 touched = 1
                 wakeAll(queue)
             }
@@ -63,18 +63,18 @@ extension Scheduler {
         case .graph(let id):
             guard id.rawValue >= 1, id.rawValue < output.nextGraph else { throw .unknownGraph(id) }
             if registry.suspendedGraphs.remove(id.rawValue) != nil {
-                tell(.graphSuspended(id, false))
-                reportLevel(.resumed, graph: id, detail: nil)
+                record(.graphSuspended(id, false))
+                publishLevel(.resumed, graph: id, detail: nil)
                 touched = 1
-                for place in placesOfGraph(id) {
-                    table[place].traits.remove(.graphSuspended)
-                    enterLane(place)
+                for operation in operations(ofGraph: id) {
+                    table[operation].traits.remove(.graphSuspended)
+                    enterLane(operation)
                 }
             }
             touched += thawExecuting(.frozenByGraph) { $0.graph == id.rawValue }
         case .operations(let ids):
-            let places = try selection(ids)
-            for place in places where resumeOne(place) { touched += 1 }
+            let operations = try selection(ids)
+            for operation in operations where resumeOne(operation) { touched += 1 }
         }
         return .done(touched)
     }
@@ -82,58 +82,60 @@ extension Scheduler {
     // MARK: Operations by their ids
 
     private mutating func suspend(_ ids: [OperationID], freeze: Bool) throws(Rejection) -> Int {
-        let places = try selection(ids)
+        let operations = try selection(ids)
         if !freeze {
             for id in ids {
-                guard let place = unfinished(id), table[place].state == .executing, !table[place].isGroup else {
+                guard let operation = unfinished(id), table[operation].state == .executing, !table[operation].isGroup
+                else {
                     continue
                 }
                 throw .needsFreeze(id)
             }
         }
         var touched = 0
-        for place in places {
-            if table[place].state == .executing {
-                if freeze, self.freeze(place, .frozenItself) { touched += 1 }
-            } else if !table[place].traits.contains(.held) {
-                leaveLane(place)
-                table[place].traits.insert(.held)
-                tell(.held(table[place].operationID, true))
-                report(.suspended, place)
+        for operation in operations {
+            if table[operation].state == .executing {
+                if freeze, self.freeze(operation, .frozenItself) { touched += 1 }
+            } else if !table[operation].traits.contains(.held) {
+                leaveLane(operation)
+                table[operation].traits.insert(.held)
+                record(.held(table[operation].operationID, true))
+                publish(.suspended, operation)
                 touched += 1
             }
         }
         return touched
     }
 
-    private mutating func resumeOne(_ place: OperationIndex) -> Bool {
-        if table[place].traits.contains(.frozenItself) { return thaw(place, .frozenItself) }
-        guard table[place].traits.contains(.held) else { return false }
-        table[place].traits.remove(.held)
-        tell(.held(table[place].operationID, false))
-        report(.resumed, place)
-        enterLane(place)
+    private mutating func resumeOne(_ operation: OperationIndex) -> Bool {
+        if table[operation].traits.contains(.frozenItself) { return thaw(operation, .frozenItself) }
+        guard table[operation].traits.contains(.held) else { return false }
+        table[operation].traits.remove(.held)
+        record(.held(table[operation].operationID, false))
+        publish(.resumed, operation)
+        enterLane(operation)
         return true
     }
 
     /// The unfinished operations that ids name, and all below them, each once.
     private mutating func selection(_ ids: [OperationID]) throws(Rejection) -> [OperationIndex] {
-        var places: [OperationIndex] = []
+        var operations: [OperationIndex] = []
         for id in ids {
-            guard let place = unfinished(id) else {
-                if ids.count == 1 { throw absence(of: id) }
+            guard let operation = unfinished(id) else {
+                if ids.count == 1 { throw notFoundError(id) }
                 continue
             }
-            for place in [place] + registry.descendants(of: place) where !table[place].traits.contains(.visited) {
-                table[place].traits.insert(.visited)
-                places.append(place)
+            for operation in [operation] + registry.descendants(of: operation)
+            where !table[operation].traits.contains(.visited) {
+                table[operation].traits.insert(.visited)
+                operations.append(operation)
             }
         }
-        for place in places { table[place].traits.remove(.visited) }
-        return places
+        for operation in operations { table[operation].traits.remove(.visited) }
+        return operations
     }
 
-    private func placesOfGraph(_ id: GraphID) -> [OperationIndex] {
+    private func operations(ofGraph id: GraphID) -> [OperationIndex] {
         table.indices.filter { table[$0].graph == id.rawValue && table[$0].state != .finished }
             .sorted { table[$0].id < table[$1].id }
     }
@@ -143,8 +145,8 @@ extension Scheduler {
     private mutating func freezeExecuting(_ trait: Traits, where matches: (OperationRow) -> Bool) -> Int {
         var touched = 0
         for index in Array(executions.indices) {
-            let place = executions[index].operation
-            if matches(table[place]), freeze(place, trait) { touched += 1 }
+            let operation = executions[index].operation
+            if matches(table[operation]), freeze(operation, trait) { touched += 1 }
         }
         return touched
     }
@@ -152,36 +154,36 @@ extension Scheduler {
     private mutating func thawExecuting(_ trait: Traits, where matches: (OperationRow) -> Bool) -> Int {
         var touched = 0
         for index in Array(executions.indices) {
-            let place = executions[index].operation
-            if matches(table[place]), thaw(place, trait) { touched += 1 }
+            let operation = executions[index].operation
+            if matches(table[operation]), thaw(operation, trait) { touched += 1 }
         }
         return touched
     }
 
-    private mutating func freeze(_ place: OperationIndex, _ trait: Traits) -> Bool {
-        guard let index = table[place].execution, !table[place].isGroup, !executions[index].isGone,
+    private mutating func freeze(_ operation: OperationIndex, _ trait: Traits) -> Bool {
+        guard let index = table[operation].execution, !table[operation].isGroup, !executions[index].isGone,
             !executions[index].isCancelling,
-            !table[place].traits.contains(trait)
+            !table[operation].traits.contains(trait)
         else { return false }
-        let wasFrozen = !table[place].traits.isDisjoint(with: .frozen)
-        table[place].traits.insert(trait)
+        let wasFrozen = !table[operation].traits.isDisjoint(with: .frozen)
+        table[operation].traits.insert(trait)
         guard !wasFrozen else { return true }
         stopTimeout(index)
-        tell(.frozen(table[place].operationID, true))
-        report(.suspended, place)
-        order(.freeze(attemptID(index)))
+        record(.frozen(table[operation].operationID, true))
+        publish(.suspended, operation)
+        emit(.freeze(attemptID(index)))
         return true
     }
 
-    private mutating func thaw(_ place: OperationIndex, _ trait: Traits) -> Bool {
-        guard table[place].traits.contains(trait) else { return false }
-        table[place].traits.remove(trait)
-        guard table[place].traits.isDisjoint(with: .frozen) else { return true }
-        guard let index = table[place].execution else { return true }
+    private mutating func thaw(_ operation: OperationIndex, _ trait: Traits) -> Bool {
+        guard table[operation].traits.contains(trait) else { return false }
+        table[operation].traits.remove(trait)
+        guard table[operation].traits.isDisjoint(with: .frozen) else { return true }
+        guard let index = table[operation].execution else { return true }
         continueTimeout(index)
-        tell(.frozen(table[place].operationID, false))
-        report(.resumed, place)
-        order(.thaw(attemptID(index)))
+        record(.frozen(table[operation].operationID, false))
+        publish(.resumed, operation)
+        emit(.thaw(attemptID(index)))
         return true
     }
 }

@@ -21,31 +21,31 @@ extension Scheduler {
             end(index, executions[index].ending ?? end(index, exit, treeIsGone: treeIsGone), &walk)
         case .launchFailed(let attempt, let step, let errno):
             guard let index = execution(of: attempt) else { return }
-            let failed = Ended(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
+            let failed = Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
             end(index, executions[index].ending ?? failed, &walk)
         case .gone(let attempt):
             guard let index = execution(of: attempt) else { return }
-            let lost = Ended(outcome: .interrupted, cause: .runnerLost)
+            let lost = Resolution(outcome: .interrupted, cause: .runnerLost)
             end(index, executions[index].ending ?? end(index, treeIsGone: true) ?? lost, &walk)
-        case .told(let attempt, let notice):
+        case .updated(let attempt, let notice):
             guard let status = notice.finished, let index = execution(of: attempt) else { return }
-            end(index, Ended(outcome: status == 0 ? .succeeded : .failed, cause: .reported(status: status)), &walk)
+            end(index, Resolution(outcome: status == 0 ? .succeeded : .failed, cause: .reported(status: status)), &walk)
         case .finish(let id, let failed, let message, let by):
             guard let index = unfinished(id).flatMap({ table[$0].execution }) else { return }
             let cause = Cause.finishedBy(by, message: message)
-            end(index, Ended(outcome: failed ? .failed : .succeeded, cause: cause), &walk)
+            end(index, Resolution(outcome: failed ? .failed : .succeeded, cause: cause), &walk)
         case .runnerConnected(let inventory): follow(inventory, &walk)
         case .conditionsAnswered(let id, _, .isFalse):
-            if let place = unfinished(id) { endTree(place, .skipped, &walk) }
+            if let operation = unfinished(id) { endTree(operation, .skipped, &walk) }
         case .cancel(let ids, _, _, let force):
-            for place in ids.lazy.compactMap(unfinished) {
-                cancel(place, force: force, &walk)
+            for operation in ids.lazy.compactMap(unfinished) {
+                cancel(operation, force: force, &walk)
                 if walk.isOver { return }
             }
         case .suspend(.operations(let ids), _), .resume(.operations(let ids)):
-            for place in ids.lazy.compactMap(unfinished) { countBelow(place, &walk) }
+            for operation in ids.lazy.compactMap(unfinished) { countBelow(operation, &walk) }
         case .suspend(.graph(let graph), _), .resume(.graph(let graph)):
-            for place in table.indices where table[place].graph == graph.rawValue {
+            for operation in table.indices where table[operation].graph == graph.rawValue {
                 walk.left -= 1
                 if walk.isOver { return }
             }
@@ -60,7 +60,8 @@ extension Scheduler {
         case .setQueue(let name, let edit):
             if edit.aging != nil, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
         case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .launched,
-            .taken, .recalled, .emptyHanded, .runnerLost, .observed, .tick, .suspend(.daemon, _), .resume(.daemon),
+            .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .tick, .suspend(.daemon, _),
+            .resume(.daemon),
             .conditionsAnswered(_, _, .allTrue):
             break
         }
@@ -85,7 +86,7 @@ extension Scheduler {
         else { return }
         var nodes: [WaitNode] = []
         for case .existing(let id) in submission.edges.lazy.map(\.on) {
-            if let place = unfinished(id) { nodes.append(.end(place)) }
+            if let operation = unfinished(id) { nodes.append(.end(operation)) }
         }
         if submission.operations.contains(where: { $0.flags.contains(.barrier) }) || submission.asChildren {
             for name in submission.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
@@ -96,17 +97,17 @@ extension Scheduler {
 
     private func follow(_ groups: [EditedTogether], _ walk: inout ConsequenceWalk) {
         for together in groups {
-            let places = together.operations.lazy.compactMap(unfinished)
+            let operations = together.operations.lazy.compactMap(unfinished)
             if let queue = together.edit.queue.flatMap(queues.find) {
                 recount(queue, &walk)
-                for old in Set(places.map { table[$0].queue }) { recount(old, &walk) }
+                for old in Set(operations.map { table[$0].queue }) { recount(old, &walk) }
             }
             if together.edit.categories?.isEmpty == false || together.edit.queue != nil, registry.hasLongHolders {
                 // Its deadlocks are looked for.
-                countBefore(places.flatMap { [.start($0), .end($0)] }, &walk)
+                countBefore(operations.flatMap { [.start($0), .end($0)] }, &walk)
             }
             if let priority = together.edit.priority {
-                countBefore(places.map { .start($0) }, &walk, raisedTo: priority)
+                countBefore(operations.map { .start($0) }, &walk, raisedTo: priority)
             }
         }
     }
@@ -116,14 +117,14 @@ extension Scheduler {
         if registry.barriers.hasBarriers(in: queue) { walk.left -= queues[queue].unfinished }
     }
 
-    private func cancel(_ place: OperationIndex, force: Bool, _ walk: inout ConsequenceWalk) {
-        guard table[place].state == .executing else { return endTree(place, .cancelled, &walk) }
-        if force, !table[place].isGroup { end(place, .cancelled, &walk) }
-        forEachChild(of: place, &walk) { child, walk in cancel(child, force: force, &walk) }
+    private func cancel(_ operation: OperationIndex, force: Bool, _ walk: inout ConsequenceWalk) {
+        guard table[operation].state == .executing else { return endTree(operation, .cancelled, &walk) }
+        if force, !table[operation].isGroup { end(operation, .cancelled, &walk) }
+        forEachChild(of: operation, &walk) { child, walk in cancel(child, force: force, &walk) }
     }
 
-    private func countBelow(_ place: OperationIndex, _ walk: inout ConsequenceWalk) {
-        forEachChild(of: place, &walk) { child, walk in countBelow(child, &walk) }
+    private func countBelow(_ operation: OperationIndex, _ walk: inout ConsequenceWalk) {
+        forEachChild(of: operation, &walk) { child, walk in countBelow(child, &walk) }
     }
 
     /// Counts what these wait for, however indirectly; of what is raised to a priority, as far as it has a lower one.
@@ -157,7 +158,7 @@ extension Scheduler {
     private func follow(_ inventory: Inventory, _ walk: inout ConsequenceWalk) {
         for index in executions.indices where !walk.isOver {
             guard !table[executions[index].operation].isGroup, !executions[index].isOver else { continue }
-            let lost = Ended(outcome: .interrupted, cause: .runnerLost)
+            let lost = Resolution(outcome: .interrupted, cause: .runnerLost)
             let boot = executions[index].boot
             if !boot.isEmpty, boot != inventory.boot {
                 end(index, executions[index].ending ?? lost, &walk)
@@ -170,7 +171,7 @@ extension Scheduler {
             case .gone(let exit):
                 end(index, executions[index].ending ?? end(index, exit, treeIsGone: true) ?? lost, &walk)
             case .failed(let step, let errno):
-                end(index, Ended(outcome: .failed, cause: .cannotStart(step: step, errno: errno)), &walk)
+                end(index, Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno)), &walk)
             case nil:
                 let hasBegun = executions[index].process != nil || executions[index].exit != nil
                 if hasBegun, executions[index].runner == inventory.runner {
@@ -181,35 +182,36 @@ extension Scheduler {
     }
 
     /// What follows when an attempt ends like this: nothing where another follows, or where children go on.
-    private func end(_ index: ExecutionIndex, _ end: Ended?, _ walk: inout ConsequenceWalk) {
-        let place = executions[index].operation
-        guard let end, !table[place].traits.contains(.ending), !mayRetry(place, index, end) else { return }
+    private func end(_ index: ExecutionIndex, _ end: Resolution?, _ walk: inout ConsequenceWalk) {
+        let operation = executions[index].operation
+        guard let end, !table[operation].traits.contains(.ending), !mayRetry(operation, index, end) else { return }
         var outcome = end.outcome
-        if let family = table[place].family {
+        if let family = table[operation].family {
             guard families[family].unfinished == 0 else { return }
             if families[family].unsuccessful > 0, outcome == .succeeded { outcome = .failed }
         }
-        self.end(place, outcome, &walk)
+        self.end(operation, outcome, &walk)
     }
 
     /// What follows from the timer of an operation.
     func weight(of entry: TimerHeap.Entry, upTo limit: Int) -> Int {
-        guard let place = unfinished(OperationID(entry.id)), entry.kind == .deadline || entry.kind == .timeout else {
+        guard let operation = unfinished(OperationID(entry.id)), entry.kind == .deadline || entry.kind == .timeout
+        else {
             return 1
         }
         var walk = ConsequenceWalk(left: limit)
-        if table[place].state == .executing {
-            forEachChild(of: place, &walk) { child, walk in cancel(child, force: false, &walk) }
+        if table[operation].state == .executing {
+            forEachChild(of: operation, &walk) { child, walk in cancel(child, force: false, &walk) }
         } else {
-            endTree(place, .timedOut, &walk)
+            endTree(operation, .timedOut, &walk)
         }
         finish(&walk)
         return limit - walk.left + 1
     }
 
     /// How many operations the start of one lets go on.
-    func weight(ofStart place: OperationIndex, upTo limit: Int) -> Int {
-        let row = table[place]
+    func weight(ofStart operation: OperationIndex, upTo limit: Int) -> Int {
+        let row = table[operation]
         var count = row.isGroup ? row.family.map { families[$0].children.count } ?? 0 : 0
         guard row.traits.contains(.startIsAwaited) else { return count }
         for _ in graph.dependents(of: row) {
@@ -219,23 +221,23 @@ extension Scheduler {
         return count
     }
 
-    private func end(_ place: OperationIndex, _ outcome: Outcome, _ walk: inout ConsequenceWalk) {
-        walk.ends.append((place, outcome))
+    private func end(_ operation: OperationIndex, _ outcome: Outcome, _ walk: inout ConsequenceWalk) {
+        walk.ends.append((operation, outcome))
     }
 
     /// A waiting operation ends, and all below it.
-    private func endTree(_ place: OperationIndex, _ outcome: Outcome, _ walk: inout ConsequenceWalk) {
-        guard !walk.isOver, table[place].state != .executing, walk.ended.insert(place).inserted else { return }
+    private func endTree(_ operation: OperationIndex, _ outcome: Outcome, _ walk: inout ConsequenceWalk) {
+        guard !walk.isOver, table[operation].state != .executing, walk.ended.insert(operation).inserted else { return }
         walk.left -= 1
-        walk.ends.append((place, outcome))
-        forEachChild(of: place, &walk) { child, walk in endTree(child, .cancelled, &walk) }
+        walk.ends.append((operation, outcome))
+        forEachChild(of: operation, &walk) { child, walk in endTree(child, .cancelled, &walk) }
     }
 
     private func forEachChild(
-        of place: OperationIndex, _ walk: inout ConsequenceWalk,
+        of operation: OperationIndex, _ walk: inout ConsequenceWalk,
         _ body: (OperationIndex, inout ConsequenceWalk) -> Void
     ) {
-        guard let family = table[place].family else { return }
+        guard let family = table[operation].family else { return }
         for id in families[family].children {
             walk.left -= 1
             if walk.isOver { return }
@@ -245,18 +247,18 @@ extension Scheduler {
 
     /// Follows the ends to those that come of them.
     private func finish(_ walk: inout ConsequenceWalk) {
-        while !walk.isOver, let (place, outcome) = walk.ends.popLast() {
-            let row = table[place]
+        while !walk.isOver, let (operation, outcome) = walk.ends.popLast() {
+            let row = table[operation]
             let hasStarted = row.traits.contains(.hasStarted)
             for edge in graph.dependents(of: row) {
                 walk.left -= 1
                 if walk.isOver { return }
-                if graph[edge].when.verdict(outcome, hasStarted: hasStarted) == .impossible {
+                if graph[edge].when.status(outcome, hasStarted: hasStarted) == .impossible {
                     endTree(graph[edge].from, .skipped, &walk)
                 }
             }
             walk.left -= registry.barriers.weight(
-                ofLeaving: place, unfinished: queues[row.queue].unfinished, in: table)
+                ofLeaving: operation, unfinished: queues[row.queue].unfinished, in: table)
             guard let parent = row.parent, let family = table[parent].family else { continue }
             walk.endedBelow[family, default: 0] += 1
             guard walk.endedBelow[family] == families[family].unfinished, table[parent].state == .executing else {

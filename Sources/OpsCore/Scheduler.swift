@@ -26,13 +26,13 @@ public struct Scheduler {
     /// Records one event. A request is answered; a fact is always taken.
     public mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
         self.now = now
-        if !event.isWordOfRunner {
+        if !event.isRunnerReport {
             revokeUnasked()
             scratch.sawOnlyRunnerReports = false
         }
         do throws(Rejection) {
             let acceptance = try take(event)
-            settleEnds()
+            recordFinishes()
             return .success(acceptance)
         } catch {
             return .failure(error)
@@ -63,10 +63,10 @@ public struct Scheduler {
         case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)
         case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)
         case .gone(let attempt): gone(attempt)
-        case .told(let attempt, let notice): told(attempt, notice)
-        case .taken(let attempt, let place): taken(attempt, at: place)
-        case .recalled(let taken): revokeStaged(started: taken)
-        case .emptyHanded: revocationConfirmed()
+        case .updated(let attempt, let notice): updated(attempt, notice)
+        case .stagedStarted(let attempt, let start): stagedStarted(attempt, at: start)
+        case .stagingRevoked(let started): revokeStaged(started: started)
+        case .revocationConfirmed: revocationConfirmed()
         case .runnerConnected(let inventory): runnerConnected(inventory)
         case .runnerLost: runnerLost()
         case .conditionsAnswered(let id, let token, let answer): conditionsAnswered(id, token: token, answer)
@@ -83,10 +83,10 @@ public struct Scheduler {
     /// without a limit must follow where `hasPutOff` says so.
     public mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
         self.now = now
-        if mustRecall(at: now) { revokeUnasked() }
+        if mustRevokeStaged(at: now) { revokeUnasked() }
         budget.begin(limit)
         fireDueTimers()
-        settleEnds()
+        recordFinishes()
         repeat {
             settlePriorities()
             if !hasPutOff { startEligible() }
@@ -110,32 +110,32 @@ public struct Scheduler {
     private mutating func forgetFinished() {
         guard !scratch.endings.isEmpty else { return }
         for ending in scratch.endings {
-            let row = table[ending.place]
+            let row = table[ending.operation]
             categories.release(row.categories)
             if let policy = row.policy { _ = policies.release(policy) }
             if let family = row.family { families.remove(family) }
             if let partition = row.partition { partitions.release(partition) }
-            table.remove(ending.place)
+            table.remove(ending.operation)
         }
         scratch.forgetEndings()
     }
 
     /// It has run: an order for it that a restart has repeated in this very turn is void.
     private mutating func observed(_ id: OperationID, run: Int32) {
-        tell(.observed(id, run: run))
+        record(.observed(id, run: run))
         output.withdraw(.observeFinish(id, run: run))
     }
 
     // MARK: Telling
 
-    mutating func tell(_ change: Change) { output.record(change) }
-    mutating func order(_ effect: Effect) { output.emit(effect) }
+    mutating func record(_ change: Change) { output.record(change) }
+    mutating func emit(_ effect: Effect) { output.emit(effect) }
 
-    mutating func report(
-        _ kind: Report.Kind, _ place: OperationIndex, old: OperationState? = nil, new: OperationState? = nil,
+    mutating func publish(
+        _ kind: Report.Kind, _ operation: OperationIndex, old: OperationState? = nil, new: OperationState? = nil,
         product: OperationID? = nil, outcome: Outcome? = nil, detail: String? = nil
     ) {
-        let (now, row) = (now.wall, (id: table[place].id, graph: table[place].graph))
+        let (now, row) = (now.wall, (id: table[operation].id, graph: table[operation].graph))
         output.publish {
             Report(
                 sequence: $0, kind: kind, operation: OperationID(row.id), graph: GraphID(row.graph), old: old, new: new,
@@ -144,7 +144,7 @@ public struct Scheduler {
         }
     }
 
-    mutating func reportLevel(_ kind: Report.Kind, graph: GraphID? = nil, detail: String?) {
+    mutating func publishLevel(_ kind: Report.Kind, graph: GraphID? = nil, detail: String?) {
         let now = now.wall
         output.publish { Report(sequence: $0, kind: kind, graph: graph, at: now, detail: detail) }
     }
@@ -152,7 +152,7 @@ public struct Scheduler {
     // MARK: Small common steps
 
     /// Why an id names nothing that is unfinished.
-    func absence(of id: OperationID) -> Rejection {
+    func notFoundError(_ id: OperationID) -> Rejection {
         id.rawValue >= 1 && id.rawValue < output.nextOperation ? .alreadyFinished(id) : .unknownOperation(id)
     }
 }
@@ -195,9 +195,9 @@ extension Scheduler {
         _read { yield registry.executions }
         _modify { yield &registry.executions }
     }
-    var lives: [OperationIndex: Life] {
-        _read { yield registry.lives }
-        _modify { yield &registry.lives }
+    var runs: [OperationIndex: Run] {
+        _read { yield registry.runs }
+        _modify { yield &registry.runs }
     }
 
     func unfinished(_ id: OperationID) -> OperationIndex? { registry.unfinished(id) }

@@ -97,8 +97,8 @@ public struct Snapshot: Sendable {
             self.timeoutRemaining = timeoutRemaining
         }
     }
-    /// A start that was foretold: whether it has happened only the runner can say.
-    public struct Foretold: Sendable {
+    /// A start that was staged: whether it has happened only the runner can say.
+    public struct StagedLaunch: Sendable {
         public var attempt: AttemptID
         public var runner: String
         public var boot: String
@@ -154,7 +154,7 @@ public struct Snapshot: Sendable {
     /// In the order of their ids.
     public var operations: [Row] = []
     public var running: [Running] = []
-    public var foretold: [Foretold] = []
+    public var staged: [StagedLaunch] = []
     public var edges: [Edge] = []
     public var endedChildren: [EndedChildren] = []
     /// `finish` observers that were owed when opsd ended.

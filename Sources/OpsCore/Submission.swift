@@ -35,7 +35,7 @@ public enum Rejection: Error, Equatable, Sendable {
     /// The operations of the cycle in order, as places in the submission or ids, the first repeated at the end.
     case cycle([DraftEdge.Target])
     /// The same, tied by a category that one of them holds until others of them have ended.
-    case lockUp([DraftEdge.Target], category: String)
+    case deadlock([DraftEdge.Target], category: String)
     /// What the operation, a place in the submission or an id, asks for is more than there is.
     case unitsExceedCapacity(CategoryUse, DraftEdge.Target, capacity: Int32)
     /// The group around it takes less of the category than it asks for.

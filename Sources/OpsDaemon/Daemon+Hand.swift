@@ -5,7 +5,7 @@ extension Daemon {
     /// Before anything is put to the rules that is no word of the runner, and before they decide more than the hand
     /// foresees: what has not been begun of it will not be, and what has has been told.
     func takeHandBack() {
-        guard longTurn == nil, (core?.handCount ?? 0) > 0 else { return }
+        guard longTurn == nil, (core?.stagedCount ?? 0) > 0 else { return }
         runner.takeHandBack()
         handIsBack(taken: 0)
         runner.hearWhatWasPutOff()
@@ -13,9 +13,9 @@ extension Daemon {
 
     /// `taken`: so many were begun of which nobody has told.
     func handIsBack(taken: Int) {
-        guard (core?.handCount ?? 0) > 0 else { return }
-        if longTurn != nil { return keepForLater(.recalled(taken: taken)) }
-        _ = core?.handle(.recalled(taken: taken), at: .now())
+        guard (core?.stagedCount ?? 0) > 0 else { return }
+        if longTurn != nil { return keepForLater(.stagingRevoked(started: taken)) }
+        _ = core?.handle(.stagingRevoked(started: taken), at: .now())
         turn.hasEvents = true
         wakeUp()
     }

@@ -41,7 +41,7 @@ extension Daemon {
     }
 
     private func leave() {
-        if outage == nil, longTurn == nil, (core?.handCount ?? 0) > 0 {
+        if outage == nil, longTurn == nil, (core?.stagedCount ?? 0) > 0 {
             takeHandBack()
             settle()
         }

@@ -45,11 +45,11 @@ extension Daemon {
             longTurn = LongTurn(facts: [fact])
             return wakeUp()
         }
-        if !fact.isWordOfRunner { takeHandBack() }
+        if !fact.isRunnerReport { takeHandBack() }
         if fact.isToldOnce { turn.facts.append(fact) }
         _ = core?.handle(fact, at: .now())
         // Nothing to store, nothing to decide.
-        if case .emptyHanded = fact { return }
+        if case .revocationConfirmed = fact { return }
         guard !fact.isPatient else {
             turn.hasPatientEvents = true
             return
@@ -100,7 +100,7 @@ extension Daemon {
 
     /// Somebody waits for its commit: not while the runner has enough in hand.
     private var turnIsDue: Bool {
-        !turn.afterwards.isEmpty || turn.hasEvents && core?.handSuffices != true
+        !turn.afterwards.isEmpty || turn.hasEvents && core?.hasEnoughStaged != true
     }
 
     /// Decides, commits, then answers, orders and publishes; in this order for ever. `send` lets the answers leave:
@@ -109,7 +109,7 @@ extension Daemon {
         // A long turn that is about to begin stores this one first.
         guard longTurn?.isGathering != true else { return wakeUp() }
         var now = Moment.now()
-        if turn.isAheadOfStore, ask({ $0.mustRecall(at: now) }) == true {
+        if turn.isAheadOfStore, ask({ $0.mustRevokeStaged(at: now) }) == true {
             takeHandBack()
             now = .now()
         }
@@ -179,7 +179,7 @@ extension Event {
     var isPatient: Bool {
         switch self {
         case .launched: true
-        case .told(_, let notice): notice.finished == nil && notice.extendTimeout == nil && notice.result == nil
+        case .updated(_, let update): update.finished == nil && update.extendTimeout == nil && update.result == nil
         default: false
         }
     }
@@ -187,7 +187,7 @@ extension Event {
     /// The runner repeats exits and inventories until they are acknowledged; these come once.
     var isToldOnce: Bool {
         switch self {
-        case .told, .observed, .setWorkers: true
+        case .updated, .observed, .setWorkers: true
         default: false
         }
     }

@@ -40,8 +40,8 @@ final class EffectPerformer {
     private func perform(_ effect: Effect) {
         switch effect {
         case .launch(let attempt, let slot): launch(attempt, slot)
-        case .hand(let attempt, let after): hand(attempt, after)
-        case .recall: daemon.runner.recall()
+        case .stage(let attempt, let after): hand(attempt, after)
+        case .revokeStaged: daemon.runner.recall()
         case .terminate(let attempt, let grace): daemon.runner.send(.terminate(Attempt(attempt), grace: grace))
         case .freeze(let attempt): daemon.runner.send(.freeze(Attempt(attempt)))
         case .thaw(let attempt): daemon.runner.send(.thaw(Attempt(attempt)))
@@ -73,7 +73,7 @@ final class EffectPerformer {
 
     /// What cannot be launched is no more in hand than what comes after it: it fails when its turn has come.
     private func hand(_ attempt: AttemptID, _ after: [AttemptID]) {
-        guard daemon.runner.isConnected, daemon.ask({ $0.isInHand(attempt) }) == true else { return }
+        guard daemon.runner.isConnected, daemon.ask({ $0.isStaged(attempt) }) == true else { return }
         do {
             try daemon.runner.hand(try composed(attempt, -1), after: after)
         } catch let error as StoreError {

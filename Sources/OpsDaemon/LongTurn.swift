@@ -93,9 +93,9 @@ extension Daemon {
             let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
             try store(transition ?? Transition()) { server?.flush() }
             // What was begun of the hand is told after the facts that let it begin.
-            if (core?.handCount ?? 0) > 0 {
+            if (core?.stagedCount ?? 0) > 0 {
                 runner.takeHandBack()
-                keepForLater(.recalled(taken: 0))
+                keepForLater(.stagingRevoked(started: 0))
                 runner.hearWhatWasPutOff()
             }
             let facts = longTurn?.facts ?? []

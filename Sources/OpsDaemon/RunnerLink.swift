@@ -15,7 +15,7 @@ final class RunnerLink {
     private var delay = RunnerLink.firstDelay
     private var isWanted = false
     /// What attempts have said, until the greeting tells how they are.
-    private var words: [AttemptID: Notice] = [:]
+    private var words: [AttemptID: OperationUpdate] = [:]
     /// One for each launch in the runner's hand; whoever takes it decides whether that begins.
     private var tokens: Tokens?
     /// Launches given out beforehand, of which the runner has not told; and how many of their tokens we have taken back.
@@ -218,8 +218,8 @@ final class RunnerLink {
         case .hello(let greeting): greet(greeting)
         case .stagedStarted(let attempt, let slot, let at):
             handed.removeAll { $0 == AttemptID(attempt) }
-            daemon.record(.taken(AttemptID(attempt), Place(slot, at)))
-        case .stagingRevoked: daemon.record(.emptyHanded)
+            daemon.record(.stagedStarted(AttemptID(attempt), SlotStart(slot, at)))
+        case .stagingRevoked: daemon.record(.revocationConfirmed)
         case .pong: break
         case .launched(let attempt, let process):
             if attempt.isHelper { return }
@@ -235,8 +235,8 @@ final class RunnerLink {
             daemon.record(.gone(AttemptID(attempt)))
         case .updated(let attempt, let update):
             if attempt.isHelper { return }
-            if isConnected { return daemon.record(.told(AttemptID(attempt), Notice(update))) }
-            words[AttemptID(attempt)] = Notice(update)
+            if isConnected { return daemon.record(.updated(AttemptID(attempt), OperationUpdate(update))) }
+            words[AttemptID(attempt)] = OperationUpdate(update)
         }
     }
 
@@ -320,7 +320,7 @@ final class RunnerLink {
         pulse.heard()
         daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
-        swap(&inventory.words, &words)
+        swap(&inventory.updates, &words)
         daemon.leaveAlone(&inventory)
         daemon.record(.runnerConnected(inventory))
         guard !greeting.isEnding else { return daemon.diary.notice("runner \(greeting.pid) is ending") }

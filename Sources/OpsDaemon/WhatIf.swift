@@ -20,7 +20,7 @@ struct WhatIf {
         for event in events {
             let now = Moment.now()
             // In the copy too, and what the event before it has led to may have filled it again.
-            _ = core.handle(.recalled(taken: 0), at: now)
+            _ = core.handle(.stagingRevoked(started: 0), at: now)
             if case .failure(let rejection) = core.handle(event, at: now) { throw rejection }
             letItHappen(event, &core, now)
         }

@@ -56,14 +56,14 @@ extension Store {
         if interned.endings.remove(id.rawValue) != nil { try update(statements.operation.deleteEnding, id) }
     }
 
-    func told(_ attempt: AttemptID, _ notice: Notice) throws(StoreError) {
+    func record(_ attempt: AttemptID, _ update: OperationUpdate) throws(StoreError) {
         let statement = statements.attempt.told
         statement.bind(1, attempt.operation.rawValue)
         statement.bind(2, attempt.number)
-        statement.bind(3, notice.progressDone)
-        statement.bind(4, notice.progressTotal)
-        statement.bind(5, notice.status)
-        statement.bind(6, notice.result)
+        statement.bind(3, update.progressDone)
+        statement.bind(4, update.progressTotal)
+        statement.bind(5, update.status)
+        statement.bind(6, update.result)
         try statement.run()
     }
 

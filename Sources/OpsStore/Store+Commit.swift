@@ -50,10 +50,10 @@ extension Store {
             try start(id, run, at)
         case .started(let id, let attempt, let run, let slot?, let runner, let at):
             try start(AttemptID(id, attempt), run, slot, runner, at)
-        case .foretold(let attempt, let runner): try foretell(attempt, runner)
-        case .withdrawn(let attempt): try withdraw(attempt)
-        case .presumed(let attempt, let run, let slot, let at): try presume(attempt, run, slot, at)
-        case .placed(let attempt, let begun): try place(attempt, begun)
+        case .staged(let attempt, let runner): try foretell(attempt, runner)
+        case .unstaged(let attempt): try withdraw(attempt)
+        case .assumedStarted(let attempt, let run, let slot, let at): try presume(attempt, run, slot, at)
+        case .startConfirmed(let attempt, let begun): try place(attempt, begun)
         case .launched(let attempt, let process): courses.add(attempt) { $0.process = process }
         case .exited(let attempt, let exit): courses.add(attempt) { $0.exit = exit }
         case .attemptEnded(let attempt, let outcome, let cause, let at):
@@ -79,9 +79,9 @@ extension Store {
         case .noted(let id, let text):
             statements.operation.setNote.bind(2, text)
             try update(statements.operation.setNote, id)
-        case .told(let attempt, let notice):
+        case .updated(let attempt, let update):
             try writeCourses()
-            try told(attempt, notice)
+            try record(attempt, update)
         case .timeoutMoved(let attempt, let remaining):
             try writeCourses()
             try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
@@ -128,9 +128,10 @@ extension Store {
             statement.bind(1, configured.map { _ in Int64(count) })
             statement.bind(2, configured.map(Int64.init))
             try statement.run()
-        case .submitted, .becameReady, .becamePending, .started, .foretold, .withdrawn, .presumed, .placed, .launched,
+        case .submitted, .becameReady, .becamePending, .started, .staged, .unstaged, .assumedStarted, .startConfirmed,
+            .launched,
             .exited, .attemptEnded, .retrying,
-            .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .told,
+            .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .updated,
             .timeoutMoved, .observerOwed, .observed:
             preconditionFailure("apply takes the changes of operations")
         }

@@ -80,7 +80,7 @@ extension Store {
             at.monotonic, at.wall)
     }
 
-    func place(_ attempt: AttemptID, _ begun: Place) throws(StoreError) {
+    func place(_ attempt: AttemptID, _ begun: SlotStart) throws(StoreError) {
         _ = interned.hand.remove(attempt.operation)
         try update(
             statements.hand.placeAttempt, attempt.operation, Int64(attempt.number), Int64(begun.slot),

@@ -64,8 +64,8 @@ extension Store {
             FROM foretold f JOIN runner r ON r.id = f.runner JOIN operation o ON o.id = f.operation ORDER BY 1
             """)
         while try foretold.step() {
-            snapshot.foretold.append(
-                Snapshot.Foretold(
+            snapshot.staged.append(
+                Snapshot.StagedLaunch(
                     attempt: AttemptID(OperationID(foretold.int(0)), foretold.int32(1)), runner: foretold.text(2),
                     boot: foretold.text(3), hasStarted: foretold.bool(4)))
         }

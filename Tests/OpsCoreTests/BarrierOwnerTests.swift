@@ -181,12 +181,12 @@ import Testing
     @Test func `a barrier of one user does not keep others from the runner's next launches`() {
         func staged(with user: UInt32) -> Int {
             var world = World(workers: 1)
-            world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", takesHand: true)))
+            world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true)))
             world.add(flags: [.barrier, .held], user: user)
             for _ in 0..<3 { world.add(user: bob) }
             world.turn()
             if let first = world.executing.first { world.after(world.exit(first)) }
-            return world.scheduler.handCount
+            return world.scheduler.stagedCount
         }
         #expect(staged(with: ann) > 0)
         #expect(staged(with: bob) == 0 && staged(with: root) == 0)

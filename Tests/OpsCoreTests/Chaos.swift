@@ -193,9 +193,9 @@ struct Chaos {
         switch next(10) {
         case 0: handle(.gone(attempt))
         case 1: handle(.launchFailed(attempt, step: "exec", errno: 2))
-        case 2: handle(.told(attempt, Notice(finished: Int32(next(2)))))
+        case 2: handle(.updated(attempt, OperationUpdate(finished: Int32(next(2)))))
         case 3: handle(.exited(attempt, Exit(status: .code(Int32(next(2))), at: world.now), treeIsGone: false))
-        case 4: handle(.told(attempt, Notice(extendTimeout: 10 * World.second)))
+        case 4: handle(.updated(attempt, OperationUpdate(extendTimeout: 10 * World.second)))
         default: handle(.exited(attempt, Exit(status: .code(Int32(next(2))), at: world.now), treeIsGone: true))
         }
     }
@@ -221,7 +221,7 @@ struct Chaos {
             for one in world.scheduler.executing where one.attempt > 0 {
                 let attempt = AttemptID(one.id, one.attempt)
                 handle(.exited(attempt, Exit(status: .code(0), at: world.now), treeIsGone: true))
-                handle(.told(attempt, Notice(finished: 0)))
+                handle(.updated(attempt, OperationUpdate(finished: 0)))
             }
             world.pass(seconds: 10)
         }

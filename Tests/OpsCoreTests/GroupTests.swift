@@ -33,7 +33,7 @@ import Testing
         group(&world, limit: 1, children: 3)
         world.turn()
         #expect(world.executing == [1, 2])
-        #expect(world.scheduler.why(3, at: world.now).map(\.detail) == [.groupLimit(1, place: 1)])
+        #expect(world.scheduler.why(3, at: world.now).map(\.detail) == [.groupLimit(1, position: 1)])
         world.after(world.exit(2))
         #expect(world.executing == [1, 3])
     }

@@ -282,7 +282,7 @@ import Testing
             $0.retry = RetryPolicy(limit: 3)
         }
         world.turn()
-        world.after(.told(AttemptID(1, 1), Notice(finished: 1)))
+        world.after(.updated(AttemptID(1, 1), OperationUpdate(finished: 1)))
         world.pass(seconds: 6)
         world.turn()
         #expect(world.after(world.exit(1)).last == "finished 1 failed reported 1")

@@ -75,7 +75,7 @@ import Testing
         #expect(world.executing == [1])
         #expect(
             world.scheduler.why(2, at: world.now) == [
-                Reason(kind: .queue, ids: [1], detail: .queue(name: "main", limit: 1, place: 1))
+                Reason(kind: .queue, ids: [1], detail: .queue(name: "main", limit: 1, position: 1))
             ])
         world.after(world.exit(1))
         #expect(world.executing == [2])

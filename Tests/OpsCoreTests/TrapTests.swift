@@ -127,7 +127,7 @@ import Testing
         var world = World(workers: 1)
         let id = world.add { $0.timeout = World.second }
         world.turn()
-        world.after(.told(world.attempt(id), Notice(extendTimeout: .max)))
+        world.after(.updated(world.attempt(id), OperationUpdate(extendTimeout: .max)))
         world.after(.suspend(.operations([OperationID(id)]), freeze: true))
         world.pass(seconds: 1)
         world.after(.resume(.operations([OperationID(id)])))
@@ -150,7 +150,7 @@ import Testing
         #expect(passed == 16)
         #expect(
             world.scheduler.why(OperationID(writer + 30), at: world.now).map(\.detail) == [
-                .keptPlace(category: "table")
+                .reserved(category: "table")
             ])
         while let first = world.executing.first, first != writer { world.after(world.exit(first)) }
         #expect(world.executing == [writer])

@@ -115,12 +115,12 @@ func brief(_ change: Change) -> String {
     case .becameReady(let id, _): "ready \(id.rawValue)"
     case .becamePending(let id): "pending \(id.rawValue)"
     case .started(let id, let attempt, _, let slot, _, _): "started \(id.rawValue)#\(attempt) slot \(slot ?? -1)"
-    case .foretold(let attempt, _): "foretold \(attempt.operation.rawValue)#\(attempt.number)"
-    case .withdrawn(let attempt): "withdrawn \(attempt.operation.rawValue)#\(attempt.number)"
-    case .presumed(let attempt, _, let slot, _):
-        "presumed \(attempt.operation.rawValue)#\(attempt.number) slot \(slot)"
-    case .placed(let attempt, let begun):
-        "placed \(attempt.operation.rawValue)#\(attempt.number) slot \(begun.slot)"
+    case .staged(let attempt, _): "staged \(attempt.operation.rawValue)#\(attempt.number)"
+    case .unstaged(let attempt): "unstaged \(attempt.operation.rawValue)#\(attempt.number)"
+    case .assumedStarted(let attempt, _, let slot, _):
+        "assumed \(attempt.operation.rawValue)#\(attempt.number) slot \(slot)"
+    case .startConfirmed(let attempt, let begun):
+        "confirmed \(attempt.operation.rawValue)#\(attempt.number) slot \(begun.slot)"
     case .launched(let attempt, _): "launched \(attempt.operation.rawValue)#\(attempt.number)"
     case .exited(let attempt, _): "exited \(attempt.operation.rawValue)#\(attempt.number)"
     case .attemptEnded(let attempt, let outcome, _, _):
@@ -136,7 +136,7 @@ func brief(_ change: Change) -> String {
     case .edgeRemoved(let id, let on): "no edge \(id.rawValue) on \(on.rawValue)"
     case .edited(let id, _): "edited \(id.rawValue)"
     case .noted(let id, let text): "noted \(id.rawValue) \(text ?? "nothing")"
-    case .told(let attempt, _): "told \(attempt.operation.rawValue)"
+    case .updated(let attempt, _): "updated \(attempt.operation.rawValue)"
     case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
     case .queueSet(let name, let limit, _, let suspended):
         "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
@@ -182,7 +182,7 @@ extension Snapshot {
         snapshot.nextGraph = 2
         snapshot.operations = [Row(id: 1, graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1), second]
         snapshot.running = [.firstAttempt(of: 1, slot: 0)]
-        snapshot.foretold = [Foretold(attempt: AttemptID(2, 1), runner: "r1", boot: "b1")]
+        snapshot.staged = [StagedLaunch(attempt: AttemptID(2, 1), runner: "r1", boot: "b1")]
         return snapshot
     }
 

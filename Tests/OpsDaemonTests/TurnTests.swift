@@ -79,9 +79,9 @@ import Testing
 
         try daemon.store.database.execute("PRAGMA query_only = 1")
         let attempt = AttemptID(OperationID(1), 1)
-        daemon.record(.told(attempt, Notice(status: "half way")))
+        daemon.record(.updated(attempt, OperationUpdate(status: "half way")))
         try fixture.turn { daemon.outage != nil }
-        daemon.record(.told(attempt, Notice(progressDone: 1, progressTotal: 2)))
+        daemon.record(.updated(attempt, OperationUpdate(progressDone: 1, progressTotal: 2)))
 
         try daemon.store.database.execute("PRAGMA query_only = 0")
         try fixture.turn { try daemon.history.record(of: OperationID(1))?.progressDone == 1 }

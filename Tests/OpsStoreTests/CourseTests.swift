@@ -17,7 +17,7 @@ import Testing
             return [
                 .started(build, attempt: number, run: 1, slot: number, runner: "runner-1", at: at),
                 .timeoutMoved(id, remaining: 8), .launched(id, Process(pid: 70 + number, startTicks: 1 << 63, at: at)),
-                .told(id, Notice(status: "half", progressDone: 1, progressTotal: 2)), .exited(id, exit),
+                .updated(id, OperationUpdate(status: "half", progressDone: 1, progressTotal: 2)), .exited(id, exit),
                 .attemptEnded(id, .failed, cause, at: at.wall + 7),
             ]
         }

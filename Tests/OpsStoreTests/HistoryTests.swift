@@ -24,8 +24,9 @@ import Testing
         let first = world.submit(CommitTests.graph())
         world.start(first, slot: 2)
         world.change(
-            .told(AttemptID(first, 1), Notice(status: "half", progressDone: 1, progressTotal: 2, result: "r")),
-            .told(AttemptID(first, 1), Notice(progressDone: 2)))
+            .updated(
+                AttemptID(first, 1), OperationUpdate(status: "half", progressDone: 1, progressTotal: 2, result: "r")),
+            .updated(AttemptID(first, 1), OperationUpdate(progressDone: 2)))
         world.end(first, code: 2)
         try world.commit()
         let record = try #require(try world.history().record(of: first))
@@ -199,7 +200,7 @@ import Testing
         let world = try World()
         world.submit(chain(["a", "b"], [[], [0]]))
         world.start(OperationID(1))
-        world.change(.told(AttemptID(OperationID(1), 1), Notice(result: "42")))
+        world.change(.updated(AttemptID(OperationID(1), 1), OperationUpdate(result: "42")))
         world.end(OperationID(1))
         try world.commit()
         func results(of owner: UInt32?, atMost limit: Int = 100) throws -> [String]? {

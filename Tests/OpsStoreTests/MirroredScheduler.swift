@@ -30,8 +30,8 @@ struct MirroredScheduler: TestedScheduler {
     }
 
     var nextDeadline: Deadlines { core.nextDeadline }
-    var handCount: Int { core.handCount }
-    func mustRecall(at now: Moment) -> Bool { core.mustRecall(at: now) }
+    var stagedCount: Int { core.stagedCount }
+    func mustRevokeStaged(at now: Moment) -> Bool { core.mustRevokeStaged(at: now) }
     func why(_ operation: OperationID, at now: Moment) -> [Reason] { core.why(operation, at: now) }
     func brokenInvariant() -> String? { mirror.problem ?? core.brokenInvariant() }
 }
@@ -125,7 +125,7 @@ final class Mirror {
                 \(running.timeoutRemaining ?? -1) \(running.isOver)
                 """
         }
-        lines += snapshot.foretold.map { "foretold \($0.attempt) \($0.runner) \($0.boot) \($0.hasStarted)" }
+        lines += snapshot.staged.map { "foretold \($0.attempt) \($0.runner) \($0.boot) \($0.hasStarted)" }
         lines += snapshot.endedChildren.map { "children \($0.parent.rawValue) \($0.unsuccessful)" }
         lines += snapshot.owedObservers.map { "owed \($0.0.rawValue) \($0.run)" }
         return lines.sorted()

@@ -19,7 +19,8 @@ struct Script {
         builder.start(first)
         end()
         builder.change(.launched(AttemptID(first, 1), Process(pid: 7, startTicks: 8, at: builder.moment)))
-        builder.change(.told(AttemptID(first, 1), Notice(status: "half", result: String(repeating: "r", count: 4000))))
+        builder.change(
+            .updated(AttemptID(first, 1), OperationUpdate(status: "half", result: String(repeating: "r", count: 4000))))
         end(checkpointsAfter: true)
         settings()
         builder.end(first, code: 2)

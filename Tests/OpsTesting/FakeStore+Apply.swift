@@ -16,7 +16,7 @@ extension FakeStore {
             try step(id, from: [.ready], to: .pending)
         case .started(let id, let attempt, let run, let slot, let runner, let at):
             try start(id, attempt, run, slot, runner, boot: boot, at: at)
-        case .foretold, .withdrawn, .presumed, .placed: try applyHand(change, boot: boot)
+        case .staged, .unstaged, .assumedStarted, .startConfirmed: try applyHand(change, boot: boot)
         case .launched(let attempt, let process):
             try current(attempt)
             self[attempt.operation].running?.process = process
@@ -71,7 +71,7 @@ extension FakeStore {
             if let categories = edit.categories { self[id].categories = categories }
         case .noted(let id, _):
             try require(has(id), .lawfulSteps, "a note on \(id)")
-        case .told(let attempt, let notice):
+        case .updated(let attempt, let notice):
             try current(attempt)
             if let result = notice.result { self[attempt.operation].results[attempt.number] = result }
         case .timeoutMoved(let attempt, let remaining):
@@ -93,7 +93,8 @@ extension FakeStore {
                 queues.append(queue)
             }
         case .queueRemoved(let name): queues.removeAll { $0.name == name }
-        case .submitted, .becameReady, .becamePending, .started, .foretold, .withdrawn, .presumed, .placed, .launched,
+        case .submitted, .becameReady, .becamePending, .started, .staged, .unstaged, .assumedStarted, .startConfirmed,
+            .launched,
             .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling:
             preconditionFailure("apply(_:) takes the steps")
@@ -149,9 +150,9 @@ extension FakeStore {
         self[id].backoffUntil = 0
         settleEdges(on: id)
         if self[id].isGroup { return }
-        let foretold = self[id].foretold?.attempt ?? AttemptID(id, attempt)
-        try require(foretold == AttemptID(id, attempt), .lawfulSteps, "\(foretold) foretold, \(attempt) started")
-        self[id].foretold = nil
+        let staged = self[id].staged?.attempt ?? AttemptID(id, attempt)
+        try require(staged == AttemptID(id, attempt), .lawfulSteps, "\(staged) staged, \(attempt) started")
+        self[id].staged = nil
         try require(attempt == self[id].attempt + 1, .lawfulSteps, "attempt \(attempt) of \(id)")
         self[id].attempt = attempt
         self[id].attemptsInRun += 1
@@ -162,7 +163,7 @@ extension FakeStore {
     private mutating func finish(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?) throws(Violation) {
         let record = self[id]
         try require(!record.isFinished, .oneOutcome, "\(id) finished twice")
-        try require(record.foretold == nil, .lawfulSteps, "\(id) finished, may yet be started")
+        try require(record.staged == nil, .lawfulSteps, "\(id) finished, may yet be started")
         try require(record.running?.isOver ?? true, .oneOutcome, "\(id) finished in the middle of an attempt")
         try require(cause != nil || outcome == .succeeded, .oneOutcome, "\(id) \(outcome) without a cause")
         var isAbandoned = false

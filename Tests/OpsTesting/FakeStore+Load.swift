@@ -21,10 +21,10 @@ extension FakeStore {
             if let running = record.running ?? endingGroup(record) {
                 snapshot.running.append(restated(running, record.ending))
             }
-            if let foretold = record.foretold {
-                snapshot.foretold.append(
-                    Snapshot.Foretold(
-                        attempt: foretold.attempt, runner: foretold.runner, boot: foretold.boot,
+            if let staged = record.staged {
+                snapshot.staged.append(
+                    Snapshot.StagedLaunch(
+                        attempt: staged.attempt, runner: staged.runner, boot: staged.boot,
                         hasStarted: record.hasStarted))
             }
             for edge in record.edges where !self[edge.on].isFinished && !edge.isSettled {

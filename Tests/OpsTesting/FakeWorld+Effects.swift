@@ -7,10 +7,10 @@ extension FakeWorld {
     ) throws(Violation) {
         switch effect {
         case .launch(let attempt, let slot): try launch(attempt, slot, store, at: now, using: &random)
-        case .hand(let attempt, let after):
-            try takeInHand(attempt, after, store)
+        case .stage(let attempt, let after):
+            try stage(attempt, after, store)
             try passOn(store, at: now, using: &random)
-        case .recall: try recall()
+        case .revokeStaged: try recall()
         case .terminate(let attempt, _):
             guard isConnected, let place = tree(attempt) else { return }
             trees[place].isTerminating = true
@@ -49,7 +49,7 @@ extension FakeWorld {
         try require(
             running.runner == runner, .oneProcessAnAttempt, "\(attempt) was for \(running.runner), sent to \(runner)")
         if inventory[attempt] != nil || isRunnerEnding { return }
-        hand.freeSlots.removeAll { $0.slot == slot }
+        staging.freeSlots.removeAll { $0.slot == slot }
         try require(!everLaunched.contains(attempt), .oneProcessAnAttempt, "\(attempt) launched twice")
         try require(!running.isOver, .oneProcessAnAttempt, "\(attempt) launched after its end")
         begin(attempt, slot, store[attempt.operation].policy, at: now, using: &random)
@@ -60,9 +60,9 @@ extension FakeWorld {
         _ attempt: AttemptID, _ slot: Int32, _ policy: Policy, at now: Moment, using random: inout SeededGenerator
     ) {
         everLaunched.insert(attempt)
-        places[attempt] = Place(slot: slot, at: now)
+        slotStarts[attempt] = SlotStart(slot: slot, at: now)
         if random.chance(6) {
-            hand.disturbances.insert(attempt)
+            staging.disturbances.insert(attempt)
             inventory[attempt] = .failed(step: "execve", errno: 2)
             tell(.launchFailed(attempt, step: "execve", errno: 2))
             return
@@ -100,9 +100,9 @@ extension FakeWorld {
         }
         guard isConnected else { return }
         inventory[attempt] = nil
-        words[attempt] = nil
-        places[attempt] = nil
-        hand.settle(attempt)
+        updates[attempt] = nil
+        slotStarts[attempt] = nil
+        staging.settle(attempt)
         acknowledged.insert(attempt)
     }
 }

@@ -40,21 +40,21 @@ public struct FakeWorld: Sendable {
     /// What the runner knows and opsd has not acknowledged.
     public internal(set) var inventory: [AttemptID: Inventory.Entry] = [:]
     /// What those in the inventory have said.
-    var words: [AttemptID: Notice] = [:]
+    var updates: [AttemptID: OperationUpdate] = [:]
     /// Facts on their way to opsd, in order.
     public internal(set) var facts: [Event] = []
     /// Facts that once were told, to be told again by a bad wire.
-    public internal(set) var told: [Event] = []
+    public internal(set) var reported: [Event] = []
     /// Conditions being asked, with their tokens.
     public internal(set) var evaluations: [(operation: OperationID, token: Int64)] = []
     public internal(set) var observersOwed: [(operation: OperationID, run: Int32)] = []
     /// What the runner begins by itself, and what opsd has given it and not heard of as taken.
-    var hand = FakeHand()
-    var handed: [AttemptID] = []
+    var staging = FakeStaging()
+    var stagedAttempts: [AttemptID] = []
     /// Every third runner is of a release that knows no hand, and every fifth of one in whose hand nothing waits.
-    var takesHand: Bool { generations % 3 != 0 }
-    var handWaits: Bool { takesHand && generations % 5 != 0 }
-    var places: [AttemptID: Place] = [:]
+    var acceptsStaging: Bool { generations % 3 != 0 }
+    var acceptsWaiting: Bool { acceptsStaging && generations % 5 != 0 }
+    var slotStarts: [AttemptID: SlotStart] = [:]
     var everLaunched: Set<AttemptID> = []
     var acknowledged: Set<AttemptID> = []
     var generations: Int32 = 1
@@ -78,7 +78,7 @@ public struct FakeWorld: Sendable {
         trees.filter { ($0.isTerminating || !$0.plan.isEndless) && !$0.isFrozen }.map(\.attempt)
     }
 
-    /// What is on its way is handed over, in order.
+    /// What is on its way is stagedAttempts over, in order.
     public mutating func takeFacts(atMost limit: Int) -> [Event] {
         let taken = Array(facts.prefix(limit))
         facts.removeFirst(taken.count)
@@ -86,11 +86,11 @@ public struct FakeWorld: Sendable {
         for event in taken {
             // A connection is made once: only what is said over it can come twice, and words in their order alone.
             switch event {
-            case .runnerConnected, .runnerLost, .told, .emptyHanded: break
-            default: told.append(event)
+            case .runnerConnected, .runnerLost, .updated, .revocationConfirmed: break
+            default: reported.append(event)
             }
         }
-        if told.count > 64 { told.removeFirst(told.count - 64) }
+        if reported.count > 64 { reported.removeFirst(reported.count - 64) }
         return taken
     }
 
@@ -110,22 +110,22 @@ public struct FakeWorld: Sendable {
         tell(
             .runnerConnected(
                 Inventory(
-                    runner: runner, boot: boot, entries: inventory, words: words, isEnding: isRunnerEnding,
-                    places: places, takesHand: takesHand, handWaits: handWaits)))
+                    runner: runner, boot: boot, entries: inventory, updates: updates, isEnding: isRunnerEnding,
+                    slotStarts: slotStarts, acceptsStaging: acceptsStaging, acceptsWaiting: acceptsWaiting)))
     }
 
     /// Nothing begins behind the back of an opsd that is gone.
     mutating func dropHand() {
-        hand = FakeHand()
-        handed.removeAll()
+        staging = FakeStaging()
+        stagedAttempts.removeAll()
     }
 
     /// A process of an attempt speaks, and the runner hears it while anything of it is alive.
-    public mutating func say(_ attempt: AttemptID, _ notice: Notice) {
+    public mutating func say(_ attempt: AttemptID, _ notice: OperationUpdate) {
         switch inventory[attempt] {
         case .running, .exited:
-            words[attempt, default: Notice()].merge(notice)
-            tell(.told(attempt, notice))
+            updates[attempt, default: OperationUpdate()].merge(notice)
+            tell(.updated(attempt, notice))
         case .gone, .failed, nil: break
         }
     }
@@ -200,10 +200,10 @@ public struct FakeWorld: Sendable {
         isRunnerAlive = false
         isRunnerEnding = false
         isConnected = false
-        hand = FakeHand(tokens: hand.tokens)
+        staging = FakeStaging(tokens: staging.tokens)
         inventory.removeAll()
-        words.removeAll()
-        places.removeAll()
+        updates.removeAll()
+        slotStarts.removeAll()
         facts.removeAll { event in
             switch event {
             case .observed, .conditionsAnswered: false
@@ -231,16 +231,16 @@ public struct FakeWorld: Sendable {
         isRunnerEnding = false
         trees.removeAll()
         inventory.removeAll()
-        words.removeAll()
-        places.removeAll()
-        told.removeAll()
+        updates.removeAll()
+        slotStarts.removeAll()
+        reported.removeAll()
         reconnect()
     }
 }
 
-extension Notice {
+extension OperationUpdate {
     /// As the runner keeps what was said: the last result counts, and the first word on the end.
-    fileprivate mutating func merge(_ later: Notice) {
+    fileprivate mutating func merge(_ later: OperationUpdate) {
         result = later.result ?? result
         finished = finished ?? later.finished
     }

@@ -75,12 +75,12 @@ public struct Judge {
             let rules = rules(store, setting)
             switch change {
             case .started(let id, _, _, let slot, _, _):
-                let past = store[id].foretold == nil ? nil : settled
+                let past = store[id].staged == nil ? nil : settled
                 try judgeStart(id, slot, self.rules(store, past ?? setting))
                 restsUntil[id] = nil
-            case .presumed(let attempt, _, let slot, _):
+            case .assumedStarted(let attempt, _, let slot, _):
                 try judgeSlot(slot, of: attempt, store)
-            case .placed(let attempt, let begun): try judgeSlot(begun.slot, of: attempt, store)
+            case .startConfirmed(let attempt, let begun): try judgeSlot(begun.slot, of: attempt, store)
             case .retrying(let id, let notBefore, let counts):
                 try judgeRetry(id, notBefore, counts, rules)
                 restsUntil[id] = setting.now.monotonic + notBefore - setting.now.wall

@@ -22,7 +22,7 @@ struct LastWords {
             if !isSuccess { decided.insert(attempt) }
         case .finish(let id, _, _, _):
             if leavesOthers(id, store), let running = store[id].running { decided.insert(running.attempt) }
-        case .told(let attempt, let notice):
+        case .updated(let attempt, let notice):
             guard leavesOthers(attempt.operation, store) else { return }
             if notice.result != nil, isOver(attempt, store) { unheard.insert(attempt) }
             if notice.finished != nil { decided.insert(attempt) }

@@ -22,7 +22,7 @@ public struct Record: Sendable {
         public var isOver = false
     }
     /// A start that the runner may make by itself.
-    public struct Foretold: Sendable {
+    public struct StagedLaunch: Sendable {
         public var attempt: AttemptID
         public var runner: String
         public var boot: String
@@ -59,12 +59,12 @@ public struct Record: Sendable {
     public var readyAt: Int64 = 0
     public var backoffUntil: Int64 = 0
     public var running: Running?
-    public var foretold: Foretold?
+    public var staged: StagedLaunch?
     public var ending: Ending?
     /// What its attempts have published, by their numbers.
     public var results: [Int32: String] = [:]
     public var edges: [Edge] = []
-    /// Place among all ends, to tell the first.
+    /// SlotStart among all ends, to tell the first.
     public var finishedAs = 0
     /// Runs whose `finish` observer is owed.
     public var owedRuns: [Int32] = []

@@ -47,7 +47,7 @@ extension Simulation {
         if let owed = world.takeObserver() { world.tell(.observed(owed.operation, run: owed.run)) }
         guard !world.trees.isEmpty else { return }
         let speaker = random.pick(world.trees).attempt
-        var notice = Notice(result: random.chance(50) ? "\(random.below(10))" : nil)
+        var notice = OperationUpdate(result: random.chance(50) ? "\(random.below(10))" : nil)
         if store[speaker.operation].policy.completion == .notify { notice.finished = random.chance(70) ? 0 : 1 }
         world.say(speaker, notice)
     }

@@ -23,7 +23,7 @@ public struct Simulation<Tested: TestedScheduler> {
     public private(set) var history = History()
     public private(set) var turns = 0
     public private(set) var starts = 0
-    public private(set) var tally = HandTally()
+    public private(set) var tally = StagingTally()
 
     public init(seed: UInt64, habits: Habits? = nil) {
         self.seed = seed
@@ -60,7 +60,7 @@ public struct Simulation<Tested: TestedScheduler> {
             for _ in 0..<random.below(3) { events.append(request()) }
         }
         dropSecondRetry(&events)
-        if random.chance(habits.duplicates), !world.told.isEmpty { events.append(random.pick(world.told)) }
+        if random.chance(habits.duplicates), !world.reported.isEmpty { events.append(random.pick(world.reported)) }
         if events.isEmpty, !habits.isPlain || random.chance(20) { events = [.tick] }
         try turn(events, fate: fate())
     }
@@ -87,10 +87,10 @@ public struct Simulation<Tested: TestedScheduler> {
         var taken: [Submission] = []
         var rest = events[...]
         while let event = rest.popFirst() {
-            if !event.isWordOfRunner { try recall(&rest, &taken) }
+            if !event.isRunnerReport { try recall(&rest, &taken) }
             try hand(event, to: &taken)
         }
-        if core.mustRecall(at: now) { try recall(&rest, &taken) }
+        if core.mustRevokeStaged(at: now) { try recall(&rest, &taken) }
         let transition = core.endTurn(at: now)
         history.record(transition)
         if let broken = core.brokenInvariant() { throw Violation(.coreInvariant, broken) }
@@ -98,7 +98,7 @@ public struct Simulation<Tested: TestedScheduler> {
         try judge.commit(transition, to: &store, submissions: taken, setting)
         starts += transition.changes.count { if case .started = $0 { true } else { false } }
         for change in transition.changes { tally.count(change) }
-        for case .hand(_, let after) in transition.effects where !after.isEmpty { tally.early += 1 }
+        for case .stage(_, let after) in transition.effects where !after.isEmpty { tally.early += 1 }
         if fate == .crashAfterCommit { return rebuild() }
         let performed =
             fate == .crashAmidEffects ? random.below(transition.effects.count + 1) : transition.effects.count
@@ -135,10 +135,10 @@ public struct Simulation<Tested: TestedScheduler> {
         case (.setDraining(let isOn), .success): isDraining = isOn
         case (.runnerConnected(let inventory), _): knownRunner = inventory.isEnding ? nil : inventory.runner
         case (.runnerLost, _): knownRunner = nil
-        case (.taken(let attempt, _), _):
-            world.handed.removeAll { $0 == attempt }
-            tally.taken += 1
-            if store[attempt.operation].state == .pending { tally.takenEarly += 1 }
+        case (.stagedStarted(let attempt, _), _):
+            world.stagedAttempts.removeAll { $0 == attempt }
+            tally.started += 1
+            if store[attempt.operation].state == .pending { tally.startedEarly += 1 }
         case (.cancel(let ids, _, _, force: true), .success):
             for id in ids { abandoned.formUnion(familyOf(id)) }
         default: break
@@ -165,7 +165,7 @@ public struct Simulation<Tested: TestedScheduler> {
             let record = store[tree.attempt.operation]
             if let running = record.running, running.attempt == tree.attempt, !running.isOver { continue }
             // Begun by the runner from its hand: the word of it is on its way.
-            if record.foretold?.attempt == tree.attempt { continue }
+            if record.staged?.attempt == tree.attempt { continue }
             if record.policy.leftovers == .leave, !tree.mainIsAlive { continue }
             if abandoned.contains(record.id) { continue }
             throw Violation(.nothingLeftBehind, "\(tree.attempt) is alive, its operation \(record.state)")
@@ -174,10 +174,10 @@ public struct Simulation<Tested: TestedScheduler> {
 
     /// What the runner may forget of an attempt is stored, but for what is still on its way from others left behind.
     private func inspectWords(of attempt: AttemptID) throws(Violation) {
-        guard let said = world.words[attempt]?.result, !abandoned.contains(attempt.operation),
+        guard let said = world.updates[attempt]?.result, !abandoned.contains(attempt.operation),
             !lastWords.unheard.contains(attempt)
         else { return }
-        let isOnItsWay = world.facts.contains { if case .told(attempt, _) = $0 { true } else { false } }
+        let isOnItsWay = world.facts.contains { if case .updated(attempt, _) = $0 { true } else { false } }
         let stored = store[attempt.operation].results[attempt.number]
         try require(
             stored == said || isOnItsWay, .nothingLeftBehind,

@@ -5,8 +5,8 @@ public protocol TestedScheduler {
     init(_ snapshot: Snapshot, workers: Int32, at now: Moment)
     mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection>
     mutating func endTurn(at now: Moment) -> Transition
-    var handCount: Int { get }
-    func mustRecall(at now: Moment) -> Bool
+    var stagedCount: Int { get }
+    func mustRevokeStaged(at now: Moment) -> Bool
     var nextDeadline: Deadlines { get }
     func why(_ operation: OperationID, at now: Moment) -> [Reason]
     /// What its own books say of themselves; nil when all is well.

@@ -17,7 +17,7 @@ extension Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event { event }
     mutating func says(_ transition: Transition) -> Transition { transition }
     mutating func decides(_ core: inout Scheduler, at now: Moment) {}
-    func countsHand(_ core: Scheduler) -> Int { core.handCount }
+    func countsHand(_ core: Scheduler) -> Int { core.stagedCount }
     func explains(_ reasons: [Reason]) -> [Reason] { reasons }
 }
 
@@ -37,8 +37,8 @@ struct Broken<Bug: Perturbation>: TestedScheduler {
         return bug.says(core.endTurn(at: now))
     }
     var nextDeadline: Deadlines { core.nextDeadline }
-    var handCount: Int { bug.countsHand(core) }
-    func mustRecall(at now: Moment) -> Bool { core.mustRecall(at: now) }
+    var stagedCount: Int { bug.countsHand(core) }
+    func mustRevokeStaged(at now: Moment) -> Bool { core.mustRevokeStaged(at: now) }
     func why(_ operation: OperationID, at now: Moment) -> [Reason] { bug.explains(core.why(operation, at: now)) }
     func brokenInvariant() -> String? { nil }
 }
@@ -268,31 +268,33 @@ struct ExplainsNothing: Perturbation {
 }
 
 /// Thinks the hand is back and never asks the runner for it.
-struct LeavesTheHand: Perturbation {
+struct KeepsStagedLaunches: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
-        if !event.isWordOfRunner { withdraw(&core, at: now) }
+        if !event.isRunnerReport { withdraw(&core, at: now) }
         return event
     }
 
     mutating func decides(_ core: inout Scheduler, at now: Moment) {
-        if core.mustRecall(at: now) { withdraw(&core, at: now) }
+        if core.mustRevokeStaged(at: now) { withdraw(&core, at: now) }
     }
 
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
-        altered.effects.removeAll { $0 == .recall }
+        altered.effects.removeAll { $0 == .revokeStaged }
         return altered
     }
 
     func countsHand(_ core: Scheduler) -> Int { 0 }
 
-    private func withdraw(_ core: inout Scheduler, at now: Moment) { _ = core.handle(.recalled(taken: 0), at: now) }
+    private func withdraw(_ core: inout Scheduler, at now: Moment) {
+        _ = core.handle(.stagingRevoked(started: 0), at: now)
+    }
 }
 
 /// Takes all of the hand for given back, whatever of it the runner has begun meanwhile.
 struct ForgetsWhatWasTaken: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
-        if case .recalled = event { .recalled(taken: 0) } else { event }
+        if case .stagingRevoked = event { .stagingRevoked(started: 0) } else { event }
     }
 }
 
@@ -301,7 +303,7 @@ struct ForgetsWhatIsAwaited: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
         altered.effects = transition.effects.map { effect in
-            if case .hand(let attempt, _) = effect { .hand(attempt, after: []) } else { effect }
+            if case .stage(let attempt, _) = effect { .stage(attempt, after: []) } else { effect }
         }
         return altered
     }

@@ -26,7 +26,7 @@ struct CanaryTests {
     }
     @Test func mistakenRunner() throws { try expectFound(MistakesTheRunner.self, [.oneProcessAnAttempt]) }
     @Test func handLeftBehind() throws {
-        try expectFound(LeavesTheHand.self, [.commitBeforeEffect]) { $0.isPlain = true }
+        try expectFound(KeepsStagedLaunches.self, [.commitBeforeEffect]) { $0.isPlain = true }
     }
     @Test func forgottenStart() throws {
         try expectFound(ForgetsWhatWasTaken.self, [.oneProcessAnAttempt, .nothingLeftBehind]) {

@@ -36,7 +36,7 @@ struct SimulatedLives {
 
     @Test
     func plainLivesUseTheHand() throws {
-        var tally = HandTally()
+        var tally = StagingTally()
         for seed in seedsInTests.prefix(40) {
             var random = SeededGenerator(seed: seed)
             var habits = Habits(using: &random)
@@ -45,12 +45,12 @@ struct SimulatedLives {
             try simulation.run()
             tally += simulation.tally
         }
-        #expect(tally.taken > 10 && tally.takenEarly > 10, "\(tally)")
+        #expect(tally.started > 10 && tally.startedEarly > 10, "\(tally)")
     }
 
     @Test
     func `staged launches are revoked although the caller forgets it`() throws {
-        var tally = HandTally()
+        var tally = StagingTally()
         for seed in seedsInTests.prefix(60) {
             var random = SeededGenerator(seed: seed)
             var habits = Habits(using: &random)
@@ -60,7 +60,7 @@ struct SimulatedLives {
             try simulation.run()
             tally += simulation.tally
         }
-        #expect(tally.presumed > 10 && tally.withdrawn > 10, "\(tally)")
+        #expect(tally.assumed > 10 && tally.unstaged > 10, "\(tally)")
     }
 
     @Test

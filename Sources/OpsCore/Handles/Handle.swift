@@ -14,8 +14,8 @@ extension Handle {
 struct OperationIndex: Handle { let rawValue: Int32 }
 /// An `Execution`.
 struct ExecutionIndex: Handle { let rawValue: Int32 }
-/// An `Ending` of the present turn.
-struct EndingIndex: Handle { let rawValue: Int32 }
+/// An `FinishedOperation` of the present turn.
+struct FinishedIndex: Handle { let rawValue: Int32 }
 /// The `Family` of a group or producer.
 struct FamilyIndex: Handle { let rawValue: Int32 }
 /// A `Lane`.

@@ -19,7 +19,7 @@ struct Execution {
     /// Wall instant at which nothing of it was alive any more, as the runner tells it: opsd may have been away.
     var endedAt: Int64?
     /// The end that was stored first.
-    var ending: Ended?
+    var ending: Resolution?
     /// Nothing of its process tree is alive.
     var isGone = false
     /// `attemptEnded` is told; what remains are its children.
@@ -32,8 +32,8 @@ struct Execution {
     var isReaping = false
     /// The runner that holds it has answered since the scheduler was made.
     var isConfirmed = true
-    /// It was foretold, and whether it has started is for the runner to say.
-    var isPresumed = false
+    /// It was staged, and whether it has started is for the runner to say.
+    var isAssumed = false
     /// What it waited for has ended the wrong way meanwhile: that counts if it has not started.
     var missed: Missed?
     /// Monotonic instant of its timeout; while frozen, what is left of it is in `timeoutLeft`.
@@ -45,7 +45,7 @@ struct Execution {
 
 /// The end that an edge can no longer be met after.
 struct Missed {
-    var ending: Ending
+    var ending: FinishedOperation
     var when: When
 }
 
@@ -64,14 +64,14 @@ struct Inquiry {
 }
 
 /// Outcome and cause, decided together.
-struct Ended: Equatable {
+struct Resolution: Equatable {
     var outcome: Outcome
     var cause: Cause
 }
 
 /// An operation that has finished in this turn: it leaves the core at the end of it.
-struct Ending: Equatable {
-    var place: OperationIndex
+struct FinishedOperation: Equatable {
+    var operation: OperationIndex
     var outcome: Outcome
     /// Where the cascade began that ended it, and how that one ended.
     var root: OperationID
@@ -80,9 +80,9 @@ struct Ending: Equatable {
 }
 
 /// The run of an operation that waits again, after an attempt or a `retry`.
-struct Life {
-    var run: Int32
-    var attemptsInRun: Int32
+struct Run {
+    var number: Int32
+    var attempts: Int32
     /// Instants of both clocks until which it rests; 0: not at all.
     var restsUntil = Moment(monotonic: 0, wall: 0)
 }

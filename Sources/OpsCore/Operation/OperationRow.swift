@@ -1,4 +1,4 @@
-/// What the core keeps of every unfinished operation. Anything that few have lives in tables beside this one.
+/// What the core keeps of every unfinished operation. Anything that few have runs in tables beside this one.
 struct OperationRow {
     var id: Int64
     var origin: OperationOrigin
@@ -58,12 +58,12 @@ struct OperationRow {
     /// Its execution while it executes.
     var execution: ExecutionIndex? { state == .executing ? link(as: ExecutionIndex.self) : nil }
     /// Its end, in the turn in which it has finished.
-    var ending: EndingIndex? { state == .finished ? link(as: EndingIndex.self) : nil }
+    var ending: FinishedIndex? { state == .finished ? link(as: FinishedIndex.self) : nil }
     var isLinked: Bool { link != nil }
 
     mutating func link(to lane: LaneIndex) { link = Link(rawValue: lane.rawValue) }
     mutating func link(to execution: ExecutionIndex) { link = Link(rawValue: execution.rawValue) }
-    mutating func link(to ending: EndingIndex) { link = Link(rawValue: ending.rawValue) }
+    mutating func link(to ending: FinishedIndex) { link = Link(rawValue: ending.rawValue) }
     mutating func unlink() { link = nil }
 
     private func link<Index: Handle>(as: Index.Type) -> Index? { link.map { Index(rawValue: $0.rawValue) } }
@@ -109,14 +109,14 @@ struct Traits: OptionSet {
     static let frozenByQueue = Traits(bit: 18)
     static let frozenByGraph = Traits(bit: 19)
     static let frozenByDaemon = Traits(bit: 20)
-    /// The store has given it a second life: run and attempts are in `lives`.
-    static let hasLife = Traits(bit: 21)
+    /// The store has given it a second life: run and attempts are in `runs`.
+    static let hasRun = Traits(bit: 21)
     static let hasObservers = Traits(bit: 22)
 
     /// The runner may begin it at any moment.
-    static let inHand = Traits(bit: 23)
+    static let staged = Traits(bit: 23)
 
     static let frozen: Traits = [.frozenItself, .frozenByQueue, .frozenByGraph, .frozenByDaemon]
     /// Any of these keeps a ready operation out of the lanes.
-    static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .ending, .inHand]
+    static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .ending, .staged]
 }

@@ -41,7 +41,7 @@ public struct Usage: Hashable, Sendable {
 }
 
 /// What a running operation says through its notify socket; several in one message.
-public struct Notice: Hashable, Sendable {
+public struct OperationUpdate: Hashable, Sendable {
     public var status: String?
     public var progressDone: Int64?
     public var progressTotal: Int64?
@@ -62,7 +62,7 @@ public struct Notice: Hashable, Sendable {
 }
 
 /// Where and when a runner began something by itself.
-public struct Place: Hashable, Sendable {
+public struct SlotStart: Hashable, Sendable {
     public var slot: Int32
     public var at: Moment
     public init(slot: Int32, at: Moment) {

@@ -1,7 +1,7 @@
 /// All lanes, and which of them are to be considered next.
 ///
-/// A lane waits in one place: among the candidates, parked at what blocks it, or blocked by a rule that has no such
-/// place. Entries of lanes in heaps are not removed when the lane moves on: its newest stamp tells which one counts.
+/// A lane waits in one operation: among the candidates, parked at what blocks it, or blocked by a rule that has no such
+/// operation. Entries of lanes in heaps are not removed when the lane moves on: its newest stamp tells which one counts.
 struct LaneBoard {
     private var pool = Pool<Lane, LaneIndex>()
     private var known: [Lane.Key: LaneIndex] = [:]

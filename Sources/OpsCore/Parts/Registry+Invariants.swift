@@ -9,9 +9,11 @@ extension Registry {
         var broken: [String] = []
         var all = Scheduler.Counts()
         var inQueue: [QueueIndex: [OperationState: Int32]] = [:]
-        for place in rows {
-            let row = table[place]
-            if table.index(of: row.operationID) != place { broken.append("1: \(row.id) is not found where it stands") }
+        for operation in rows {
+            let row = table[operation]
+            if table.index(of: row.operationID) != operation {
+                broken.append("1: \(row.id) is not found where it stands")
+            }
             inQueue[row.queue, default: [:]][row.state, default: 0] += 1
             switch row.state {
             case .pending: all.pending += 1
@@ -76,12 +78,12 @@ extension Registry {
     /// 4. An operation is pending exactly while something is outstanding, and that is counted right.
     private func checkWaiting(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
-        for place in rows {
-            let row = table[place]
+        for operation in rows {
+            let row = table[operation]
             guard row.state == .pending || row.state == .ready else { continue }
             var outstanding: Int32 = 0
             for edge in graph.dependencies(of: row) {
-                if graph[edge].from != place { broken.append("4: an edge of \(row.id) is another's") }
+                if graph[edge].from != operation { broken.append("4: an edge of \(row.id) is another's") }
                 if graph[edge].on != nil { outstanding += 1 }
             }
             for trait in [Traits.behindBarrier, .gathering, .groupNotStarted] where row.traits.contains(trait) {
@@ -97,12 +99,14 @@ extension Registry {
     private func checkFamilies(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         var children: [OperationIndex: Int32] = [:]
-        for place in rows { if let parent = table[place].parent { children[parent, default: 0] += 1 } }
-        for place in rows {
-            guard let family = table[place].family.map({ families[$0] }) else { continue }
-            if family.unfinished != children[place] ?? 0 { broken.append("8: \(table[place].id) has lost a child") }
-            if table[place].isGroup, table[place].state == .executing, family.unfinished == 0 {
-                broken.append("8: \(table[place].id) goes on without children")
+        for operation in rows { if let parent = table[operation].parent { children[parent, default: 0] += 1 } }
+        for operation in rows {
+            guard let family = table[operation].family.map({ families[$0] }) else { continue }
+            if family.unfinished != children[operation] ?? 0 {
+                broken.append("8: \(table[operation].id) has lost a child")
+            }
+            if table[operation].isGroup, table[operation].state == .executing, family.unfinished == 0 {
+                broken.append("8: \(table[operation].id) goes on without children")
             }
         }
         return broken

@@ -14,7 +14,7 @@ struct Registry {
     var families = Pool<Family, FamilyIndex>()
     var executions = Pool<Execution, ExecutionIndex>()
     /// Runs of waiting operations that are not in their first run or have had attempts.
-    var lives: [OperationIndex: Life] = [:]
+    var runs: [OperationIndex: Run] = [:]
     var suspendedGraphs: Set<Int64> = []
     private(set) var counts = Scheduler.Counts()
 

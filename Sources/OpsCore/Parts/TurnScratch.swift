@@ -1,10 +1,10 @@
 /// The state of one turn. Between two turns it equals `TurnScratch()`.
 struct TurnScratch: Equatable {
     /// Ends in the order in which they were decided; the first `concluded` of them are recorded.
-    private(set) var decided: [Decision] = []
+    private(set) var decided: [PendingFinish] = []
     private var concluded = 0
     /// Operations that have finished in this turn.
-    private(set) var endings: [Ending] = []
+    private(set) var endings: [FinishedOperation] = []
     /// Submissions that were accepted in this turn.
     private(set) var submissions = 0
     /// Whether nothing but reports of the runner was handled.
@@ -14,14 +14,14 @@ struct TurnScratch: Equatable {
     /// An empty buffer for the edges of one operation.
     var edges: [EdgeIndex] = []
 
-    subscript(ending: EndingIndex) -> Ending { endings[ending.offset] }
+    subscript(ending: FinishedIndex) -> FinishedOperation { endings[ending.offset] }
 
-    mutating func decide(_ decision: Decision) { decided.append(decision) }
+    mutating func decide(_ decision: PendingFinish) { decided.append(decision) }
 
     var hasDecision: Bool { concluded < decided.count }
 
     /// The next decision that is not recorded.
-    mutating func nextDecision() -> Decision? {
+    mutating func nextDecision() -> PendingFinish? {
         guard concluded < decided.count else { return nil }
         concluded += 1
         return decided[concluded - 1]
@@ -34,9 +34,9 @@ struct TurnScratch: Equatable {
         concluded = 0
     }
 
-    mutating func add(_ ending: Ending) -> EndingIndex {
+    mutating func add(_ ending: FinishedOperation) -> FinishedIndex {
         endings.append(ending)
-        return EndingIndex(rawValue: Int32(endings.count - 1))
+        return FinishedIndex(rawValue: Int32(endings.count - 1))
     }
 
     mutating func forgetEndings() { endings.removeAll(keepingCapacity: endings.count < 4096) }

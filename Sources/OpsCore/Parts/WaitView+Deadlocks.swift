@@ -62,7 +62,7 @@ extension WaitView {
 
     func rejection(_ found: Deadlock) -> Rejection {
         let cycle = found.cycle.map { target($0) }
-        return found.category.map { .lockUp(cycle, category: $0) } ?? .cycle(cycle)
+        return found.category.map { .deadlock(cycle, category: $0) } ?? .cycle(cycle)
     }
 
     // MARK: The problem to solve

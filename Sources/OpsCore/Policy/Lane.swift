@@ -1,5 +1,5 @@
 /// Eligible operations that are interchangeable: same queue, same group, same categories. When the first of
-/// them cannot start, none can, so the whole lane waits in one place: at what keeps its first member back.
+/// them cannot start, none can, so the whole lane waits in one operation: at what keeps its first member back.
 struct Lane {
     struct Key: Hashable {
         var queue: QueueIndex
@@ -54,12 +54,12 @@ struct ReadyMembers {
     struct Entry {
         private let high: UInt32
         private let low: UInt32
-        let place: OperationIndex
+        let operation: OperationIndex
 
-        init(key: UInt64, place: OperationIndex) {
+        init(key: UInt64, operation: OperationIndex) {
             high = UInt32(key >> 32)
             low = UInt32(truncatingIfNeeded: key)
-            self.place = place
+            self.operation = operation
         }
 
         var key: UInt64 { UInt64(high) << 32 | UInt64(low) }
@@ -81,8 +81,8 @@ struct ReadyMembers {
         return heap.first
     }
 
-    mutating func add(_ key: UInt64, _ place: OperationIndex) {
-        let entry = Entry(key: key, place: place)
+    mutating func add(_ key: UInt64, _ operation: OperationIndex) {
+        let entry = Entry(key: key, operation: operation)
         if head == line.count {
             line.removeAll(keepingCapacity: true)
             head = 0

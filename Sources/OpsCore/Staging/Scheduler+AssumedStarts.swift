@@ -2,46 +2,46 @@
 /// It counts as executing, in a slot beside all others, until a runner has reported what it knows.
 extension Scheduler {
     /// It was presumed before, and no runner has said anything since.
-    mutating func doubtStart(_ foretold: Snapshot.Foretold) {
-        guard let place = unfinished(foretold.attempt.operation), let index = table[place].execution,
-            !table[place].isGroup, table[place].attempt == foretold.attempt.number
+    mutating func restoreAssumedStart(_ staged: Snapshot.StagedLaunch) {
+        guard let operation = unfinished(staged.attempt.operation), let index = table[operation].execution,
+            !table[operation].isGroup, table[operation].attempt == staged.attempt.number
         else { return }
-        executions[index].isPresumed = true
-        if !foretold.hasStarted { table[place].traits.remove(.hasStarted) }
+        executions[index].isAssumed = true
+        if !staged.hasStarted { table[operation].traits.remove(.hasStarted) }
     }
 
-    mutating func presume(_ foretold: Snapshot.Foretold) {
-        guard let place = unfinished(foretold.attempt.operation), table[place].state != .executing,
-            table[place].attempt + 1 == foretold.attempt.number
+    mutating func assumeStarted(_ staged: Snapshot.StagedLaunch) {
+        guard let operation = unfinished(staged.attempt.operation), table[operation].state != .executing,
+            table[operation].attempt + 1 == staged.attempt.number
         else { return }
-        presume(place, runner: foretold.runner, boot: foretold.boot)
+        assumeStarted(operation, runner: staged.runner, boot: staged.boot)
     }
 
     /// One that waited for others keeps its edges: it may yet turn out not to have begun.
-    mutating func presume(_ place: OperationIndex, runner: String, boot: String) {
-        if table[place].state == .pending { doubtWaits(of: place) }
-        let life = takeLife(of: place)
-        table[place].attempt += 1
+    mutating func assumeStarted(_ operation: OperationIndex, runner: String, boot: String) {
+        if table[operation].state == .pending { doubtWaits(of: operation) }
+        let run = popRun(of: operation)
+        table[operation].attempt += 1
         let slot = capacity.allocate()
         var execution = Execution(
-            operation: place, attempt: table[place].attempt, run: life.run, attemptsInRun: life.attemptsInRun + 1,
+            operation: operation, attempt: table[operation].attempt, run: run.number, attemptsInRun: run.attempts + 1,
             slot: slot, runner: runner, boot: boot, startedAt: now, holding: [])
-        execution.isPresumed = true
+        execution.isAssumed = true
         execution.isConfirmed = false
-        execution.timeoutDue = policy(of: place)?.timeout.map { now.monotonic + $0 }
-        setState(place, .executing)
+        execution.timeoutDue = policy(of: operation)?.timeout.map { now.monotonic + $0 }
+        setState(operation, .executing)
         let index = executions.insert(execution)
-        table[place].link(to: index)
-        countRunning(place, 1)
-        tell(.presumed(attemptID(index), run: execution.run, slot: slot, at: now))
+        table[operation].link(to: index)
+        countRunning(operation, 1)
+        record(.assumedStarted(attemptID(index), run: execution.run, slot: slot, at: now))
     }
 
-    func isPresumed(_ place: OperationIndex) -> Bool {
-        presumedExecution(of: place) != nil
+    func isAssumed(_ operation: OperationIndex) -> Bool {
+        assumedExecution(of: operation) != nil
     }
 
-    func presumedExecution(of place: OperationIndex) -> ExecutionIndex? {
-        guard let index = table[place].execution, executions[index].isPresumed else { return nil }
+    func assumedExecution(of operation: OperationIndex) -> ExecutionIndex? {
+        guard let index = table[operation].execution, executions[index].isAssumed else { return nil }
         return index
     }
 
@@ -65,64 +65,64 @@ extension Scheduler {
     /// Unstages an operation that its runner has not started; if its end is decided meanwhile, that comes now.
     mutating func settleUnstarted(_ index: ExecutionIndex) {
         guard !mayUnstage(index) else { return unstage(index) }
-        settlePresumption(index, nil)
+        confirmStart(index, nil)
         if executions[index].ending != nil {
             treeGone(index)
         } else if let slot = executions[index].slot {
-            order(.launch(attemptID(index), slot: slot))
+            emit(.launch(attemptID(index), slot: slot))
         }
     }
 
     /// It has started, as far as anybody can say.
-    mutating func settlePresumption(_ index: ExecutionIndex, _ begun: Place?) {
-        guard executions[index].isPresumed, var slot = executions[index].slot else { return }
-        executions[index].isPresumed = false
+    mutating func confirmStart(_ index: ExecutionIndex, _ begun: SlotStart?) {
+        guard executions[index].isAssumed, var slot = executions[index].slot else { return }
+        executions[index].isAssumed = false
         if let begun {
             executions[index].startedAt = begun.at
             capacity.release(slot)
             slot = capacity.occupy(begun.slot)
             executions[index].slot = slot
         }
-        let place = executions[index].operation
-        if table[place].firstDependency != nil {
-            registry.graph.dropDependencies(of: place, in: &registry.table)
-            table[place].waiting = 0
-            report(.ready, place, old: .pending, new: .ready)
+        let operation = executions[index].operation
+        if table[operation].firstDependency != nil {
+            registry.graph.dropDependencies(of: operation, in: &registry.table)
+            table[operation].waiting = 0
+            publish(.ready, operation, old: .pending, new: .ready)
         }
-        table[place].traits.insert(.hasStarted)
-        tell(.placed(attemptID(index), Place(slot: slot, at: executions[index].startedAt)))
-        report(.started, place, old: .ready, new: .executing, detail: String(executions[index].attempt))
-        settleStartEdges(of: place)
+        table[operation].traits.insert(.hasStarted)
+        record(.startConfirmed(attemptID(index), SlotStart(slot: slot, at: executions[index].startedAt)))
+        publish(.started, operation, old: .ready, new: .executing, detail: String(executions[index].attempt))
+        settleStartEdges(of: operation)
     }
 
     /// It has not started: it waits as before, and its attempt is still to come.
     private mutating func unstage(_ index: ExecutionIndex) {
-        let place = executions[index].operation
-        unfreeze(place)
+        let operation = executions[index].operation
+        unfreeze(operation)
         disarmTimeout(index)
         vacate(index)
         let execution = executions[index]
         executions.remove(index)
-        table[place].unlink()
-        table[place].attempt -= 1
+        table[operation].unlink()
+        table[operation].attempt -= 1
         if execution.run != 1 || execution.attemptsInRun > 1 {
-            table[place].traits.insert(.hasLife)
-            lives[place] = Life(run: execution.run, attemptsInRun: execution.attemptsInRun - 1)
+            table[operation].traits.insert(.hasRun)
+            runs[operation] = Run(number: execution.run, attempts: execution.attemptsInRun - 1)
         }
-        setState(place, .ready)
-        tell(.withdrawn(AttemptID(table[place].operationID, execution.attempt)))
-        doubt(place)
-        guard table[place].firstDependency != nil else {
-            startAging(place)
-            return enterLane(place)
+        setState(operation, .ready)
+        record(.unstaged(AttemptID(table[operation].operationID, execution.attempt)))
+        doubt(operation)
+        guard table[operation].firstDependency != nil else {
+            startAging(operation)
+            return enterLane(operation)
         }
-        setState(place, .pending)
-        tell(.becamePending(table[place].operationID))
-        handOn(place)
+        setState(operation, .pending)
+        record(.becamePending(table[operation].operationID))
+        handOn(operation)
         if let missed = execution.missed {
-            skip(place, after: missed.ending, when: missed.when)
-        } else if table[place].waiting == 0 {
-            becomeReady(place)
+            skip(operation, after: missed.ending, when: missed.when)
+        } else if table[operation].waiting == 0 {
+            becomeReady(operation)
         }
     }
 }

@@ -9,18 +9,18 @@
 /// A staged operation stays `ready`, out of its lane, or `pending`. `Scheduler+StagingPlan` chooses them.
 extension Scheduler {
     /// Number of launches that the runner has been given, or is about to be, and has not reported.
-    public var handCount: Int { staging.count }
+    public var stagedCount: Int { staging.count }
 
-    public func isInHand(_ attempt: AttemptID) -> Bool {
-        guard let place = table.index(of: attempt.operation) else { return false }
-        return table[place].traits.contains(.inHand) && table[place].attempt + 1 == attempt.number
+    public func isStaged(_ attempt: AttemptID) -> Bool {
+        guard let operation = table.index(of: attempt.operation) else { return false }
+        return table[operation].traits.contains(.staged) && table[operation].attempt + 1 == attempt.number
     }
 
     /// Whether the runner has launches for a while: its reports may be gathered for one turn.
-    public var handSuffices: Bool { staging.count >= Limits.hand / 2 && capacity.isExactlyFull }
+    public var hasEnoughStaged: Bool { staging.count >= Limits.stagedLaunches / 2 && capacity.isExactlyFull }
 
     /// Whether a turn that ends now would decide more than the staged launches allow: then they are revoked first.
-    public func mustRecall(at now: Moment) -> Bool {
+    public func mustRevokeStaged(at now: Moment) -> Bool {
         guard !staging.isEmpty else { return false }
         if staging.mustRevoke(at: now) { return true }
         // The runner passes on the slots that it sees become free; other starts are for a turn.
@@ -35,24 +35,24 @@ extension Scheduler {
     // MARK: Starts of the runner
 
     /// Records the start of a staged launch: a start like any other, but for the launch.
-    mutating func taken(_ attempt: AttemptID, at begun: Place) {
-        guard let place = table.index(of: attempt.operation) else { return }
-        if let index = presumedExecution(of: place), executions[index].attempt == attempt.number {
-            return settlePresumption(index, begun)
+    mutating func stagedStarted(_ attempt: AttemptID, at begun: SlotStart) {
+        guard let operation = table.index(of: attempt.operation) else { return }
+        if let index = assumedExecution(of: operation), executions[index].attempt == attempt.number {
+            return confirmStart(index, begun)
         }
-        guard isInHand(attempt), table[place].state == .ready else { return }
-        staging.start(place, until: now.monotonic + Limits.shortRun)
-        table[place].traits.remove(.inHand)
-        _ = begin(place, holding: [], slot: capacity.occupy(begun.slot), at: begun.at)
+        guard isStaged(attempt), table[operation].state == .ready else { return }
+        staging.start(operation, until: now.monotonic + Limits.shortRun)
+        table[operation].traits.remove(.staged)
+        _ = begin(operation, holding: [], slot: capacity.occupy(begun.slot), at: begun.at)
     }
 
     // MARK: Revoking
 
     /// Unstages an operation whose end is decided: its dependency did not succeed.
-    mutating func discardStaged(_ place: OperationIndex) {
-        guard table[place].traits.contains(.inHand), staging.discard(place) else { return }
-        table[place].traits.remove(.inHand)
-        tell(.withdrawn(AttemptID(table[place].operationID, table[place].attempt + 1)))
+    mutating func discardStaged(_ operation: OperationIndex) {
+        guard table[operation].traits.contains(.staged), staging.discard(operation) else { return }
+        table[operation].traits.remove(.staged)
+        record(.unstaged(AttemptID(table[operation].operationID, table[operation].attempt + 1)))
     }
 
     /// Revokes what is staged. `started`: the number of launches that the runner has started without reporting them;
@@ -60,16 +60,16 @@ extension Scheduler {
     mutating func revokeStaged(started: Int?) {
         guard !staging.isEmpty else { return }
         scratch.sawOnlyRunnerReports = false
-        order(.recall)
+        emit(.revokeStaged)
         var unreported = started ?? .max
-        for place in staging.revoke() {
-            table[place].traits.remove(.inHand)
+        for operation in staging.revoke() {
+            table[operation].traits.remove(.staged)
             if unreported > 0 {
-                if table[place].state == .ready { unreported -= 1 }
-                presume(place, runner: capacity.runner ?? "", boot: "")
+                if table[operation].state == .ready { unreported -= 1 }
+                assumeStarted(operation, runner: capacity.runner ?? "", boot: "")
             } else {
-                tell(.withdrawn(AttemptID(table[place].operationID, table[place].attempt + 1)))
-                enterLane(place)
+                record(.unstaged(AttemptID(table[operation].operationID, table[operation].attempt + 1)))
+                enterLane(operation)
             }
         }
     }
@@ -83,7 +83,7 @@ extension Scheduler {
         staging.confirmRevocation()
         guard let runner = capacity.runner else { return }
         let unheard = executions.indices.filter {
-            executions[$0].isPresumed && executions[$0].runner == runner && !executions[$0].isConfirmed
+            executions[$0].isAssumed && executions[$0].runner == runner && !executions[$0].isConfirmed
         }
         for index in unheard { settleUnstarted(index) }
     }
@@ -91,7 +91,7 @@ extension Scheduler {
     mutating func runnerLost() {
         capacity.runner = nil
         // The next runner holds none of them.
-        output.withdrawAll(.recall)
+        output.withdrawAll(.revokeStaged)
         staging.disconnect()
     }
 }

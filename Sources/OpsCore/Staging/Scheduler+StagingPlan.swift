@@ -5,23 +5,24 @@ extension Scheduler {
         defer { scratch.forgetReports() }
         guard scratch.sawOnlyRunnerReports, scratch.sawShortRun, staging.mayStage, mayStart,
             capacity.isExactlyFull || staging.acceptsWaiting && capacity.hasFreeSlot,
-            workers <= Limits.workersWithHand, conditions.evaluating == 0, !lanes.hasBlocked, var plan = stagingPlan()
+            workers <= Limits.workersWithStaging, conditions.evaluating == 0, !lanes.hasBlocked,
+            var plan = stagingPlan()
         else { return }
-        while staging.mayStage, let next = next(&plan), table[next.place].key < plan.bound,
-            let unblocked = firstUnblocked(by: next.place)
+        while staging.mayStage, let next = next(&plan), table[next.operation].key < plan.bound,
+            let unblocked = firstUnblocked(by: next.operation)
         {
             plan.bound = min(plan.bound, unblocked)
-            stage(next.place, after: next.executions.map(attemptID))
+            stage(next.operation, after: next.executions.map(attemptID))
         }
     }
 
-    private mutating func stage(_ place: OperationIndex, after: [AttemptID]) {
-        leaveLane(place)
-        table[place].traits.insert(.inHand)
-        staging.stage(place, until: now.monotonic + Limits.shortRun)
-        let attempt = AttemptID(table[place].operationID, table[place].attempt + 1)
-        tell(.foretold(attempt, runner: capacity.runner ?? ""))
-        order(.hand(attempt, after: after))
+    private mutating func stage(_ operation: OperationIndex, after: [AttemptID]) {
+        leaveLane(operation)
+        table[operation].traits.insert(.staged)
+        staging.stage(operation, until: now.monotonic + Limits.shortRun)
+        let attempt = AttemptID(table[operation].operationID, table[operation].attempt + 1)
+        record(.staged(attempt, runner: capacity.runner ?? ""))
+        emit(.stage(attempt, after: after))
     }
 
     /// Returns what comes next, ready or not; nil when nothing does, or when more than a report of the runner decides it.
@@ -29,7 +30,7 @@ extension Scheduler {
         let ready = nextInLine()
         guard let candidate = plan.candidates.last, candidate.key < ready?.key ?? .max else {
             return ready.flatMap { ready in
-                ready.place.map { StagingPlan.Candidate(key: ready.key, place: $0, executions: []) }
+                ready.operation.map { StagingPlan.Candidate(key: ready.key, operation: $0, executions: []) }
             }
         }
         if capacity.hasFreeSlot {
@@ -42,7 +43,7 @@ extension Scheduler {
     }
 
     /// Returns the key whose turn comes with the next slot, and its operation, if it is predictable.
-    private mutating func nextInLine() -> (key: UInt64, place: OperationIndex?)? {
+    private mutating func nextInLine() -> (key: UInt64, operation: OperationIndex?)? {
         while true {
             guard let entry = lanes.firstProcess() else { return nil }
             let lane = entry.lane
@@ -54,18 +55,18 @@ extension Scheduler {
             }
             let key = lanes[lane].key
             guard key.parent == 0, key.categories == nil, key.only == 0, !key.isGroup, lanes[lane].wokenBy == nil,
-                let place = lanes[lane].members.first?.place, isPlain(place), startsUnobserved(place),
-                obstacle(to: place, in: lane) == nil
+                let operation = lanes[lane].members.first?.operation, isPlain(operation), startsUnobserved(operation),
+                obstacle(to: operation, in: lane) == nil
             else { return (entry.key, nil) }
-            return (entry.key, place)
+            return (entry.key, operation)
         }
     }
 
     // MARK: Operations that may pass a slot on
 
     /// Whether nothing but edges ties an operation to others, and exit 0 is its success.
-    private func isPlain(_ place: OperationIndex) -> Bool {
-        let row = table[place]
+    private func isPlain(_ operation: OperationIndex) -> Bool {
+        let row = table[operation]
         guard row.parent == nil, row.family == nil, row.categories == nil,
             row.traits.isDisjoint(with: Traits.frozen.union([.group, .barrier, .hasConditions, .ending]))
         else { return false }
@@ -73,26 +74,26 @@ extension Scheduler {
         guard queue.limit == nil, !queue.isSuspended, queue.aging == nil, !registry.barriers.mayOrder(row) else {
             return false
         }
-        guard let policy = policy(of: place) else { return true }
+        guard let policy = policy(of: operation) else { return true }
         return policy.completion == .exit && policy.successCodes.contains(0)
     }
 
-    private func startsUnobserved(_ place: OperationIndex) -> Bool {
-        table[place].traits.isDisjoint(with: [.startIsAwaited, .hasObservers])
+    private func startsUnobserved(_ operation: OperationIndex) -> Bool {
+        table[operation].traits.isDisjoint(with: [.startIsAwaited, .hasObservers])
     }
 
     /// Whether only the exit of an execution is outstanding, and nothing else is decided about it.
     private func isUndisturbed(_ index: ExecutionIndex) -> Bool {
         let execution = executions[index]
         return execution.ending == nil && execution.exit == nil && !execution.isCancelling && !execution.isReaping
-            && !execution.isPresumed && execution.isConfirmed && execution.holding.isEmpty
+            && !execution.isAssumed && execution.isConfirmed && execution.holding.isEmpty
             && execution.runner == capacity.runner
     }
 
     /// Whether an interruption ends an operation. If machine or runner die with opsd, nobody can say whether a staged
     /// operation that waited had started: so neither it nor what it waits for may be one that an interruption retries.
-    private func endsWhenInterrupted(_ place: OperationIndex) -> Bool {
-        policy(of: place)?.retry?.onInterrupted != true
+    private func endsWhenInterrupted(_ operation: OperationIndex) -> Bool {
+        policy(of: operation)?.retry?.onInterrupted != true
     }
 
     // MARK: What success unblocks
@@ -102,7 +103,7 @@ extension Scheduler {
         /// An operation that waits for executing ones to succeed, and for nothing else.
         struct Candidate {
             let key: UInt64
-            let place: OperationIndex
+            let operation: OperationIndex
             var executions: [ExecutionIndex]
         }
 
@@ -117,12 +118,12 @@ extension Scheduler {
     /// Returns nil when what comes next is not predictable.
     private func stagingPlan() -> StagingPlan? {
         var plan = StagingPlan()
-        var waits: [(key: UInt64, place: OperationIndex, execution: ExecutionIndex)] = []
+        var waits: [(key: UInt64, operation: OperationIndex, execution: ExecutionIndex)] = []
         for index in executions.indices where executions[index].slot != nil {
-            let place = executions[index].operation
-            guard isUndisturbed(index), isPlain(place) else { return nil }
-            let isAwaited = staging.acceptsWaiting && endsWhenInterrupted(place)
-            let isPredictable = forEachUnblocked(by: place) { from, when in
+            let operation = executions[index].operation
+            guard isUndisturbed(index), isPlain(operation) else { return nil }
+            let isAwaited = staging.acceptsWaiting && endsWhenInterrupted(operation)
+            let isPredictable = forEachUnblocked(by: operation) { from, when in
                 let row = table[from]
                 if isAwaited, when == .succeeded, row.state == .pending {
                     waits.append((row.key, from, index))
@@ -132,24 +133,24 @@ extension Scheduler {
             }
             guard isPredictable else { return nil }
         }
-        for place in staging.operations {
-            guard let unblocked = firstUnblocked(by: place) else { return nil }
+        for operation in staging.operations {
+            guard let unblocked = firstUnblocked(by: operation) else { return nil }
             plan.bound = min(plan.bound, unblocked)
         }
         waits.sort { ($0.key, $0.execution) > ($1.key, $1.execution) }
         var candidates: [StagingPlan.Candidate] = []
         for wait in waits {
-            if candidates.last?.place != wait.place {
-                candidates.append(StagingPlan.Candidate(key: wait.key, place: wait.place, executions: []))
+            if candidates.last?.operation != wait.operation {
+                candidates.append(StagingPlan.Candidate(key: wait.key, operation: wait.operation, executions: []))
             }
             candidates[candidates.count - 1].executions.append(wait.execution)
         }
         for candidate in candidates {
-            if table[candidate.place].traits.contains(.inHand) {
+            if table[candidate.operation].traits.contains(.staged) {
                 let slot = candidate.executions.first { !plan.promised.contains($0) }
                 if let slot { plan.promised.append(slot) }
-            } else if table[candidate.place].waiting == Int32(candidate.executions.count),
-                mayWaitStaged(candidate.place)
+            } else if table[candidate.operation].waiting == Int32(candidate.executions.count),
+                mayWaitStaged(candidate.operation)
             {
                 plan.candidates.append(candidate)
             } else {
@@ -159,27 +160,27 @@ extension Scheduler {
         return plan
     }
 
-    private func mayWaitStaged(_ place: OperationIndex) -> Bool {
-        isPlain(place) && startsUnobserved(place) && endsWhenInterrupted(place)
-            && table[place].traits.isDisjoint(with: .ineligible)
+    private func mayWaitStaged(_ operation: OperationIndex) -> Bool {
+        isPlain(operation) && startsUnobserved(operation) && endsWhenInterrupted(operation)
+            && table[operation].traits.isDisjoint(with: .ineligible)
     }
 
     /// Returns the key of the first operation that success of another may unblock; nil when that is not predictable.
-    private func firstUnblocked(by place: OperationIndex) -> UInt64? {
+    private func firstUnblocked(by operation: OperationIndex) -> UInt64? {
         var first = UInt64.max
-        let isPredictable = forEachUnblocked(by: place) { from, _ in first = min(first, table[from].key) }
+        let isPredictable = forEachUnblocked(by: operation) { from, _ in first = min(first, table[from].key) }
         return isPredictable ? first : nil
     }
 
     /// Calls with each operation that success of another may unblock; false when that is not predictable. A skip is not:
     /// much may follow from it.
-    private func forEachUnblocked(by place: OperationIndex, _ body: (OperationIndex, When) -> Void) -> Bool {
+    private func forEachUnblocked(by operation: OperationIndex, _ body: (OperationIndex, When) -> Void) -> Bool {
         var count = 0
-        for edge in graph.dependents(of: table[place]) {
+        for edge in graph.dependents(of: table[operation]) {
             let (from, when) = (graph[edge].from, graph[edge].when)
             let row = table[from]
             count += 1
-            guard count <= Limits.edgesForeseen, when != .failed, row.categories == nil, row.parent == nil,
+            guard count <= Limits.edgesPredicted, when != .failed, row.categories == nil, row.parent == nil,
                 row.traits.isDisjoint(with: [.group, .barrier])
             else { return false }
             body(from, when)

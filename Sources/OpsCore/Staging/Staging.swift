@@ -37,7 +37,7 @@ struct Staging: Equatable {
 
     var mayStage: Bool {
         switch state {
-        case .empty, .staged: launches.count < Limits.hand
+        case .empty, .staged: launches.count < Limits.stagedLaunches
         case .unsupported, .spoiled, .revoking: false
         }
     }
@@ -112,7 +112,7 @@ struct Staging: Equatable {
         case .unsupported, .empty, .revoking:
             if !launches.isEmpty { broken.append("staging: \(state) with \(launches.count) launches") }
         }
-        if launches.count > Limits.hand { broken.append("staging: \(launches.count) launches are too many") }
+        if launches.count > Limits.stagedLaunches { broken.append("staging: \(launches.count) launches are too many") }
         if Set(operations).count != operations.count { broken.append("staging: an operation is staged twice") }
         return broken
     }

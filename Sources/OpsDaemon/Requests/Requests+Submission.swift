@@ -142,7 +142,7 @@ extension Requests {
         _ event: Event, _ names: SubmissionNames, _ order: SubmissionOrder, _ exchange: Exchange
     ) throws {
         var copy = daemon.core
-        _ = copy?.handle(.recalled(taken: 0), at: .now())
+        _ = copy?.handle(.stagingRevoked(started: 0), at: .now())
         switch copy?.handle(event, at: .now()) {
         case .success(.submitted(let graph, let first, let count)):
             let reply = reply(graph, first, count, order, names: { names[$0] })

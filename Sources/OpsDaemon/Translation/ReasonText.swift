@@ -16,11 +16,11 @@ struct ReasonText {
         case .dependency(let when): return "waits for \(who) to \(verb(when))"
         case .category(let name, let wanted, let capacity, let place):
             return category(name, wanted, capacity, place, holders: reason.ids.isEmpty ? nil : who)
-        case .keptPlace(let category):
+        case .reserved(let category):
             return "category \(category) is kept for \(who), which was overtaken often enough"
-        case .goesFirst(let category):
+        case .yields(let category):
             return "lets \(who) go first, which it waits for and which wants category \(category) too"
-        case .lockedUp(let category):
+        case .deadlocked(let category):
             return "\(who) and category \(category) wait for one another: cancel one, or give the category more room"
         case .queue(let name, let limit, let place):
             return limit == 0

@@ -17,7 +17,7 @@ extension Daemon {
         case .builtInQueue(let name): return .wrongState(id: nil, message: "queue \(name) is built in and stays")
         case .unknownGraph(let graph): return .notFound(kind: "graph", name: graph.reference, nearest: nil)
         case .cycle(let path): return .cycle(path.map { text($0, names) }, category: nil)
-        case .lockUp(let path, let category): return .cycle(path.map { text($0, names) }, category: category)
+        case .deadlock(let path, let category): return .cycle(path.map { text($0, names) }, category: category)
         case .unitsExceedCapacity(let use, let operation, let capacity):
             let message =
                 "\(use.units) units of category \(use.name), which has a capacity of \(capacity); take fewer, or "

@@ -36,7 +36,7 @@ extension Exit {
     }
 }
 
-extension Notice {
+extension OperationUpdate {
     init(_ update: NotifyUpdate) {
         self.init(
             status: update.status, progressDone: update.progressDone, progressTotal: update.progressTotal,
@@ -44,7 +44,7 @@ extension Notice {
     }
 }
 
-extension Place {
+extension SlotStart {
     init(_ slot: Int32, _ at: ClockReading) {
         self.init(slot: slot, at: Moment(monotonic: at.monotonic, wall: at.wall))
     }
@@ -55,8 +55,9 @@ extension Inventory {
     init(_ greeting: RunnerGreeting) {
         self.init(
             runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding,
-            takesHand: greeting.version >= RunnerProtocol.versionWithStaging, handWaits: greeting.stagesDependents)
-        for begun in greeting.slotStarts { places[AttemptID(begun.attempt)] = Place(begun.slot, begun.at) }
+            acceptsStaging: greeting.version >= RunnerProtocol.versionWithStaging,
+            acceptsWaiting: greeting.stagesDependents)
+        for begun in greeting.slotStarts { slotStarts[AttemptID(begun.attempt)] = SlotStart(begun.slot, begun.at) }
         for entry in greeting.entries where !entry.attempt.isHelper {
             let state: Entry =
                 switch entry.state {

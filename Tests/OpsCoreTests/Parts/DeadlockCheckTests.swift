@@ -57,7 +57,7 @@ struct DeadlockCheckTests {
         let found = try #require(view.deadlock(starting: group, needs(rows, group)))
         #expect(found.category == "disk" && found.cycle.first == group && found.cycle.last == group)
         #expect(found.cycle.contains(outside))
-        #expect(view.rejection(found) == .lockUp(found.cycle.map { view.target($0) }, category: "disk"))
+        #expect(view.rejection(found) == .deadlock(found.cycle.map { view.target($0) }, category: "disk"))
         #expect(view.deadlock(around: group) == nil, "nothing holds the category yet")
     }
 

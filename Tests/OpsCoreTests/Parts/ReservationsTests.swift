@@ -35,13 +35,13 @@ struct OutputTests {
 
     @Test func `an effect of this turn is withdrawn once`() {
         var output = Output(sequence: 0, nextOperation: 1, nextGraph: 1)
-        output.emit(.recall)
+        output.emit(.revokeStaged)
         output.emit(.observeStart(OperationID(1)))
-        output.emit(.recall)
-        output.withdraw(.recall)
+        output.emit(.revokeStaged)
+        output.withdraw(.revokeStaged)
         output.withdraw(.acknowledge(AttemptID(OperationID(1), 1)))
-        #expect(output.transition.effects == [.recall, .observeStart(OperationID(1))])
-        output.withdrawAll(.recall)
+        #expect(output.transition.effects == [.revokeStaged, .observeStart(OperationID(1))])
+        output.withdrawAll(.revokeStaged)
         #expect(output.endTurn().effects == [.observeStart(OperationID(1))])
     }
 }

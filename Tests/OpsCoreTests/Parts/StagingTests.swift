@@ -74,7 +74,7 @@ struct StagingTests {
 
     @Test func `no more launches are staged than the limit`() {
         var staging = connected
-        for number in 0..<Int32(Limits.hand) {
+        for number in 0..<Int32(Limits.stagedLaunches) {
             #expect(staging.mayStage)
             staging.stage(operation(number), until: 50)
         }

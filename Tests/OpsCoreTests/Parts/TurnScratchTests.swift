@@ -4,9 +4,10 @@ import Testing
 
 @Suite("Turn scratch")
 struct TurnScratchTests {
-    private func decision(_ number: Int32) -> Decision {
-        Decision(
-            place: OperationIndex(rawValue: number), outcome: .succeeded, cause: nil, root: nil, rootOutcome: .succeeded
+    private func decision(_ number: Int32) -> PendingFinish {
+        PendingFinish(
+            operation: OperationIndex(rawValue: number), outcome: .succeeded, cause: nil, root: nil,
+            rootOutcome: .succeeded
         )
     }
 
@@ -25,8 +26,8 @@ struct TurnScratchTests {
 
     @Test func `ends are found by their index until the turn is over`() {
         var scratch = TurnScratch()
-        let ending = Ending(
-            place: OperationIndex(rawValue: 4), outcome: .failed, root: OperationID(9), rootOutcome: .failed,
+        let ending = FinishedOperation(
+            operation: OperationIndex(rawValue: 4), outcome: .failed, root: OperationID(9), rootOutcome: .failed,
             hasStarted: true)
         let index = scratch.add(ending)
         #expect(scratch[index] == ending)

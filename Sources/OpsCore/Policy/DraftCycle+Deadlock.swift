@@ -1,6 +1,6 @@
 extension DraftCycle {
     /// A cycle that a category ties: what a group holds until its end is wanted in between, outside of it.
-    func lockUp(capacity: (String) -> Int32) -> Rejection? {
+    func deadlock(capacity: (String) -> Int32) -> Rejection? {
         guard submission.operations.contains(where: { $0.flags.contains(.group) && $0.categories != nil }) else {
             return nil
         }
@@ -30,7 +30,7 @@ extension DraftCycle {
         var problem = DeadlockProblem(members, arcs)
         guard let deadlock = problem.deadlock() else { return nil }
         let cycle = deadlock.cycle.map { DraftEdge.Target.local($0) }
-        return deadlock.category.map { .lockUp(cycle, category: names[$0.offset]) } ?? .cycle(cycle)
+        return deadlock.category.map { .deadlock(cycle, category: names[$0.offset]) } ?? .cycle(cycle)
     }
 
     private var arcs: [DeadlockProblem.Arc] {

@@ -2,7 +2,7 @@ import OpsCore
 import Testing
 
 /// What a group holds until its end must not be wanted by what its children wait for.
-@Suite struct LockUpTests {
+@Suite struct DeadlockTests {
     /// A submission from lines: categories, the group that holds it (or -1), what it is after, whether it is a group.
     struct Line {
         var categories: [CategoryUse] = []
@@ -44,7 +44,7 @@ import Testing
         #expect(world.executing.isEmpty)
         #expect(
             world.scheduler.why(2, at: world.now) == [
-                Reason(kind: .category, ids: [1], detail: .goesFirst(category: "a"))
+                Reason(kind: .category, ids: [1], detail: .yields(category: "a"))
             ])
         world.after(.resume(.operations([1])))
         #expect(world.executing == [1])
@@ -61,7 +61,7 @@ import Testing
         ]
         var world = World(workers: 0)
         if inOneSubmission {
-            guard case .failure(.lockUp(let circle, "a")) = world.handle(.submit(submission(lines))) else {
+            guard case .failure(.deadlock(let circle, "a")) = world.handle(.submit(submission(lines))) else {
                 Issue.record("taken")
                 return
             }
@@ -72,7 +72,8 @@ import Testing
         var open = lines
         open[2].after = []
         world.handle(.submit(submission(open)))
-        guard case .failure(.lockUp(let circle, "a")) = world.handle(.depend(3, on: 4, when: .finished, finished: nil))
+        guard
+            case .failure(.deadlock(let circle, "a")) = world.handle(.depend(3, on: 4, when: .finished, finished: nil))
         else {
             Issue.record("taken")
             return
@@ -91,7 +92,7 @@ import Testing
                     Line(after: [1]),
                 ])))
         world.turn()
-        guard case .failure(.lockUp(_, category: "a")) = world.handle(.edit([4], Edit(categories: ["a"]))) else {
+        guard case .failure(.deadlock(_, category: "a")) = world.handle(.edit([4], Edit(categories: ["a"]))) else {
             Issue.record("taken")
             return
         }
@@ -112,7 +113,7 @@ import Testing
         child.edges = [DraftEdge(from: 0, on: .existing(3))]
         child.producer = 1
         child.asChildren = true
-        guard case .failure(.lockUp(_, category: "a")) = world.handle(.submit(child)) else {
+        guard case .failure(.deadlock(_, category: "a")) = world.handle(.submit(child)) else {
             Issue.record("taken")
             return
         }
@@ -140,7 +141,7 @@ import Testing
         #expect(world.handle(.depend(3, on: 4, when: .started, finished: nil)) == .failure(.unknownOperation(4)))
         world.handle(.retry([4], revived: revival))
         #expect(world.scheduler.state(of: 4) == .ready)
-        guard case .failure(.lockUp(_, category: "a")) = world.handle(.depend(3, on: 4, when: .failed, finished: nil))
+        guard case .failure(.deadlock(_, category: "a")) = world.handle(.depend(3, on: 4, when: .failed, finished: nil))
         else {
             Issue.record("taken")
             return
@@ -184,7 +185,7 @@ import Testing
             Line(categories: ["b"], isGroup: true), Line(group: 3), Line(group: 3, after: [7]),
             Line(categories: ["a"], after: [4]), Line(categories: ["b"], after: [1]),
         ]
-        guard case .failure(.lockUp) = world.handle(.submit(submission(lines))) else {
+        guard case .failure(.deadlock) = world.handle(.submit(submission(lines))) else {
             Issue.record("taken")
             return
         }
@@ -253,7 +254,7 @@ import Testing
         var world = World(workers: 0)
         tieByLoweredCapacity(&world)
         #expect(world.executing == [1])
-        let knot = Reason(kind: .category, ids: [1, 3, 4], detail: .lockedUp(category: "a"))
+        let knot = Reason(kind: .category, ids: [1, 3, 4], detail: .deadlocked(category: "a"))
         #expect(world.scheduler.why(3, at: world.now).last == knot)
         #expect(world.scheduler.why(4, at: world.now).last == knot)
         world.after(.setWorkers(1))
@@ -308,7 +309,7 @@ import Testing
         }
         let kept = world.add(categories: ["b"])
         world.turn()
-        #expect(world.scheduler.why(OperationID(kept), at: world.now).map(\.detail) == [.keptPlace(category: "b")])
+        #expect(world.scheduler.why(OperationID(kept), at: world.now).map(\.detail) == [.reserved(category: "b")])
         world.after(.resume(.operations([5, 8])))
         #expect(world.executing == [2, 5, 6, 8])
         for id: Int64 in [5, 8] { world.handle(world.exit(id)) }

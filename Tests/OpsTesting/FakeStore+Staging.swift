@@ -1,18 +1,18 @@
 import OpsCore
 
 extension FakeStore {
-    /// What is foretold of the starts that the runner makes by itself, and what becomes of it.
+    /// What is staged of the starts that the runner makes by itself, and what becomes of it.
     mutating func applyHand(_ change: Change, boot: String) throws(Violation) {
         switch change {
-        case .foretold(let attempt, let runner):
+        case .staged(let attempt, let runner):
             let record = self[attempt.operation]
             try require(
-                record.isWaiting && record.foretold == nil && record.attempt + 1 == attempt.number, .lawfulSteps,
-                "\(attempt) foretold of \(record)")
-            self[attempt.operation].foretold = Record.Foretold(attempt: attempt, runner: runner, boot: boot)
-        case .withdrawn(let attempt):
-            try foretold(attempt)
-            self[attempt.operation].foretold = nil
+                record.isWaiting && record.staged == nil && record.attempt + 1 == attempt.number, .lawfulSteps,
+                "\(attempt) staged of \(record)")
+            self[attempt.operation].staged = Record.StagedLaunch(attempt: attempt, runner: runner, boot: boot)
+        case .unstaged(let attempt):
+            try staged(attempt)
+            self[attempt.operation].staged = nil
             guard self[attempt.operation].state == .executing else { return }
             let isUntouched = self[attempt.operation].running?.process == nil && self[attempt.operation].ending == nil
             try require(isUntouched, .lawfulSteps, "\(attempt) withdrawn, which has begun")
@@ -20,8 +20,8 @@ extension FakeStore {
             self[attempt.operation].attempt -= 1
             self[attempt.operation].attemptsInRun -= 1
             self[attempt.operation].running = nil
-        case .presumed(let attempt, let run, let slot, let at):
-            let foretold = try foretold(attempt)
+        case .assumedStarted(let attempt, let run, let slot, let at):
+            let staged = try staged(attempt)
             let id = attempt.operation
             try require(
                 self[id].isWaiting && self[id].run == run, .lawfulSteps, "\(attempt) presumed of \(self[id])")
@@ -29,12 +29,12 @@ extension FakeStore {
             self[id].attempt = attempt.number
             self[id].attemptsInRun += 1
             self[id].running = Record.Running(
-                attempt: attempt, slot: slot, runner: foretold.runner, boot: foretold.boot, startedAt: at)
-        case .placed(let attempt, let begun):
-            try foretold(attempt)
+                attempt: attempt, slot: slot, runner: staged.runner, boot: staged.boot, startedAt: at)
+        case .startConfirmed(let attempt, let begun):
+            try staged(attempt)
             try require(
                 self[attempt.operation].running?.attempt == attempt, .lawfulSteps, "\(attempt) placed, not executing")
-            self[attempt.operation].foretold = nil
+            self[attempt.operation].staged = nil
             self[attempt.operation].running?.slot = begun.slot
             self[attempt.operation].running?.startedAt = begun.at
             self[attempt.operation].hasStarted = true
@@ -44,11 +44,11 @@ extension FakeStore {
     }
 
     @discardableResult
-    private func foretold(_ attempt: AttemptID) throws(Violation) -> Record.Foretold {
-        guard has(attempt.operation), let foretold = self[attempt.operation].foretold, foretold.attempt == attempt
+    private func staged(_ attempt: AttemptID) throws(Violation) -> Record.StagedLaunch {
+        guard has(attempt.operation), let staged = self[attempt.operation].staged, staged.attempt == attempt
         else {
-            throw Violation(.lawfulSteps, "\(attempt) was not foretold")
+            throw Violation(.lawfulSteps, "\(attempt) was not staged")
         }
-        return foretold
+        return staged
     }
 }

@@ -1,7 +1,7 @@
 import OpsCore
 
 /// What a runner begins by itself.
-struct FakeHand: Sendable {
+struct FakeStaging: Sendable {
     struct Launch: Sendable {
         let attempt: AttemptID
         /// Those whose success it waits for still.
@@ -29,33 +29,33 @@ struct FakeHand: Sendable {
 }
 
 extension FakeWorld {
-    mutating func takeInHand(_ attempt: AttemptID, _ after: [AttemptID], _ store: FakeStore) throws(Violation) {
-        let foretold = store[attempt.operation].foretold
-        try require(foretold?.attempt == attempt, .commitBeforeEffect, "\(attempt) in hand, not foretold")
+    mutating func stage(_ attempt: AttemptID, _ after: [AttemptID], _ store: FakeStore) throws(Violation) {
+        let staged = store[attempt.operation].staged
+        try require(staged?.attempt == attempt, .commitBeforeEffect, "\(attempt) in hand, not staged")
         guard isConnected else { return }
         try require(
-            foretold?.runner == runner && takesHand && (after.isEmpty || handWaits), .legalEffect,
+            staged?.runner == runner && acceptsStaging && (after.isEmpty || acceptsWaiting), .legalEffect,
             "\(attempt) in the hand of \(runner)")
-        let rest = Set(after).subtracting(hand.succeeded)
+        let rest = Set(after).subtracting(staging.succeeded)
         for awaited in rest {
             // It has ended in a way that lets nobody go on unasked.
             switch inventory[awaited] {
             case .running, .exited: break
-            case .gone, .failed, nil: hand.disturbances.insert(awaited)
+            case .gone, .failed, nil: staging.disturbances.insert(awaited)
             }
         }
-        hand.tokens += 1
-        hand.launches.append(FakeHand.Launch(attempt: attempt, after: rest))
-        handed.append(attempt)
+        staging.tokens += 1
+        staging.launches.append(FakeStaging.Launch(attempt: attempt, after: rest))
+        stagedAttempts.append(attempt)
     }
 
     mutating func recall() throws(Violation) {
         if isForgetful {
-            hand.drop()
-            handed.removeAll()
+            staging.drop()
+            stagedAttempts.removeAll()
         }
-        try require(hand.launches.isEmpty, .legalEffect, "recalled after \(hand.launches) was given")
-        if isConnected { tell(.emptyHanded) }
+        try require(staging.launches.isEmpty, .legalEffect, "recalled after \(staging.launches) was given")
+        if isConnected { tell(.revocationConfirmed) }
     }
 
     /// Only where one has succeeded, and nothing of it is left, its slot is passed on.
@@ -63,35 +63,36 @@ extension FakeWorld {
         guard isConnected, ended.runner == runner, isRunnerAlive, !isRunnerEnding else { return }
         let isOver = !ended.othersAreAlive || ended.leftovers == .leave
         // What it has said is for opsd to hand on.
-        let speaks = words[ended.attempt]?.result != nil
-        let isAwaited = hand.launches.contains { $0.after.contains(ended.attempt) }
+        let speaks = updates[ended.attempt]?.result != nil
+        let isAwaited = staging.launches.contains { $0.after.contains(ended.attempt) }
         guard !ended.isTerminating, isOver, ended.plan.code == 0, !ended.plan.isSignalled, !speaks || !isAwaited else {
-            hand.disturbances.insert(ended.attempt)
+            staging.disturbances.insert(ended.attempt)
             return
         }
-        hand.freeSlots.append((ended.attempt, ended.slot))
+        staging.freeSlots.append((ended.attempt, ended.slot))
         if speaks { return }
-        hand.succeeded.insert(ended.attempt)
-        for place in hand.launches.indices { hand.launches[place].after.remove(ended.attempt) }
+        staging.succeeded.insert(ended.attempt)
+        for place in staging.launches.indices { staging.launches[place].after.remove(ended.attempt) }
     }
 
     /// The first in hand that waits for nobody begins in a slot that is free.
     mutating func passOn(_ store: FakeStore, at now: Moment, using random: inout SeededGenerator) throws(Violation) {
-        while isConnected, isRunnerAlive, !isRunnerEnding, hand.disturbances.isEmpty, let free = hand.freeSlots.first,
-            let place = hand.launches.firstIndex(where: \.after.isEmpty)
+        while isConnected, isRunnerAlive, !isRunnerEnding, staging.disturbances.isEmpty,
+            let free = staging.freeSlots.first,
+            let place = staging.launches.firstIndex(where: \.after.isEmpty)
         {
-            let attempt = hand.launches.remove(at: place).attempt
-            hand.freeSlots.removeFirst()
-            hand.tokens -= 1
+            let attempt = staging.launches.remove(at: place).attempt
+            staging.freeSlots.removeFirst()
+            staging.tokens -= 1
             try judgeTaking(attempt, free.slot, store)
-            tell(.taken(attempt, Place(slot: free.slot, at: now)))
+            tell(.stagedStarted(attempt, SlotStart(slot: free.slot, at: now)))
             begin(attempt, free.slot, store[attempt.operation].policy, at: now, using: &random)
         }
     }
 
     private func judgeTaking(_ attempt: AttemptID, _ slot: Int32, _ store: FakeStore) throws(Violation) {
         let record = store[attempt.operation]
-        try require(record.foretold?.attempt == attempt, .commitBeforeEffect, "\(attempt) taken")
+        try require(record.staged?.attempt == attempt, .commitBeforeEffect, "\(attempt) taken")
         try require(!everLaunched.contains(attempt), .oneProcessAnAttempt, "\(attempt) begun twice")
         for edge in record.edges where !edge.isSettled && !edge.when.isMet(by: store[edge.on]) {
             let awaited = store[edge.on].running.flatMap { inventory[$0.attempt] }

@@ -2,7 +2,7 @@ import OpsCore
 import Testing
 
 /// Operations that end by a word, their own or a person's, while processes of them are alive.
-@Suite struct WordTests {
+@Suite struct OperationUpdateTests {
     static let first = AttemptID(1, 1)
     static let kill = Effect.terminate(first, grace: 10 * World.second)
 
@@ -19,7 +19,7 @@ import Testing
         return world
     }
 
-    static let word = Event.told(first, Notice(finished: 0))
+    static let word = Event.updated(first, OperationUpdate(finished: 0))
 
     @Test func theWordEndsWhatIsLeft() {
         var world = daemonized(.kill)
@@ -91,12 +91,12 @@ import Testing
         var world = daemonized(.kill)
         let exit = Exit(status: .code(0), at: world.now)
         world.after(.runnerLost)
-        let words = Notice(result: "kept", finished: 0)
+        let words = OperationUpdate(result: "kept", finished: 0)
         let changes = world.after(
             .runnerConnected(
                 Inventory(
-                    runner: "r1", boot: "b1", entries: [Self.first: .gone(exit)], words: [Self.first: words])))
-        #expect(changes == ["told 1", "cancelling 1 succeeded", "ended 1#1 succeeded", "finished 1 succeeded"])
+                    runner: "r1", boot: "b1", entries: [Self.first: .gone(exit)], updates: [Self.first: words])))
+        #expect(changes == ["updated 1", "cancelling 1 succeeded", "ended 1#1 succeeded", "finished 1 succeeded"])
         #expect(world.last.effects.last == .acknowledge(Self.first))
     }
 
@@ -115,7 +115,7 @@ import Testing
             .runnerConnected(
                 Inventory(
                     runner: "r1", boot: "b1", entries: [Self.first: .exited(exit)],
-                    words: [Self.first: Notice(finished: 1)])))
+                    updates: [Self.first: OperationUpdate(finished: 1)])))
         #expect(changes.last == "retrying 1")
         #expect(world.last.effects == [.acknowledge(Self.first)])
     }

@@ -2,12 +2,12 @@ import OpsCore
 import Testing
 
 /// What waits in the runner's hand for the success of what executes.
-@Suite struct ForesightTests {
+@Suite struct StagedWaitingTests {
     /// A runner in whose hand something may wait.
-    private func world(workers: Int32 = 2, handWaits: Bool = true) -> World {
+    private func world(workers: Int32 = 2, acceptsWaiting: Bool = true) -> World {
         var world = World(workers: workers)
         world.handle(
-            .runnerConnected(Inventory(runner: "r1", boot: "b1", takesHand: true, handWaits: handWaits)))
+            .runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true, acceptsWaiting: acceptsWaiting)))
         return world
     }
 
@@ -23,35 +23,35 @@ import Testing
     private func attempt(_ id: Int64, _ number: Int32 = 1) -> AttemptID { AttemptID(OperationID(id), number) }
 
     private func hands(_ world: World) -> [Effect] {
-        world.last.effects.filter { if case .hand = $0 { true } else { false } }
+        world.last.effects.filter { if case .stage = $0 { true } else { false } }
     }
 
     // MARK: Into the hand
 
     @Test func theNextLinkOfAChainWaitsInHand() {
         var world = chain(4)
-        #expect(hands(world) == [.hand(attempt(3), after: [attempt(2)])])
+        #expect(hands(world) == [.stage(attempt(3), after: [attempt(2)])])
         #expect(world.state(3) == .pending)
         #expect(world.scheduler.why(3, at: world.now).map(\.kind) == [.dependency])
-        #expect(!world.scheduler.mustRecall(at: world.now))
+        #expect(!world.scheduler.mustRevokeStaged(at: world.now))
         world.handle(world.exit(2))
-        #expect(world.scheduler.mustRecall(at: world.now), "it may start, and nobody has told of it")
-        let changes = world.after(.taken(attempt(3), Place(slot: 0, at: world.now)))
+        #expect(world.scheduler.mustRevokeStaged(at: world.now), "it may start, and nobody has told of it")
+        let changes = world.after(.stagedStarted(attempt(3), SlotStart(slot: 0, at: world.now)))
         #expect(
             changes == [
                 "exited 2#1", "ended 2#1 succeeded", "finished 2 succeeded", "ready 3", "started 3#1 slot 0",
-                "foretold 4#1",
+                "staged 4#1",
             ])
         #expect(world.last.reports.map(\.kind) == [.finished, .ready, .started])
-        #expect(world.last.effects == [.acknowledge(attempt(2)), .hand(attempt(4), after: [attempt(3)])])
+        #expect(world.last.effects == [.acknowledge(attempt(2)), .stage(attempt(4), after: [attempt(3)])])
     }
 
     @Test func inTheHandOfAnOlderRunnerNothingWaits() {
-        var world = world(handWaits: false)
+        var world = world(acceptsWaiting: false)
         for id in 1...3 as ClosedRange<Int64> { world.add(after: id == 1 ? [] : [id - 1]) }
         world.turn()
         world.after(world.exit(1))
-        #expect(world.scheduler.handCount == 0)
+        #expect(world.scheduler.stagedCount == 0)
     }
 
     @Test func ofManyThatOneLetsInBesideFreeSlotsOneIsInHand() {
@@ -61,10 +61,10 @@ import Testing
         for _ in 0..<3 { world.add(after: [2]) }
         world.turn()
         world.after(world.exit(1))
-        #expect(hands(world) == [.hand(attempt(3), after: [attempt(2)])])
+        #expect(hands(world) == [.stage(attempt(3), after: [attempt(2)])])
         world.handle(world.exit(2))
-        world.handle(.taken(attempt(3), Place(slot: 0, at: world.now)))
-        #expect(!world.scheduler.mustRecall(at: world.now), "nothing is in hand")
+        world.handle(.stagedStarted(attempt(3), SlotStart(slot: 0, at: world.now)))
+        #expect(!world.scheduler.mustRevokeStaged(at: world.now), "nothing is in hand")
         #expect(world.turn().suffix(2) == ["started 4#1 slot 1", "started 5#1 slot 2"])
     }
 
@@ -79,14 +79,14 @@ import Testing
         world.turn()
         world.after(world.exit(6))
         // 4 comes after 3, which 2 may let in.
-        #expect(hands(world) == [.hand(attempt(2), after: [attempt(1)])])
+        #expect(hands(world) == [.stage(attempt(2), after: [attempt(1)])])
         world.handle(world.exit(1))
-        world.after(.taken(attempt(2), Place(slot: 0, at: world.now)))
+        world.after(.stagedStarted(attempt(2), SlotStart(slot: 0, at: world.now)))
         // 3 and 5 come when 2 has succeeded, 4 whatever happens.
         #expect(
             hands(world) == [
-                .hand(attempt(3), after: [attempt(2)]), .hand(attempt(4), after: []),
-                .hand(attempt(5), after: [attempt(2)]),
+                .stage(attempt(3), after: [attempt(2)]), .stage(attempt(4), after: []),
+                .stage(attempt(5), after: [attempt(2)]),
             ])
     }
 
@@ -96,7 +96,7 @@ import Testing
         world.add(after: [2, 3])
         world.turn()
         world.after(world.exit(1))
-        #expect(hands(world) == [.hand(attempt(4), after: [attempt(2), attempt(3)])])
+        #expect(hands(world) == [.stage(attempt(4), after: [attempt(2), attempt(3)])])
     }
 
     @Test func whoeverComesBehindWhatCannotBeInHandIsNotEither() {
@@ -108,7 +108,7 @@ import Testing
         world.add()
         world.turn()
         world.after(world.exit(1))
-        #expect(hands(world) == [.hand(attempt(4), after: [])])
+        #expect(hands(world) == [.stage(attempt(4), after: [])])
     }
 
     @Test(arguments: [0, 1, 2, 3, 4, 5])
@@ -128,7 +128,7 @@ import Testing
         world.turn()
         world.after(world.exit(1))
         #expect(world.executing == [2])
-        #expect(world.scheduler.handCount == 0)
+        #expect(world.scheduler.stagedCount == 0)
     }
 
     // MARK: Out of the hand
@@ -136,14 +136,14 @@ import Testing
     @Test func whatFailsTakesItAlong() {
         var world = chain(3)
         world.handle(world.exit(2, 1))
-        #expect(world.scheduler.mustRecall(at: world.now))
-        world.handle(.recalled(taken: 0))
+        #expect(world.scheduler.mustRevokeStaged(at: world.now))
+        world.handle(.stagingRevoked(started: 0))
         #expect(
             world.turn() == [
-                "exited 2#1", "ended 2#1 failed", "finished 2 failed exit 1", "withdrawn 3#1",
+                "exited 2#1", "ended 2#1 failed", "finished 2 failed exit 1", "unstaged 3#1",
                 "finished 3 skipped root 2 failed",
             ])
-        #expect(world.last.effects == [.acknowledge(attempt(2)), .recall])
+        #expect(world.last.effects == [.acknowledge(attempt(2)), .revokeStaged])
     }
 
     /// The next attempt is another one, of which nothing in hand knows.
@@ -154,17 +154,17 @@ import Testing
         world.add(after: [2])
         world.turn()
         world.after(world.exit(1))
-        #expect(hands(world) == [.hand(attempt(3), after: [attempt(2)])])
+        #expect(hands(world) == [.stage(attempt(3), after: [attempt(2)])])
         world.handle(world.exit(2, 1))
-        #expect(world.scheduler.mustRecall(at: world.now))
-        world.handle(.recalled(taken: 0))
-        #expect(world.turn() == ["exited 2#1", "ended 2#1 failed", "retrying 2", "withdrawn 3#1"])
+        #expect(world.scheduler.mustRevokeStaged(at: world.now))
+        world.handle(.stagingRevoked(started: 0))
+        #expect(world.turn() == ["exited 2#1", "ended 2#1 failed", "retrying 2", "unstaged 3#1"])
         #expect(world.state(3) == .pending)
     }
 
     @Test func whatIsTakenBackWaitsAsBefore() {
         var world = chain(3)
-        #expect(world.after(.recalled(taken: 0)) == ["withdrawn 3#1"])
+        #expect(world.after(.stagingRevoked(started: 0)) == ["unstaged 3#1"])
         #expect(world.state(3) == .pending)
         #expect(world.after(world.exit(2)).suffix(2) == ["ready 3", "started 3#1 slot 0"])
         #expect(world.last.effects.contains(.launch(attempt(3), slot: 0)))
@@ -180,12 +180,12 @@ import Testing
         #expect(world.executing == [2, 3])
         // One was begun: 5 if 2 had succeeded, else 4.
         #expect(
-            world.after(.recalled(taken: 1)) == ["presumed 5#1 slot 2", "presumed 4#1 slot 3", "withdrawn 6#1"])
+            world.after(.stagingRevoked(started: 1)) == ["assumed 5#1 slot 2", "assumed 4#1 slot 3", "unstaged 6#1"])
     }
 
     // MARK: After a crash
 
-    /// 1 executes, and 2, which waits for it, was foretold.
+    /// 1 executes, and 2, which waits for it, was staged.
     private func snapshot() -> Snapshot {
         var snapshot = Snapshot.withHand(Snapshot.Row(id: 2, graph: GraphID(1), priority: 3, state: .pending))
         snapshot.edges = [Snapshot.Edge(from: 2, on: 1, when: .succeeded)]
@@ -201,12 +201,12 @@ import Testing
 
     @Test func whatTheRunnerKnowsBeganAfterItsPredecessor() {
         var world = World(workers: 1, snapshot(), connected: false)
-        #expect(world.last.changes.map(brief) == ["presumed 2#1 slot 1"])
+        #expect(world.last.changes.map(brief) == ["assumed 2#1 slot 1"])
         let inventory = Inventory(
             runner: "r1", boot: "b1", entries: [attempt(1): gone(world), attempt(2): running(world)],
-            places: [attempt(2): Place(slot: 0, at: world.now)])
+            slotStarts: [attempt(2): SlotStart(slot: 0, at: world.now)])
         let changes = world.after(.runnerConnected(inventory))
-        #expect(changes.suffix(3) == ["finished 1 succeeded", "placed 2#1 slot 0", "launched 2#1"])
+        #expect(changes.suffix(3) == ["finished 1 succeeded", "confirmed 2#1 slot 0", "launched 2#1"])
         #expect(world.last.reports.map(\.kind) == [.finished, .ready, .started])
     }
 
@@ -214,7 +214,7 @@ import Testing
         var world = World(workers: 1, snapshot(), connected: false)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
         let changes = world.after(.runnerConnected(inventory))
-        #expect(changes == ["launched 1#1", "withdrawn 2#1", "pending 2"])
+        #expect(changes == ["launched 1#1", "unstaged 2#1", "pending 2"])
         #expect(world.after(world.exit(1)).suffix(2) == ["ready 2", "started 2#1 slot 0"])
     }
 
@@ -223,7 +223,7 @@ import Testing
         var world = World(workers: 1, snapshot(), connected: false)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): gone(world, code)])
         let changes = world.after(.runnerConnected(inventory))
-        #expect(changes.contains("withdrawn 2#1"))
+        #expect(changes.contains("unstaged 2#1"))
         #expect(changes.last == (code == 0 ? "started 2#1 slot 0" : "finished 2 skipped root 1 failed"))
     }
 
@@ -247,7 +247,7 @@ import Testing
         world.after(.cancel([1], by: "ann", reason: nil, force: true))
         #expect(world.state(2) == .executing)
         let changes = world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
-        #expect(changes == ["withdrawn 2#1", "pending 2", "finished 2 skipped root 1 cancelled"])
+        #expect(changes == ["unstaged 2#1", "pending 2", "finished 2 skipped root 1 cancelled"])
     }
 
     @Test func aCancelHoldsThoughItMayNotHaveBegun() {
@@ -265,7 +265,7 @@ import Testing
         var world = World(workers: 1, again, connected: false)
         #expect(world.last.changes.isEmpty)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
-        #expect(world.after(.runnerConnected(inventory)) == ["launched 1#1", "withdrawn 2#1", "pending 2"])
+        #expect(world.after(.runnerConnected(inventory)) == ["launched 1#1", "unstaged 2#1", "pending 2"])
         #expect(world.after(world.exit(1, 1)).last == "finished 2 skipped root 1 failed")
     }
 }
