@@ -10,14 +10,14 @@ public enum Change: Sendable {
     case becamePending(OperationID)
     /// The intent: on disk before its process exists. For a group: `attempt` 0 and no slot.
     case started(OperationID, attempt: Int32, run: Int32, slot: Int32?, runner: String, at: Moment)
-    /// The intent of one that is next: it is in the runner's hand, and on disk before its process can exist. Resolution by
-    /// `started`, `withdrawn` or `placed`.
+    /// The intent of a staged launch, on disk before its process can exist. It is ended by `started`, `unstaged` or
+    /// `startConfirmed`.
     case staged(AttemptID, runner: String)
-    /// What was staged has not happened and will not: the number of the attempt is free.
+    /// A staged launch has not started and will not: the number of the attempt is free.
     case unstaged(AttemptID)
-    /// What was staged may have happened: until a runner says so it counts as started, in a slot beside the others.
+    /// A staged launch may have started: it counts as started, in a slot beside the others, until a runner reports.
     case assumedStarted(AttemptID, run: Int32, slot: Int32, at: Moment)
-    /// It has, there; or nobody can say any more.
+    /// An assumed start has happened there, or no runner can report it any more.
     case startConfirmed(AttemptID, SlotStart)
     case launched(AttemptID, Process)
     case exited(AttemptID, Exit)
@@ -66,7 +66,7 @@ public struct Report: Sendable {
     /// Outcome of `finished`.
     public var outcome: Outcome?
     public var at: Int64
-    /// What is left: attempt number, queue name, condition detail, edited key.
+    /// Anything else: attempt number, queue name, condition detail, edited key.
     public var detail: String?
     public init(
         sequence: Int64, kind: Kind, operation: OperationID? = nil, graph: GraphID? = nil, old: OperationState? = nil,

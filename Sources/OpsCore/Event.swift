@@ -1,4 +1,4 @@
-/// What happened, told to the scheduler: requests of users, and facts about processes.
+/// An event for the scheduler: a request of a user, or a fact about processes.
 /// A request is answered by `handle` with an `Acceptance` or a `Rejection`; a fact is always accepted.
 public enum Event: Sendable {
     // Requests
@@ -54,7 +54,7 @@ public enum Event: Sendable {
 }
 
 extension Event {
-    /// What the runner tells of attempts under way. Everything else is told only once the hand has been taken back.
+    /// True for reports of the runner about attempts. Before any other event is handled, staged launches are revoked.
     public var isRunnerReport: Bool {
         switch self {
         case .launched, .launchFailed, .exited, .gone, .updated, .stagedStarted, .stagingRevoked, .revocationConfirmed:
@@ -67,7 +67,7 @@ extension Event {
     }
 }
 
-/// What `suspend` and `resume` name.
+/// The scope of `suspend` and `resume`.
 public enum Level: Hashable, Sendable {
     case daemon
     case queue(String)
@@ -75,7 +75,7 @@ public enum Level: Hashable, Sendable {
     case operations([OperationID])
 }
 
-/// What asking the conditions came to.
+/// The result of an evaluation of conditions.
 public enum ConditionAnswer: Hashable, Sendable {
     case allTrue
     case isFalse(index: Int32, detail: String)

@@ -1,4 +1,4 @@
-/// What a runner says of itself on connection.
+/// The state of a runner on connection.
 public struct Inventory: Hashable, Sendable {
     public enum Entry: Hashable, Sendable {
         case running(Process)
@@ -7,19 +7,19 @@ public struct Inventory: Hashable, Sendable {
         case gone(Exit)
         case failed(step: String, errno: Int32)
     }
-    /// Made anew by each runner process that starts with empty hands (not by one that re-executes itself).
+    /// Id of the runner process; one that re-executes itself keeps it.
     public var runner: String
     public var boot: String
     public var entries: [AttemptID: Entry]
-    /// What those of `entries` have said until now: it may have been said to an opsd that died before storing it.
+    /// Updates of `entries` until now. An earlier opsd may have received them and ended before it stored them.
     public var updates: [AttemptID: OperationUpdate]
-    /// It starts nothing any more: what was ordered and is not in `entries` never will be.
+    /// True if the runner is ending: a launch that is not in `entries` will never start.
     public var isEnding: Bool
-    /// Where they execute, as far as the runner still knows.
+    /// Slots and instants of starts, as far as the runner still knows them.
     public var slotStarts: [AttemptID: SlotStart]
-    /// It can hold launches for later; an older one cannot.
+    /// True if it can hold staged launches; an older runner cannot.
     public var acceptsStaging: Bool
-    /// What it holds may wait for the success of others.
+    /// True if staged launches may wait for the success of others.
     public var acceptsWaiting: Bool
     public init(
         runner: String, boot: String, entries: [AttemptID: Entry] = [:], updates: [AttemptID: OperationUpdate] = [:],

@@ -12,15 +12,15 @@ public enum Limits {
     public static let evaluationsAtOnce = 8
     /// Evaluations of one ordinary user: two users, however slow their conditions are, do not wait for each other.
     public static let evaluationsPerUser = evaluationsAtOnce / 2
-    /// Operations named where it is told who waits, who is waited for, who holds; of more their number is told.
+    /// Maximum number of operations that are named as waiting, awaited or holding; of more the number is given.
     public static let named = 1000
-    /// Operations in the runner's hand; with fewer than half of them it is filled up.
+    /// Maximum number of staged launches; with fewer than half of them more are staged.
     public static let stagedLaunches = 16
-    /// Of a larger pool it is not worth looking at all that executes.
+    /// Largest pool for which launches are staged: every executing operation is looked at.
     static let workersWithStaging: Int32 = 64
-    /// What waits for one operation, where it is looked at for the sake of the hand.
+    /// Maximum number of dependents of an operation whose consequences are predicted.
     static let edgesPredicted = 16
-    /// Nanoseconds: what ends sooner makes a hand worth its while, and one that has rested longer is taken back.
+    /// Attempts shorter than this (in nanoseconds) make staging worthwhile, and staged launches are revoked after it.
     public static let shortRun: Int64 = 100_000_000
     /// A hundred years in nanoseconds: what is added to an instant never leaves 64 bits.
     public static let duration: Int64 = 3_155_760_000_000_000_000

@@ -4,20 +4,20 @@ public struct Reason: Equatable, Sendable {
         case dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group, storage
     }
     public var kind: Kind
-    /// Whom it waits for: of more than `Limits.named` the first.
+    /// Operations that it waits for; the first ones of more than `Limits.named`.
     public var ids: [OperationID]
-    /// How many they are.
+    /// Number of operations that it waits for.
     public var count: Int
     public var detail: Detail
     public enum Detail: Equatable, Sendable {
         case dependency(When)
-        /// `wanted` of `capacity`, `place` in line (1 is next).
+        /// `wanted` of `capacity`, and the position in line (1 is next).
         case category(name: String, wanted: CategoryUse, capacity: Int32, position: Int)
-        /// Its place is kept for the operation in `ids`, which was overtaken often enough.
+        /// The position is reserved for the operation in `ids`, which was overtaken often enough.
         case reserved(category: String)
-        /// The operations in `ids` go first: it, or what is below it, waits for them, and they want what it would hold.
+        /// The group yields to the operations in `ids`: it waits for them, and they need what it would hold.
         case yields(category: String)
-        /// The operations in `ids` wait for one another because of what they take of a category.
+        /// The operations in `ids` wait for one another because of a category.
         case deadlocked(category: String)
         case queue(name: String, limit: Int32, position: Int)
         case pool(workers: Int32, position: Int)
@@ -30,9 +30,9 @@ public struct Reason: Equatable, Sendable {
         /// The group that has not started, or whose limit is reached.
         case groupNotStarted
         case groupLimit(Int32, position: Int)
-        /// Executing: what an executing operation waits for (its process, children, `finish`, the runner).
+        /// An executing operation waits for its process; the cases after this one name other things that it may wait for.
         case process
-        /// It was told to end, and its processes are not gone yet.
+        /// Its processes are being ended and are not gone yet.
         case ending
         case children
         case finishMessage

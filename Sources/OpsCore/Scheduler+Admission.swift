@@ -1,4 +1,4 @@
-/// What a submission is refused for, before anything of it is there. (Circles: see Scheduler+Cycles and Scheduler+LockUps.)
+/// Checks of a submission before anything of it is stored. (Cycles: see Scheduler+Cycles and Scheduler+Proposals.)
 extension Scheduler {
     func checkSizes(_ submission: Submission) throws(Rejection) {
         if submission.operations.count > Limits.operationsPerSubmission {
@@ -40,7 +40,7 @@ extension Scheduler {
         }
     }
 
-    /// The producer's operation. A child needs one that is executing and not about to end.
+    /// Returns the producer. A child needs one that executes and is not about to end.
     func checkProducer(_ submission: Submission) throws(Rejection) -> OperationIndex? {
         guard let producer = submission.producer else { return nil }
         guard let operation = unfinished(producer) else {

@@ -1,6 +1,6 @@
 /// Conditions are asked once everything else allows the start; nothing is taken meanwhile.
 extension Scheduler {
-    /// Whether the conditions of a lane's one member are known to be true. Asks them when they are not.
+    /// Returns whether the conditions of a lane's one member are known to be true. Asks them when they are not.
     mutating func conditionsHold(evaluatingIfNeeded operation: OperationIndex, in lane: LaneIndex) -> Bool {
         guard table[operation].traits.contains(.hasConditions) else { return true }
         if let inquiry = conditions[operation] {
@@ -10,7 +10,7 @@ extension Scheduler {
                 return false
             }
         }
-        // While it is being asked it keeps no operation from others.
+        // While its conditions are evaluated, its position is not reserved.
         reservations.doubt()
         let user = evaluationUser(of: operation)
         guard conditions.isTurn(of: user) else {

@@ -147,7 +147,7 @@ extension Scheduler {
         return .done(1)
     }
 
-    /// The operation of an operation that waits.
+    /// Returns an operation that waits.
     func waiting(_ id: OperationID) throws(Rejection) -> OperationIndex {
         guard let operation = unfinished(id) else { throw notFoundError(id) }
         guard table[operation].state != .executing else { throw .alreadyStarted(id) }

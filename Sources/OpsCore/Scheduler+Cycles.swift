@@ -1,13 +1,13 @@
 extension Scheduler {
     // MARK: Within a submission
 
-    /// Refuses a submission whose operations wait for one another in a circle, or for their own producer.
+    /// Refuses a submission whose operations wait for one another in a cycle, or for their own producer.
     func checkCycles(_ submission: Submission, _ queueIndices: [QueueIndex]) throws(Rejection) {
         var isBackward = true
         for edge in submission.edges {
             if case .local(let on) = edge.on, on >= edge.from { isBackward = false }
         }
-        // Edges that all point back cannot close a circle, unless a group waits for its children too.
+        // Edges that all point back cannot close a cycle, unless a group waits for its children too.
         let hasGroups = submission.operations.contains { $0.group != nil }
         let hasBarriers = submission.operations.contains { $0.flags.contains(.barrier) }
         if !isBackward || (hasGroups && (hasBarriers || !submission.edges.isEmpty)) {

@@ -105,7 +105,7 @@ extension Scheduler {
         }
     }
 
-    /// Whether an entry still says something.
+    /// Returns whether an entry still says something.
     func isLive(_ entry: TimerHeap.Entry) -> Bool {
         guard let operation = unfinished(OperationID(entry.id)), !table[operation].traits.contains(.ending) else {
             return false

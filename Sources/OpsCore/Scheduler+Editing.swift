@@ -21,7 +21,7 @@ extension Scheduler {
         return .done(changed.count)
     }
 
-    /// What can be said of an edit before any is made: the operations that it is for.
+    /// Checks one edit before any is applied, and returns its operations.
     private func checkEdit(_ together: EditedTogether) throws(Rejection) -> [OperationIndex] {
         let edit = together.edit
         var operations: [OperationIndex] = []
@@ -40,7 +40,7 @@ extension Scheduler {
         return operations
     }
 
-    /// Decides nothing, so it needs no row here; it has its operation in the turn and in the event stream.
+    /// Records a note. It decides nothing, so it needs no row here; it has its position in the turn and in the event stream.
     mutating func note(_ id: OperationID, _ graph: GraphID, _ text: String?) -> Acceptance {
         record(.noted(id, text))
         let now = now.wall
@@ -50,7 +50,7 @@ extension Scheduler {
         return .done(1)
     }
 
-    /// The operation of what waits; of a group that executes when all that changes is how many of its children may.
+    /// Returns an operation that waits, or a group that executes if only its limit of children changes.
     private func editable(_ id: OperationID, _ edit: Edit) throws(Rejection) -> OperationIndex {
         guard let operation = unfinished(id), table[operation].state == .executing, table[operation].isGroup,
             edit.priority == nil, edit.queue == nil, edit.categories == nil, var changed = edit.policy
@@ -110,7 +110,7 @@ extension Scheduler {
         armWallTimers(operation)
     }
 
-    /// By its id it takes its operation among what is in that queue.
+    /// Moves an operation to another queue. Its id gives its position there.
     private mutating func move(_ operation: OperationIndex, to queue: QueueIndex) {
         let old = table[operation].queue
         registry.count(table[operation].state, -1, in: old)

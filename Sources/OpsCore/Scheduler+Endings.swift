@@ -1,18 +1,18 @@
-/// An end that is decided and about to be told.
+/// A finish that is decided and not recorded yet.
 struct PendingFinish: Equatable {
     var operation: OperationIndex
     var outcome: Outcome
     var cause: Cause?
-    /// Of a cascade; nil: the operation itself.
+    /// Origin of the cascade; nil: the operation itself.
     var root: OperationID?
     var rootOutcome: Outcome
 }
 
-/// What an edge comes to.
+/// The status of an edge.
 enum EdgeStatus { case met, outstanding, impossible }
 
 extension When {
-    /// What this asks, of an operation that has finished.
+    /// Returns the status of an edge on a finished operation.
     func status(_ outcome: Outcome, hasStarted: Bool) -> EdgeStatus {
         switch self {
         case .succeeded: outcome == .succeeded ? .met : .impossible
@@ -113,8 +113,8 @@ extension Scheduler {
             case .met: release(from)
             case .outstanding: break
             case .impossible:
-                if let presumed = assumedExecution(of: from) {
-                    executions[presumed].missed = Missed(ending: ending, when: graph[edge].when)
+                if let assumed = assumedExecution(of: from) {
+                    executions[assumed].missed = Missed(ending: ending, when: graph[edge].when)
                 } else {
                     skip(from, after: ending, when: graph[edge].when)
                 }
@@ -161,7 +161,7 @@ extension Scheduler {
         if let run = runs.removeValue(forKey: operation), run.restsUntil.monotonic != 0 { noteStaleTimer(.backoff) }
     }
 
-    /// What was provided for an operation that ends without it goes too, unless it has started or others need it.
+    /// Cancels operations that were provided for one that ends without them, unless they have started or others need them.
     private mutating func dropProvided(of operation: OperationIndex, _ decision: PendingFinish) {
         for edge in graph.dependencies(of: table[operation]) {
             guard let on = graph[edge].on, table[on].traits.contains(.provided), table[on].state != .executing else {

@@ -59,8 +59,8 @@ extension Scheduler {
         treeGone(index)
     }
 
-    /// What is alive of an operation that has a say in its end, once that is decided: the runner leaves it alone until
-    /// told, for until then it may be what has the say.
+    /// Handles leftover processes of a `notify` operation. One of them may still report the result, so the runner keeps them
+    /// alive until it is told otherwise.
     private mutating func handleLeftovers(_ index: ExecutionIndex) {
         let policy = policy(of: executions[index].operation)
         guard policy?.completion == .notify, executions[index].ending != nil, !executions[index].isCancelling else {
@@ -94,7 +94,7 @@ extension Scheduler {
         treeGone(index)
     }
 
-    /// How an attempt whose main process has ended comes out; nil while that is not the end of it.
+    /// Returns the resolution of an attempt whose main process has ended; nil while the attempt goes on.
     func end(_ index: ExecutionIndex, treeIsGone: Bool) -> Resolution? {
         executions[index].exit.flatMap { end(index, $0, treeIsGone: treeIsGone) }
     }
@@ -183,7 +183,7 @@ extension Scheduler {
         record(.frozen(table[operation].operationID, false))
     }
 
-    /// The end that was decided while the tree runs is stored: whatever comes later is not the cause.
+    /// Records an end that was decided while processes are alive: nothing that comes later is the cause.
     mutating func recordCancelling(_ index: ExecutionIndex, by: String, reason: String?) {
         guard let end = executions[index].ending else { return }
         executions[index].isCancelling = true

@@ -40,7 +40,7 @@ extension Scheduler {
         return reasons
     }
 
-    /// Whoever has to resume before its processes go on.
+    /// Returns the levels that must be resumed before its processes go on.
     private func freezers(of operation: OperationIndex) -> [Level] {
         let row = table[operation]
         let levels: [(Traits, Level)] = [
@@ -81,7 +81,7 @@ extension Scheduler {
         return alone + together.map { Reason(kind: .dependency, ids: $0.0, detail: .dependency($0.1)) }
     }
 
-    /// What keeps an operation out of the lanes, or stops all starts.
+    /// Returns the reasons that keep an operation out of the lanes or stop all starts.
     private func whyHeldBack(_ operation: OperationIndex) -> [Reason] {
         var reasons: [Reason] = []
         let row = table[operation]
@@ -175,7 +175,7 @@ extension Scheduler {
         return reasons
     }
 
-    /// A circle that could not be refused, since it came of a capacity that was lowered.
+    /// Returns the deadlock around an operation that could not be refused: a lowered capacity closed it.
     private func whyLockedUp(_ operation: OperationIndex) -> [Reason] {
         guard registry.hasLongHolders, let found = WaitView(registry).deadlock(around: operation),
             let category = found.category

@@ -89,7 +89,7 @@ extension Scheduler {
         reservations.doubt()
     }
 
-    /// The share that `operation` held is no more: its children have all finished.
+    /// Removes the scopes of a group whose children have all finished.
     mutating func closeScopes(of operation: OperationIndex, holding: [Need]) {
         guard let family = table[operation].family, !families[family].scopes.isEmpty else { return }
         for need in holding {

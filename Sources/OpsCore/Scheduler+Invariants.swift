@@ -1,13 +1,13 @@
-/// What is true between any two turns, whatever came before. The numbers are those of docs/ARCHITECTURE.md.
+/// Invariants between two turns. The numbers are those of docs/ARCHITECTURE.md.
 extension Scheduler {
-    /// What does not hold, in words; empty when all is well. Looks at everything: for tests.
+    /// Returns the invariants that are broken, in words. It looks at everything: for tests.
     public func checkInvariants() -> [String] {
         let rows = table.indicesByID
         return registry.checkInvariants(rows) + checkSlots() + checkLanes(rows) + checkNothingIdles()
             + checkPriorities(rows) + checkBarriers(rows) + checkScratch(rows) + checkStaged(rows) + checkParts(rows)
     }
 
-    /// What each part says of itself.
+    /// Returns the invariants of parts that are broken.
     private func checkParts(_ rows: [OperationIndex]) -> [String] {
         lanes.checkInvariants() + timers.checkInvariants() + staging.checkInvariants() + capacity.checkInvariants()
             + conditions.checkInvariants() + deadlocks.checkInvariants { table[$0].lane != nil }

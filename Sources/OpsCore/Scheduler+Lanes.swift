@@ -31,7 +31,7 @@ extension Scheduler {
             }
         case .reservations, .others:
             lanes.block(entry)
-            // It keeps no operation itself meanwhile.
+            // It has no reserved position itself meanwhile.
             reservations.doubt()
         case .evaluations:
             guard let first = lanes[lane].members.first else { return }
@@ -95,7 +95,7 @@ extension Scheduler {
                 let key = lanes.firstKey(of: &registry.categories[category].parked[i].heap, at: .category(category)),
                 key < bestKey
             else { continue }
-            // All that come after a kept operation would only be sent back here.
+            // All that come after a reserved position would only be sent back here.
             let need = Need(category: category, mode: mode, units: units)
             if keeper(of: need, against: key) != nil, familiesKeepersWaitFor().isEmpty { continue }
             (best, bestKey) = (i, key)

@@ -1,5 +1,5 @@
-/// An operation that only categories keep from starting is passed at most `Limits.overtakes` times; then its operation
-/// in every category it needs is kept against what comes after it.
+/// An operation that only categories keep from starting is passed at most `Limits.overtakes` times; then its position
+/// in every category that it needs is reserved.
 extension Scheduler {
     /// Keeps the order of lanes in each category they name.
     mutating func topChanged(_ lane: LaneIndex) {
@@ -67,7 +67,7 @@ extension Scheduler {
         lanes[lane].needs.contains { !categories[$0.category].fits($0.mode, $0.units) }
     }
 
-    /// Whether nothing but categories keeps the members of a lane from starting. A group that lets others go first
+    /// Returns whether nothing but categories keeps the members of a lane from starting. A group that yields
     /// keeps nothing from them.
     private func mayTurn(_ lane: LaneIndex) -> Bool {
         let key = lanes[lane].key
@@ -81,7 +81,7 @@ extension Scheduler {
         return families[family].hasRoom
     }
 
-    // MARK: Kept operations
+    // MARK: Reserved positions
 
     mutating func reserve(_ operation: OperationIndex) {
         table[operation].traits.insert(.reserving)
@@ -107,7 +107,7 @@ extension Scheduler {
         }
     }
 
-    /// Its operation is kept no longer: it starts, or does not want to.
+    /// Ends a reservation: the operation starts, or leaves its lane.
     mutating func clearReservation(of operation: OperationIndex, in lane: LaneIndex) {
         guard table[operation].traits.contains(.reserving) else { return }
         table[operation].traits.remove(.reserving)
@@ -118,7 +118,7 @@ extension Scheduler {
         wake(.reservations)
     }
 
-    /// The operation whose kept operation in a category a start with this key would take.
+    /// Returns the operation whose reserved position in a category a start with this key would take.
     func keeper(of need: Need, against key: UInt64) -> OperationIndex? {
         for operation in categories[need.category].reservations {
             guard table[operation].key < key else { return nil }
@@ -132,8 +132,8 @@ extension Scheduler {
         return nil
     }
 
-    /// Where a lane waits whose first member would take a kept operation; nil when it may start. What anyone with a kept
-    /// operation waits for in turn is kept back by none: so no two of them can wait for one another.
+    /// Returns the resource that a lane waits for whose first member would take a reserved position; nil when it may start.
+    /// An operation that one with a reservation waits for is blocked by none: so no two of them can wait for one another.
     func keptBack(_ operation: OperationIndex, _ needs: [Need]) -> Resource? {
         guard !reservations.isEmpty else { return nil }
         let key = table[operation].key
@@ -143,8 +143,8 @@ extension Scheduler {
         return WaitView(registry).reach(awaited).contains(.start(operation)) ? nil : .reservations
     }
 
-    /// The ends of groups and producers that hold what someone with a kept operation needs: only those have others to
-    /// wait for in turn.
+    /// Returns the ends of groups and producers that hold what an operation with a reservation needs: only those wait for
+    /// others in turn.
     func familiesKeepersWaitFor() -> [WaitNode] {
         guard families.count > 0 else { return [] }
         var result: [WaitNode] = []
@@ -160,7 +160,7 @@ extension Scheduler {
         return result
     }
 
-    /// True when what kept a lane back for want of a better operation to wait does so no longer.
+    /// Reviews blocked lanes; true when one of them is a candidate again.
     mutating func reviewKeptBack(forOthersAlone: Bool = false) -> Bool {
         guard lanes.hasBlocked else { return false }
         var isAny = false
@@ -194,7 +194,7 @@ extension Scheduler {
 }
 
 extension Category {
-    /// Whether two needs have room together, besides what is taken.
+    /// Returns whether two needs have room together, besides what is taken.
     func fit(_ a: Need, beside b: Need) -> Bool {
         switch (a.mode, b.mode) {
         case (.shared, .shared): return true
@@ -203,7 +203,7 @@ extension Category {
         }
     }
 
-    /// Whether two needs can be held at once when nothing else is.
+    /// Returns whether two needs can be held at once when nothing else is.
     func canShare(_ a: Need, _ b: Need) -> Bool {
         switch (a.mode, b.mode) {
         case (.shared, .shared): return true

@@ -71,7 +71,7 @@ extension Scheduler {
 
     // MARK: Down, before anything starts
 
-    /// What an operation waits for may have counted for more because of it.
+    /// Doubts the priorities of everything that an operation waits for: they may have been higher because of it.
     mutating func doubtWaits(of operation: OperationIndex) {
         guard priorities.isUsed, table[operation].state != .executing else { return }
         for node in registry.waits(of: .start(operation)) { doubt(node.operation, after: table[operation].effective) }
@@ -199,7 +199,7 @@ extension Scheduler {
         priorities.doubt(category)
     }
 
-    /// Those that hold a category count for as much as what waits for it.
+    /// Recounts the claim on a category, and doubts the priorities of its holders.
     private mutating func recountClaim(on category: CategoryIndex) {
         categories[category].isClaimInDoubt = false
         let claim = categories[category].familyHolders.isEmpty ? .min : claim(on: category)

@@ -62,7 +62,7 @@ extension Scheduler {
         }
     }
 
-    /// Whether children may close a deadlock: they wait for others, or need a category.
+    /// Returns whether children may close a deadlock: they wait for others, or need a category.
     func mayDeadlock(_ submission: Submission) -> Bool {
         let waits = submission.edges.contains { edge in if case .existing = edge.on { true } else { false } }
         let isOrdered =
@@ -155,7 +155,7 @@ extension Scheduler {
 }
 
 extension Revival {
-    /// Whether an operation is among those that come back; they stand in the order of their ids.
+    /// Returns whether an operation is among those that come back; they stand in the order of their ids.
     func brings(_ id: OperationID) -> Bool {
         var (low, high) = (0, operations.count)
         while low < high {

@@ -51,7 +51,8 @@ extension Scheduler {
         topChanged(lane)
     }
 
-    /// How often it was overtaken stays with it until it starts or ends: an edit is no reason to wait for longer.
+    /// Removes an operation from its lane. Its number of overtakings stays until it starts or ends, so that an edit does not
+    /// make it wait for longer.
     mutating func leaveLane(_ operation: OperationIndex) {
         guard let lane = table[operation].lane else { return }
         table[operation].unlink()

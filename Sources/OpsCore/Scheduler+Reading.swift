@@ -1,4 +1,4 @@
-/// What others may read of the scheduler between turns.
+/// State of the scheduler that others may read between turns.
 extension Scheduler {
     public func contains(_ id: OperationID) -> Bool { unfinished(id) != nil }
 
@@ -13,14 +13,14 @@ extension Scheduler {
         unfinished(id).map { queues[table[$0].queue].name }
     }
 
-    /// What it is scheduled by; nil for one that the core does not hold.
+    /// Returns the policy of an operation; nil for one that the core does not hold.
     public func policy(of id: OperationID) -> Policy? {
         unfinished(id).map { policy(of: $0) ?? Policy() }
     }
 
     public func isGroup(_ id: OperationID) -> Bool { unfinished(id).map { table[$0].isGroup } ?? false }
 
-    /// Whether an attempt is the present one of its operation, and not over.
+    /// Returns whether an attempt is the present one of its operation, and not over.
     public func isExecuting(_ attempt: AttemptID) -> Bool { execution(of: attempt) != nil }
 
     /// Its end is decided and its process tree not gone yet.
@@ -56,9 +56,9 @@ extension Scheduler {
     public struct CategoryStanding: Equatable, Sendable {
         public var name: String
         public var capacity: Int32
-        /// Of more than `Limits.named` the first.
+        /// Operations that hold it; the first ones of more than `Limits.named`.
         public var holders: [OperationID]
-        /// What is ready and has no room in it, next in line first; of more the first.
+        /// Ready operations without room in it, the next first; the first ones of more than `Limits.named`.
         public var waiting: [OperationID]
     }
 
@@ -105,10 +105,10 @@ extension Scheduler {
         }.sorted { $0.id < $1.id }
     }
 
-    /// Whether anything may start at all: a runner is there and nothing stops all starts.
+    /// True if anything may start at all: a runner is there and nothing stops all starts.
     public var mayStart: Bool { capacity.mayStart }
 
-    /// Whether work was put off to the next turn.
+    /// True if work was put off to the next turn.
     public var hasPutOff: Bool { budget.hasPutOff }
     public var counts: Counts { registry.counts }
     public var workers: Int32 { capacity.workers }

@@ -117,7 +117,7 @@ extension Scheduler {
         return unknown.max + unknown.max / 1000 * unknown.jitter
     }
 
-    /// What executes: a group at once, a process once its `Running` is read.
+    /// Restores an executing operation: a group completely, a process until its `Running` is read.
     private mutating func restoreStart(_ operation: OperationIndex, _ stored: Snapshot.Row) {
         table[operation].traits.insert(.hasStarted)
         if stored.isFrozen { table[operation].traits.insert(frozenBy(operation)) }
@@ -191,9 +191,9 @@ extension Scheduler {
         let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
         let all = Array(executions.indices)
         // What was only staged began where another had ended, and perhaps because of that end.
-        let presumed = all.filter { executions[$0].isAssumed }
+        let assumed = all.filter { executions[$0].isAssumed }
         for index in all where !executions[index].isAssumed && isUncertain(index) { reconcile(index, inventory) }
-        let begun = presumed.filter { isUncertain($0) && confirmOrUnstage($0, inventory) }
+        let begun = assumed.filter { isUncertain($0) && confirmOrUnstage($0, inventory) }
         recordFinishes()
         for index in begun {
             confirmStart(index, inventory.slotStarts[attemptID(index)])
@@ -231,7 +231,7 @@ extension Scheduler {
             case .gone(let exit): exited(attempt, exit, treeIsGone: true)
             case .failed(let step, let errno): launchFailed(attempt, step: step, errno: errno)
             }
-            // Another operation may be in its operation, if that was its end.
+            // Another execution may have its index, if that was its end.
             if execution(of: attempt) == index { repeatOrders(index) }
         } else if executions[index].runner == inventory.runner {
             confirm(index)

@@ -53,8 +53,8 @@ extension Scheduler {
         return .done(operations.count)
     }
 
-    /// What comes back may wait for what has waited for it: through a barrier behind it, the parent above it, or a
-    /// category that one of them holds.
+    /// Returns whether operations that come back may wait for operations that wait for them: through a barrier, a parent
+    /// or a category.
     private func mayDeadlock(_ rows: [Snapshot.Row], _ revived: Revival, _ queueIndices: [QueueIndex]) -> Bool {
         let hasBarriers = queueIndices.contains { registry.barriers.hasBarriers(in: $0) }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
@@ -67,12 +67,12 @@ extension Scheduler {
             && revived.edges.contains { unfinished($0.on) != nil && !revived.brings($0.on) }
     }
 
-    /// What waits and is to have children again waits in a lane of its own.
+    /// Removes waiting operations that get children again from their lanes: they wait in lanes of their own.
     private mutating func leaveLanes(_ parents: [OperationID]) {
         for id in parents { if let parent = unfinished(id), table[parent].family == nil { leaveLane(parent) } }
     }
 
-    /// The caller has counted anew what ended badly below these parents, but not what did in this very turn.
+    /// Counts unsuccessful children that finished in this very turn; the caller has counted the earlier ones.
     private mutating func countEndedSince(_ counted: [Snapshot.EndedChildren]) {
         guard !counted.isEmpty else { return }
         let parents = Set(counted.compactMap { unfinished($0.parent) })

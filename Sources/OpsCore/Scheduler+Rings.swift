@@ -1,29 +1,28 @@
-/// A priority that is lent may come round to who lent it: a group holds a category, what is ready waits for that, and
-/// a child of the group waits for it in turn. When the lender leaves such a ring, each of its members would go on
-/// taking the others at their word. So what a recount leaves as it was, on the word of others alone, is traced back to
-/// somebody who has that priority of its own; and where there is none, all that were asked fall back to their own and
-/// are raised anew by who is left. Only a claim on a category can close a ring, so there is nothing to trace while no
-/// claim is as high. Where there is no ring each lender leads to another, and at last to one with such a priority of
-/// its own: few steps, as a rule, and where they are many those in the other direction are few.
+/// Inherited priorities can form a cycle: a group holds a category, a ready operation waits for that, and a child of the
+/// group waits for the operation. When the origin of the priority leaves, the members of the cycle would keep it because of
+/// one another. So a priority that a recount leaves as it was is traced back to an operation with that priority of its
+/// own. If there is none, all operations on the way fall back to their own priorities and are raised again by those that
+/// still wait. Only a claim on a category can close a cycle, so nothing is traced while no claim is as high. Without a
+/// cycle the trace is short as a rule, and where it is long the search in the other direction is short.
 extension Scheduler {
-    /// It counts for what it did, and others say so.
+    /// Has the source of a node's priority traced, which a recount left as it was because of others.
     mutating func suspect(_ node: WaitNode) {
         priorities.suspect(node, of: priority(of: node))
     }
 
-    /// Lowers all that a node rests on, when these rest on nobody but one another. `proven` are those that do not.
+    /// Lowers the priorities that a node inherits, if they have no source but one another. `proven`: nodes with a source.
     mutating func trace(_ node: WaitNode, _ proven: inout Set<WaitNode>) {
         guard table[node.operation].state != .finished, priorities.mayCycle(at: priority(of: node)) else { return }
         if walk(from: node, &proven) { return }
         for node in unfounded(from: node) { fallBack(node) }
     }
 
-    /// Whether what a node counts for is somebody's own.
+    /// Returns whether what a node counts for is somebody's own.
     func isFounded(_ node: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
         priority(of: node) == .min || walk(from: node, &proven) || unfounded(from: node).isEmpty
     }
 
-    /// What all reached by it count for: of an end what a group's children inherit.
+    /// Returns the priority of a node: for the end of a group, the one that its children inherit.
     private func priority(of node: WaitNode) -> Int8 {
         guard node.isEnd else { return table[node.operation].effective }
         return table[node.operation].family.map { families[$0].inherited } ?? .min
@@ -62,7 +61,7 @@ extension Scheduler {
 
     private static let fewSteps = 16
 
-    /// Whether what a node lends comes to no category, as far as a few steps tell: it is of no ring then.
+    /// Returns whether what a node lends comes to no category, as far as a few steps tell: it is of no ring then.
     private func leadsNowhere(_ start: WaitNode) -> Bool {
         var seen: Set<WaitNode> = [start]
         var open = [start]

@@ -21,7 +21,7 @@ extension Scheduler {
         return budget.mayAfford(weight(ofStart: first.operation, upTo: budget.left))
     }
 
-    /// Whether there is a lane to consider.
+    /// Returns whether there is a lane to consider.
     mutating func hasCandidate() -> Bool { lanes.hasCandidate(hasFreeSlot: capacity.hasFreeSlot) }
 
     /// Starts the first of a lane, or sends the lane to wait at what keeps it back.
@@ -44,7 +44,7 @@ extension Scheduler {
         if let token { wake(token) }
     }
 
-    /// What keeps the first of a lane from starting, the pool and whom it lets go first apart.
+    /// Returns the obstacle to starting a lane's first operation, apart from the pool and deadlock avoidance.
     func obstacle(to operation: OperationIndex, in lane: LaneIndex) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
@@ -73,7 +73,7 @@ extension Scheduler {
         }
     }
 
-    /// What has its slot and all it takes executes from now on.
+    /// Starts the execution of an operation that has its slot and its categories.
     mutating func begin(_ operation: OperationIndex, holding needs: [Need], slot: Int32?, at begun: Moment)
         -> ExecutionIndex
     {
@@ -120,7 +120,7 @@ extension Scheduler {
     mutating func countRunning(_ operation: OperationIndex, _ step: Int32) {
         queues[table[operation].queue].running += step
         if let parent = table[operation].parent, let family = table[parent].family { families[family].running += step }
-        // A full queue or group keeps no operations in categories.
+        // A full queue or group reserves no positions in categories.
         if step > 0 { reservations.doubt() }
     }
 
@@ -135,7 +135,7 @@ extension Scheduler {
         for need in needs { wake(.category(need.category)) }
     }
 
-    /// What waits for the start of an operation, and for no more.
+    /// Meets the edges that wait for the start of an operation alone.
     mutating func settleStartEdges(of operation: OperationIndex) {
         guard table[operation].traits.contains(.startIsAwaited) else { return }
         table[operation].traits.remove(.startIsAwaited)

@@ -78,7 +78,7 @@ extension Scheduler {
         return operations
     }
 
-    /// What a new row needs around it: its own family when it is a group, its operation in its parent's, its clocks.
+    /// Completes a new row: its family if it is a group, its entry in the family of its parent, its timers.
     mutating func settleIn(_ operation: OperationIndex) {
         let row = table[operation]
         if row.isGroup {
@@ -138,7 +138,7 @@ extension Scheduler {
         return true
     }
 
-    /// How an operation that edges name has ended: as the core still knows, else as the caller says.
+    /// Returns how an operation that edges name has finished: from this turn if it did, else from the caller.
     func fact(about id: OperationID, _ operation: OperationIndex?, _ facts: [OperationID: FinishedFact])
         -> FinishedFact?
     {
@@ -159,8 +159,8 @@ extension Scheduler {
         return skipCause(when, id, root: fact.root, fact.rootOutcome)
     }
 
-    /// What is to be said of an edge on something that has ended the wrong way: of what ended because of another, that
-    /// one is the cause, and it may well have started.
+    /// Returns the cause of a skip after an operation whose outcome cannot meet an edge. If that operation was itself
+    /// skipped because of another, the other one is the cause.
     static func skipCause(_ when: When, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
         when == .started && root == id ? .neverStarted(root: root) : .dependency(root: root, outcome)
     }

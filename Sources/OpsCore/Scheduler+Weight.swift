@@ -1,5 +1,4 @@
-/// How much an event asks for, told before it is handled: an event that decides many operations is handled beside the
-/// loop of the daemon.
+/// The weight of events, estimated before they are handled: the daemon handles heavy ones beside its loop.
 extension Scheduler {
     /// Returns about how many operations an event decides or moves. The look ends at `limit`: a result above it says no
     /// more than that there are more. Nothing is decided by it, so it may count an operation twice, or one that the
@@ -181,7 +180,7 @@ extension Scheduler {
         }
     }
 
-    /// What follows when an attempt ends like this: nothing where another follows, or where children go on.
+    /// Follows the end of an attempt, unless another attempt follows or children go on.
     private func end(_ index: ExecutionIndex, _ end: Resolution?, _ walk: inout ConsequenceWalk) {
         let operation = executions[index].operation
         guard let end, !table[operation].traits.contains(.ending), !mayRetry(operation, index, end) else { return }
@@ -193,7 +192,7 @@ extension Scheduler {
         self.end(operation, outcome, &walk)
     }
 
-    /// What follows from the timer of an operation.
+    /// Returns the number of operations that a timer decides.
     func weight(of entry: TimerHeap.Entry, upTo limit: Int) -> Int {
         guard let operation = unfinished(OperationID(entry.id)), entry.kind == .deadline || entry.kind == .timeout
         else {
@@ -209,7 +208,7 @@ extension Scheduler {
         return limit - walk.left + 1
     }
 
-    /// How many operations the start of one lets go on.
+    /// Returns the number of operations that the start of one releases.
     func weight(ofStart operation: OperationIndex, upTo limit: Int) -> Int {
         let row = table[operation]
         var count = row.isGroup ? row.family.map { families[$0].children.count } ?? 0 : 0
@@ -272,7 +271,7 @@ extension Scheduler {
 
 /// A bounded look at what follows from an event.
 struct ConsequenceWalk {
-    /// How many more operations it may come to.
+    /// Number of operations that may still be counted.
     var left: Int
     /// Ends whose consequences are still to be looked at.
     var ends: [(OperationIndex, Outcome)] = []

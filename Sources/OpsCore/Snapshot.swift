@@ -1,4 +1,4 @@
-/// What the scheduler needs to know of the past: made by the store, or by a test.
+/// The stored state from which a scheduler is made.
 public struct Snapshot: Sendable {
     public struct Queue: Sendable {
         public var name: String
@@ -77,8 +77,8 @@ public struct Snapshot: Sendable {
         public var exit: Exit?
         /// The end that was decided while its tree was alive.
         public var ending: (Outcome, Cause)?
-        /// Of its timeout, when the clock was stopped or moved: what is left while it is frozen, else what it was
-        /// given in all, counted from `startedAt`. Nil: what its policy says, from `startedAt`.
+        /// Timeout after its clock was stopped or moved: the rest of it while frozen, else the whole of it, counted from
+        /// `startedAt`. Nil: the timeout of its policy, from `startedAt`.
         public var timeoutRemaining: Int64?
         /// `attemptEnded` is stored (as `ending`), so nothing of it is alive: only its children are outstanding.
         public var isOver = false
@@ -122,7 +122,7 @@ public struct Snapshot: Sendable {
             self.when = when
         }
     }
-    /// What has ended below a group (or producer) that has not: for its own outcome.
+    /// Children that have finished below an unfinished group (or producer), for its own outcome.
     public struct EndedChildren: Sendable {
         public var parent: OperationID
         public var unsuccessful: Int32
@@ -139,7 +139,7 @@ public struct Snapshot: Sendable {
     /// The sequence number of the last stored report.
     public var lastSequence: Int64 = 0
     public var isSuspended = false
-    /// Of the pool, as a user chose it, and what was configured then.
+    /// Number of workers that a user chose, and the configured number at that time.
     public var workers: (count: Int32, insteadOf: Int32)?
     public var suspendedGraphs: [GraphID] = []
     /// Users whose barriers order the operations of everybody.
@@ -147,7 +147,7 @@ public struct Snapshot: Sendable {
     /// Number of unfinished operations that one ordinary user may have; those that are there stay.
     public var operationsPerUser = Int.max
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
-    /// Those with a capacity other than 1, and any that was ever set.
+    /// Categories with a capacity other than 1, and those whose capacity was ever set.
     public var capacities: [(name: String, capacity: Int32)] = []
     public var categorySets: [[CategoryUse]] = []
     public var policies: [Policy] = []
@@ -170,7 +170,7 @@ public struct Revival: Sendable {
     public var policies: [Policy] = []
     public var operations: [Snapshot.Row] = []
     public var edges: [Snapshot.Edge] = []
-    /// How finished operations that are not brought back, but that edges name, ended.
+    /// The ends of finished operations that edges name and that are not brought back.
     public var finished: [OperationID: FinishedFact] = [:]
     public var endedChildren: [Snapshot.EndedChildren] = []
     public init() {}

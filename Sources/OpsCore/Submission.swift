@@ -7,7 +7,7 @@ public struct Submission: Sendable {
     public var policies: [Policy] = []
     public var operations: [Draft] = []
     public var edges: [DraftEdge] = []
-    /// How the finished operations that edges name ended (those that the core no longer holds).
+    /// The ends of finished operations that edges name and that the core no longer holds.
     public var finished: [OperationID: FinishedFact] = [:]
     /// The operation inside which this was submitted.
     public var producer: OperationID?
@@ -16,10 +16,10 @@ public struct Submission: Sendable {
     public init() {}
 }
 
-/// What a request that was taken leaves to answer.
+/// The answer to a request that was accepted.
 public enum Acceptance: Equatable, Sendable {
     case submitted(GraphID, first: OperationID, count: Int)
-    /// How many operations it touched.
+    /// Number of operations that changed.
     case done(Int)
 }
 
@@ -32,11 +32,11 @@ public enum Rejection: Error, Equatable, Sendable {
     /// `default` and `main` stay, and `main` stays serial.
     case builtInQueue(String)
     case unknownGraph(GraphID)
-    /// The operations of the cycle in order, as places in the submission or ids, the first repeated at the end.
+    /// The operations of the cycle in order, as offsets in the submission or ids, the first repeated at the end.
     case cycle([DraftEdge.Target])
-    /// The same, tied by a category that one of them holds until others of them have ended.
+    /// A cycle that is closed by a category, which one of the operations holds until others of them have finished.
     case deadlock([DraftEdge.Target], category: String)
-    /// What the operation, a place in the submission or an id, asks for is more than there is.
+    /// The operation, an offset in the submission or an id, asks for more units than there are.
     case unitsExceedCapacity(CategoryUse, DraftEdge.Target, capacity: Int32)
     /// The group around it takes less of the category than it asks for.
     case unitsExceedShare(CategoryUse, DraftEdge.Target, of: CategoryUse)

@@ -63,4 +63,27 @@ import Testing
         #expect(world.scheduler.categoryStandings.count == Limits.named)
         #expect(world.scheduler.categoryNames.count == Self.more)
     }
+
+    @Test func `conditions that nobody has evaluated yet are the reason to wait`() {
+        var world = World()
+        world.handle(.suspend(.daemon, freeze: false))
+        world.turn()
+        world.add { $0.conditions = [ConditionPolicy()] }
+        world.handle(.resume(.daemon))
+        let reasons = world.scheduler.why(OperationID(1), at: world.now)
+        #expect(reasons.map(\.detail) == [.condition(index: 0, again: nil)])
+    }
+
+    @Test func `the position in line leaves out operations that are held`() {
+        var world = World(workers: 1)
+        world.add()
+        world.turn()
+        world.add(flags: .held)
+        world.add()
+        world.add()
+        world.turn()
+        let reasons = world.scheduler.why(OperationID(4), at: world.now)
+        #expect(reasons.map(\.detail) == [.pool(workers: 1, position: 2)])
+        #expect(reasons.first?.ids == [OperationID(1)])
+    }
 }

@@ -164,7 +164,7 @@ import Testing
             runner: "r1", boot: "b1", entries: [attempt(2): running(world), attempt(3): running(world)],
             isEnding: true, acceptsStaging: true)
         let changes = world.after(.runnerConnected(inventory))
-        #expect(changes.filter { $0.hasPrefix("withdrawn") } == ["unstaged 4#1", "unstaged 5#1", "unstaged 6#1"])
+        #expect(changes.filter { $0.hasPrefix("unstaged") } == ["unstaged 4#1", "unstaged 5#1", "unstaged 6#1"])
         world.handle(.revocationConfirmed)
         #expect(world.after(world.exit(2)).last == "finished 2 succeeded")
         #expect(world.scheduler.stagedCount == 0)

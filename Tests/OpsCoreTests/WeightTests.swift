@@ -181,4 +181,19 @@ import Testing
         world.turn()
         #expect(world.executing == [1])
     }
+
+    @Test func `a deadline with many dependents is put off to a turn of its own`() {
+        var world = world { $0.deadline = 1_000_100 * World.second }
+        world.after(.suspend(.operations([OperationID(1)]), freeze: true))
+        let waiting = world.add { $0.deadline = 1_000_100 * World.second }
+        world.handle(.suspend(.operations([OperationID(waiting)]), freeze: false))
+        world.turn()
+        _ = add(Self.many, to: &world, after: waiting, when: .succeeded)
+        world.pass(seconds: 200)
+        _ = world.scheduler.endTurn(at: world.now, upTo: Self.limit)
+        #expect(world.scheduler.hasPutOff)
+        let rest = world.scheduler.endTurn(at: world.now)
+        #expect(rest.changes.count { if case .finished = $0 { true } else { false } } > Self.many)
+        #expect(!world.scheduler.hasPutOff)
+    }
 }

@@ -14,7 +14,7 @@ extension Handle {
 struct OperationIndex: Handle { let rawValue: Int32 }
 /// An `Execution`.
 struct ExecutionIndex: Handle { let rawValue: Int32 }
-/// An `FinishedOperation` of the present turn.
+/// A `FinishedOperation` of the present turn.
 struct FinishedIndex: Handle { let rawValue: Int32 }
 /// The `Family` of a group or producer.
 struct FamilyIndex: Handle { let rawValue: Int32 }

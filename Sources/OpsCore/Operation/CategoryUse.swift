@@ -1,4 +1,4 @@
-/// What a category asks of an operation, or an operation of a category.
+/// The use of a category by an operation.
 public struct CategoryUse: Hashable, Sendable {
     public enum Mode: UInt8, Sendable { case units, exclusive, shared }
     public var name: String
@@ -13,8 +13,7 @@ public struct CategoryUse: Hashable, Sendable {
 }
 
 extension CategoryUse {
-    /// In the order of their names, each once, the strictest use of it: who only shares lets others in beside it, who
-    /// takes units keeps those out.
+    /// Returns the strictest use of each category in the order of names: exclusive, then the most units, then shared.
     public static func strictest(_ uses: [CategoryUse]) -> [CategoryUse] {
         func strictness(_ use: CategoryUse) -> Int32 {
             switch use.mode {

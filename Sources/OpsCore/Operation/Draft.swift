@@ -1,4 +1,4 @@
-/// What a dependency must do before its dependent may start.
+/// The condition of an edge: the event of the dependency after which the dependent may start.
 public enum When: UInt8, Sendable, CaseIterable {
     case succeeded, finished, failed, started
 }

@@ -9,10 +9,10 @@ struct Execution {
     /// Nil for a group, and once its process tree is gone and only children are outstanding.
     var slot: Int32?
     var runner: String
-    /// Empty for what started in the present boot and has not met a runner anew.
+    /// Empty for an attempt of the present boot that no later runner has listed.
     var boot = ""
     var startedAt: Moment
-    /// What it holds until its end.
+    /// Needs that it holds until its end.
     var holding: [Need]
     var process: Process?
     var exit: Exit?
@@ -32,9 +32,9 @@ struct Execution {
     var isReaping = false
     /// The runner that holds it has answered since the scheduler was made.
     var isConfirmed = true
-    /// It was staged, and whether it has started is for the runner to say.
+    /// It was staged, and the runner has not reported yet if it has started.
     var isAssumed = false
-    /// What it waited for has ended the wrong way meanwhile: that counts if it has not started.
+    /// A dependency that failed in the meantime. It counts only if this attempt turns out not to have started.
     var missed: Missed?
     /// Monotonic instant of its timeout; while frozen, what is left of it is in `timeoutLeft`.
     var timeoutAt: Int64?

@@ -11,7 +11,7 @@ struct Family {
     var firstUnsuccessful = OperationID(0)
     /// The highest effective priority of what waits for the whole: it reaches every child.
     var inherited = Int8.min
-    /// What the parent holds, as its children see it.
+    /// Scopes of the categories that the parent holds, for its children.
     var scopes: [(base: CategoryIndex, scope: CategoryIndex)] = []
     var parked = LaneHeap()
     var parkedCount = 0

@@ -1,10 +1,10 @@
-/// How an operation that has left the core ended.
+/// The end of an operation that has left the core.
 public struct FinishedFact: Hashable, Sendable {
     var outcome: Outcome
     /// The root of its own cascade when it was skipped, else itself.
     var root: OperationID
     public var hasStarted: Bool
-    /// How `root` ended.
+    /// Outcome of `root`.
     var rootOutcome: Outcome
     public init(outcome: Outcome, root: OperationID, hasStarted: Bool, rootOutcome: Outcome? = nil) {
         self.rootOutcome = rootOutcome ?? outcome

@@ -1,4 +1,4 @@
-/// What the core keeps of every unfinished operation. Anything that few have runs in tables beside this one.
+/// The state of an unfinished operation. State that few operations have is kept in tables beside this one.
 struct OperationRow {
     var id: Int64
     var origin: OperationOrigin
@@ -109,7 +109,7 @@ struct Traits: OptionSet {
     static let frozenByQueue = Traits(bit: 18)
     static let frozenByGraph = Traits(bit: 19)
     static let frozenByDaemon = Traits(bit: 20)
-    /// The store has given it a second life: run and attempts are in `runs`.
+    /// It is in a later run or has had attempts: see `runs`.
     static let hasRun = Traits(bit: 21)
     static let hasObservers = Traits(bit: 22)
 

@@ -1,4 +1,4 @@
-/// How a finished operation ended. Exactly one, once.
+/// The outcome of a finished operation: one in each run.
 public enum Outcome: UInt8, Sendable, CaseIterable {
     case succeeded, failed, timedOut, cancelled, skipped, interrupted
 }

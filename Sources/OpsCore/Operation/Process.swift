@@ -11,7 +11,7 @@ public struct Process: Hashable, Sendable {
     }
 }
 
-/// How a main process ended, as its parent saw it.
+/// The end of a main process, as its parent saw it.
 public struct Exit: Hashable, Sendable {
     public enum Status: Hashable, Sendable {
         case code(Int32)
@@ -40,7 +40,7 @@ public struct Usage: Hashable, Sendable {
     }
 }
 
-/// What a running operation says through its notify socket; several in one message.
+/// An update that a running operation sent through its notify socket.
 public struct OperationUpdate: Hashable, Sendable {
     public var status: String?
     public var progressDone: Int64?
@@ -61,7 +61,7 @@ public struct OperationUpdate: Hashable, Sendable {
     }
 }
 
-/// Where and when a runner began something by itself.
+/// The slot and the instant at which a runner started a staged launch.
 public struct SlotStart: Hashable, Sendable {
     public var slot: Int32
     public var at: Moment

@@ -8,7 +8,7 @@ extension BarrierBook {
 
     // MARK: Barriers and their scopes
 
-    /// Whether a barrier orders the operations of a partition in its queue; nil: those of privileged users.
+    /// Returns whether a barrier orders the operations of a partition in its queue; nil: those of privileged users.
     private static func orders(
         _ barrier: OperationIndex, _ partition: PartitionIndex?, in rows: some OperationRows
     ) -> Bool {
@@ -16,7 +16,7 @@ extension BarrierBook {
         return row.traits.contains(.barrier) && (row.partition == nil || row.partition == partition)
     }
 
-    /// Whether one of two operations of a queue is a barrier that orders the other.
+    /// Returns whether one of two operations of a queue is a barrier that orders the other.
     static func areOrdered(_ one: OperationIndex, _ other: OperationIndex, in rows: some OperationRows) -> Bool {
         orders(one, rows[other].partition, in: rows) || orders(other, rows[one].partition, in: rows)
     }
@@ -42,12 +42,12 @@ extension BarrierBook {
         }
     }
 
-    /// Whether a barrier has started in this run: until then it waits for everything before it.
+    /// Returns whether a barrier has started in this run: until then it waits for everything before it.
     static func hasPassed(_ barrier: OperationIndex, in rows: some OperationRows) -> Bool {
         rows[barrier].state == .executing || rows[barrier].traits.contains(.hasStarted)
     }
 
-    /// Whether a barrier encloses an operation and has started: it does not separate the two.
+    /// Returns whether a barrier encloses an operation and has started: it does not separate the two.
     private static func isOpen(
         _ barrier: OperationIndex, to operation: OperationIndex, in rows: some OperationRows
     ) -> Bool {

@@ -102,7 +102,7 @@ struct BarrierBook {
     func isEmpty(_ scope: Scope) -> Bool { self[scope].barriers.isEmpty }
     func hasBarriers(in queue: QueueIndex) -> Bool { !isEmpty(.queue(queue)) || hasOrdinary(queue) }
 
-    /// Whether a barrier may order an operation of this row.
+    /// Returns whether a barrier may order an operation of this row.
     func mayOrder(_ row: OperationRow) -> Bool {
         !isEmpty(.queue(row.queue)) || row.partition.map { !isEmpty(.partition($0)) } ?? false
     }
@@ -192,7 +192,7 @@ struct BarrierBook {
         return []
     }
 
-    /// Whether the end of a barrier opens it and changes no other count.
+    /// Returns whether the end of a barrier opens it and changes no other count.
     func isPlain(_ position: Int, of scope: Scope, in rows: some OperationRows) -> Bool {
         let barrier = self[scope].barriers[position]
         return rows[barrier.operation].parent == nil && barrier.before == 0

@@ -23,13 +23,13 @@ struct ConditionQueue {
 
     // MARK: Turns of users
 
-    /// Whether an evaluation is free that a user may have.
+    /// Returns whether an evaluation is free that a user may have.
     func hasFreeEvaluation(for user: User) -> Bool {
         let limit = user == nil ? Limits.evaluationsAtOnce : Limits.evaluationsPerUser
         return evaluating < Limits.evaluationsAtOnce && load(of: user) < limit
     }
 
-    /// Whether an evaluation is free for a user, and for no other user first.
+    /// Returns whether an evaluation is free for a user, and for no other user first.
     func isTurn(of user: User) -> Bool {
         hasFreeEvaluation(for: user) && (next.map { $0 == user || load(of: $0) > load(of: user) } ?? true)
     }

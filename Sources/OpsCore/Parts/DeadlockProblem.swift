@@ -1,4 +1,4 @@
-/// Whether operations that hold categories until others have gone on can all come to their ends.
+/// Decides if operations that hold categories until others have finished can all finish.
 ///
 /// Nodes are the start (2i) and the end (2i+1) of each member; an arc says what comes before what. A *holder* holds
 /// what it uses until its children have ended: of any two that cannot share a category one must come wholly before
@@ -76,7 +76,7 @@ struct DeadlockProblem {
         addHolders()
     }
 
-    /// What can never be beside an executing holder waits for its end.
+    /// Adds the waits of members that can never execute beside an executing holder.
     private mutating func addHolders() {
         for (contention, users) in contentions.enumerated() {
             for holder in users where members[Int(holder)].holdsUntilChildrenFinish && members[Int(holder)].isExecuting
@@ -229,7 +229,7 @@ struct DeadlockProblem {
     }
 }
 
-/// What comes after each node, in one flat array.
+/// The successors of each node, in one flat array.
 struct Adjacency {
     private var first: [Int32]
     private var targets: [Int32]

@@ -1,7 +1,7 @@
 /// All lanes, and which of them are to be considered next.
 ///
-/// A lane waits in one operation: among the candidates, parked at what blocks it, or blocked by a rule that has no such
-/// operation. Entries of lanes in heaps are not removed when the lane moves on: its newest stamp tells which one counts.
+/// A lane waits in one place: among the candidates, parked at what blocks it, or blocked by a rule that has no such
+/// place. Entries of lanes in heaps are not removed when the lane moves on: its newest stamp tells which one counts.
 struct LaneBoard {
     private var pool = Pool<Lane, LaneIndex>()
     private var known: [Lane.Key: LaneIndex] = [:]
@@ -41,7 +41,7 @@ struct LaneBoard {
         return LaneHeap.Entry(key: pool[lane].top, lane: lane, stamp: stamps)
     }
 
-    /// Whether an entry is the newest of a lane that has members.
+    /// Returns whether an entry is the newest of a lane that has members.
     func counts(_ entry: LaneHeap.Entry) -> Bool { Self.counts(entry, pool) }
 
     private static func counts(_ entry: LaneHeap.Entry, _ pool: Pool<Lane, LaneIndex>) -> Bool {
@@ -101,14 +101,14 @@ struct LaneBoard {
 
     mutating func removeFirstProcess() { candidates.removeFirst() }
 
-    /// Whether there is a lane to consider: without a free slot, one of groups.
+    /// Returns whether there is a lane to consider: without a free slot, one of groups.
     mutating func hasCandidate(hasFreeSlot: Bool) -> Bool {
         Self.dropStale(&candidates, pool)
         Self.dropStale(&groupCandidates, pool)
         return groupCandidates.first != nil || hasFreeSlot && candidates.first != nil
     }
 
-    /// Whether a lane of processes is a candidate, without dropping stale entries.
+    /// True if a lane of processes is a candidate, without dropping stale entries.
     var hasProcess: Bool { candidates.entries.contains(where: counts) }
 
     /// Removes and returns the best lane to consider.
@@ -164,6 +164,6 @@ struct LaneBoard {
 }
 
 extension Lane.Status {
-    /// Whether a rule blocks the lane that has no queue of its own.
+    /// True if a rule blocks the lane that has no queue of its own.
     var isBlocked: Bool { self == .parked(.reservations) || self == .parked(.others) }
 }

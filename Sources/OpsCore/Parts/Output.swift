@@ -1,4 +1,4 @@
-/// What the present turn has come to, and the numbers that the next new things get.
+/// The transition of the present turn, and the numbers of the next report, operation and graph.
 struct Output {
     private(set) var transition = Transition()
     /// Sequence number of the last report.
@@ -35,7 +35,7 @@ struct Output {
     mutating func numberGraph() { nextGraph += 1 }
     mutating func numberOperations(_ count: Int) { nextOperation += Int64(count) }
 
-    /// Returns what the turn has come to, and begins the next.
+    /// Returns the transition of the turn, and begins the next.
     mutating func endTurn() -> Transition {
         let result = transition
         transition = Transition()

@@ -1,4 +1,4 @@
-/// What inheritance of priorities has still to look at, and which priorities claim a category that groups hold.
+/// Priorities that are still to be recounted, and the claims on categories that groups hold.
 struct PriorityLedger {
     /// One thing to recount before anything starts.
     enum Doubt: Equatable {

@@ -1,11 +1,11 @@
-/// Lets everything come to pass that can, in some order: what is left never will.
+/// Lets every event happen that can, in some order. The events that are left never happen.
 struct Reduction {
     private let members: [DeadlockProblem.Member]
     private let problem: DeadlockProblem
     private let adjacency: Adjacency
     private var outstanding: [Int32]
     private var isDone: [Bool]
-    /// What executing holders that have not ended hold of each contention, in units.
+    /// Units that unfinished executing holders hold of each contention.
     private var held: [Int64]
     /// Starts that have all before them but no room.
     private var crowded: [Int32] = []
@@ -69,7 +69,8 @@ struct Reduction {
 
     private func units(_ use: DeadlockProblem.Use) -> Int64 { use.need.mode == .units ? Int64(use.need.units) : 0 }
 
-    /// Of what executing holders hold in units together; what two cannot share at all is an arc.
+    /// Returns whether a member has room beside the units that executing holders hold. (Needs that two members cannot share
+    /// at all are arcs.)
     private func hasRoom(_ member: Int) -> Bool {
         if members[member].isExecuting { return true }
         for (use, contention) in zip(members[member].uses, problem.contentionsOf[member]) where use.need.mode == .units

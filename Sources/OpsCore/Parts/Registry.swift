@@ -110,14 +110,14 @@ struct Registry {
         return result
     }
 
-    /// Whether an operation holds, or once started will hold, its categories until its children have finished.
+    /// Returns whether an operation holds, or once started will hold, its categories until its children have finished.
     func holdsUntilChildrenFinish(_ operation: OperationIndex) -> Bool {
         let row = table[operation]
         guard let family = row.family, row.categories != nil, row.state != .finished else { return false }
         return row.isGroup || families[family].unfinished > 0
     }
 
-    /// Whether any operation holds categories until its children have finished.
+    /// True if any operation holds categories until its children have finished.
     var hasLongHolders: Bool {
         families.count > 0 && families.indices.contains { holdsUntilChildrenFinish(families[$0].parent) }
     }

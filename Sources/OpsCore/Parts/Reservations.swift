@@ -1,7 +1,7 @@
 /// Number of operations whose position in their categories is reserved, since they were overtaken often enough.
 struct Reservations {
     private(set) var count = 0
-    /// Whether an operation that a reservation blocks may be free to start.
+    /// True if an operation that a reservation blocks may be free to start.
     private var isInDoubt = false
 
     var isEmpty: Bool { count == 0 }

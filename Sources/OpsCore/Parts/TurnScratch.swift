@@ -7,9 +7,9 @@ struct TurnScratch: Equatable {
     private(set) var endings: [FinishedOperation] = []
     /// Submissions that were accepted in this turn.
     private(set) var submissions = 0
-    /// Whether nothing but reports of the runner was handled.
+    /// True if nothing but reports of the runner was handled.
     var sawOnlyRunnerReports = true
-    /// Whether a short attempt has succeeded.
+    /// True if a short attempt has succeeded.
     var sawShortRun = false
     /// An empty buffer for the edges of one operation.
     var edges: [EdgeIndex] = []

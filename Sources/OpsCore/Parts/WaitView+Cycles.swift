@@ -60,7 +60,7 @@ extension WaitView {
         return nil
     }
 
-    /// Whether a cycle that was found before still stands. A wait for a barrier is not recognised: then the cycle is
+    /// Returns whether a cycle that was found before still stands. A wait for a barrier is not recognised: then the cycle is
     /// searched for again.
     func stands(_ cycle: [WaitNode], from group: OperationIndex, _ needs: [Need]) -> Bool {
         guard let last = cycle.last, cycle.first == .end(group),
@@ -69,7 +69,7 @@ extension WaitView {
         return zip(cycle, cycle.dropFirst()).allSatisfy { waitsPlainly($0, for: $1) }
     }
 
-    /// Whether one event waits for another because of an edge, its group or an operation that holds what it needs.
+    /// Returns whether one event waits for another because of an edge, its group or an operation that holds what it needs.
     private func waitsPlainly(_ node: WaitNode, for other: WaitNode) -> Bool {
         guard isUnfinished(node.operation), isUnfinished(other.operation) else { return false }
         let row = rows[node.operation]
@@ -90,7 +90,7 @@ extension WaitView {
         return row.id != 0 && row.state != .finished && !row.traits.contains(.ending)
     }
 
-    /// Whether an operation waits and can never execute beside one that holds this.
+    /// Returns whether an operation waits and can never execute beside one that holds this.
     func excludes(_ need: Need, _ operation: OperationIndex) -> Bool {
         guard isUnfinished(operation), rows[operation].state != .executing else { return false }
         return presentNeeds(of: operation).contains {
@@ -125,7 +125,7 @@ extension WaitView {
         }.map(\.1)
     }
 
-    /// Whether everything that is to come and everything that is held may be too much for a category beside a group that
+    /// Returns whether everything that is to come and everything that is held may be too much for a category beside a group that
     /// takes this.
     func mayExceed(_ need: Need, of group: OperationIndex, among nodes: [WaitNode]) -> Bool {
         var units = need.mode == .units ? Int64(need.units) : 0

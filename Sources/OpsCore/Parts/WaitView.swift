@@ -49,7 +49,7 @@ struct WaitView {
         return present.compactMap { registry.unfinished($0) } + (children[operation] ?? [])
     }
 
-    /// Whether an operation holds, or once started will hold, its categories until its children have finished.
+    /// Returns whether an operation holds, or once started will hold, its categories until its children have finished.
     func holdsUntilChildrenFinish(_ operation: OperationIndex) -> Bool {
         let row = rows[operation]
         guard row.categories != nil, row.state != .finished else { return false }

@@ -1,8 +1,8 @@
-/// How many more operations the present turn may touch. Work beyond that is put off to the next turn, as a whole.
+/// The number of operations that the present turn may still touch. Work beyond that is put off to the next turn.
 struct WorkBudget {
     /// `Int.max`: as many as there are.
     private(set) var left = Int.max
-    /// Whether work was put off in this turn, or in the one before it.
+    /// True if work was put off in this turn, or in the one before it.
     private(set) var hasPutOff = false
 
     var isLimited: Bool { left != .max }
@@ -14,7 +14,7 @@ struct WorkBudget {
 
     mutating func end() { left = .max }
 
-    /// Whether work of this weight is within the budget; if not, it is put off, and all work after it.
+    /// Returns whether work of this weight is within the budget; if not, it is put off, and all work after it.
     mutating func mayAfford(_ weight: Int) -> Bool {
         guard isLimited else { return true }
         if !hasPutOff { left -= weight }

@@ -1,4 +1,4 @@
-/// What an operation takes of one category while it executes.
+/// The share of one category that an operation takes while it executes.
 struct Need: Equatable {
     var category: CategoryIndex
     var mode: CategoryUse.Mode
@@ -115,7 +115,7 @@ struct CategoryTable {
         return category
     }
 
-    /// What `need` is to the children of the group that holds it.
+    /// Adds the scope that the children of a group see instead of the category that the group holds.
     mutating func addScope(of need: Need, base: CategoryIndex) -> CategoryIndex {
         var scope = Category(name: pool[base].name, capacity: need.units)
         scope.base = base

@@ -1,4 +1,4 @@
-/// Looks for a circle among the operations of one submission, whose nodes are the start and the end of each:
+/// Looks for a cycle among the operations of one submission, whose nodes are the start and the end of each:
 /// an operation starts after what it depends on and after its group has; a group ends after its children.
 /// Barriers count: one starts after all before it in its queue, and all after it start when it has ended.
 struct DraftCycle {
@@ -86,7 +86,7 @@ struct DraftCycle {
         sequence(first: child) { submission.operations[Int($0)].group }.dropFirst().contains(group)
     }
 
-    /// The operations of a circle in order, the first repeated at the end.
+    /// The operations of a cycle in order, the first repeated at the end.
     func find() -> [DraftEdge.Target]? {
         var outstanding = outstanding
         var open: [Int32] = []
@@ -99,11 +99,11 @@ struct DraftCycle {
                 if outstanding[Int(after)] == 0 { open.append(after) }
             }
         }
-        return done == heads.count ? nil : circle(outstanding)
+        return done == heads.count ? nil : cycle(outstanding)
     }
 
     /// Every node left has one left before it: walking back from any comes round.
-    private func circle(_ outstanding: [Int32]) -> [DraftEdge.Target] {
+    private func cycle(_ outstanding: [Int32]) -> [DraftEdge.Target] {
         var before = [Int32?](repeating: nil, count: heads.count)
         for node in heads.indices where outstanding[node] > 0 {
             forEach(after: node) { before[Int($0)] = Int32(node) }

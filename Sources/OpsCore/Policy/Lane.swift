@@ -1,5 +1,5 @@
 /// Eligible operations that are interchangeable: same queue, same group, same categories. When the first of
-/// them cannot start, none can, so the whole lane waits in one operation: at what keeps its first member back.
+/// them cannot start, none can, so the whole lane waits in one place: at the resource that its first member lacks.
 struct Lane {
     struct Key: Hashable {
         var queue: QueueIndex
@@ -32,23 +32,23 @@ struct Lane {
     var status = Status.idle
     /// Tells the newest entry of this lane in any heap of lanes from older ones.
     var stamp: UInt32 = 0
-    /// What woke it: when it has been considered, the next one waiting there has its chance.
+    /// The resource that woke it: once the lane was considered, the next one that waits there is.
     var wokenBy: Resource?
 }
 
-/// What a lane can be kept back by, and be woken by when there is room again.
+/// A resource that can block a lane, and that wakes it when there is room again.
 enum Resource: Hashable {
     case queue(QueueIndex)
     case group(FamilyIndex)
     case category(CategoryIndex)
     case reservations
-    /// Those whom a group lets go first.
+    /// Operations to which a group yields, to avoid a deadlock.
     case others
     case evaluations
 }
 
-/// Members of a lane in the order in which they start. What arrives in order stands in a line; the rest in a heap.
-/// Those that have left stay as stale entries until they come first.
+/// Members of a lane in the order in which they start. Entries that arrive in order are kept in a line, the others in a
+/// heap. An entry of a member that has left stays until it comes first.
 struct ReadyMembers {
     /// Twelve bytes, with the key in halves: each operation that is ready has one, and a whole key made them sixteen.
     struct Entry {

@@ -13,7 +13,7 @@ public struct Policy: Hashable, Sendable {
     public var completion = Completion.exit
     public var leftovers = Leftovers.kill
     public var conditions: [ConditionPolicy] = []
-    /// Of a group: how many of its children may execute at once.
+    /// Maximum number of children of a group that execute at once.
     public var childLimit: Int32?
     public var observers: Observers = []
     public init() {}
@@ -28,11 +28,11 @@ public struct Observers: OptionSet, Hashable, Sendable {
     public static let finish = Observers(rawValue: 4)
 }
 
-/// How the core treats the answer of one condition; what it asks is text and stays in the store.
+/// Treatment of the answer of one condition. Its text stays in the store.
 public struct ConditionPolicy: Hashable, Sendable {
     public enum Otherwise: UInt8, Sendable { case fail, skip, wait }
     public var otherwise: Otherwise
-    /// How long an answer stands, and how long a false one with `wait` rests.
+    /// Time for which a true answer stands, and after which a false one with `wait` is asked again.
     public var every: Int64
     public init(otherwise: Otherwise = .fail, every: Int64 = 10_000_000_000) {
         self.otherwise = otherwise

@@ -7,7 +7,7 @@ struct Queue {
     var pending: Int32 = 0
     var ready: Int32 = 0
     var executing: Int32 = 0
-    /// Of those, processes: what the limit bounds.
+    /// Number of executing processes: the limit bounds these.
     var running: Int32 = 0
     /// Lanes that wait for room here.
     var parked = LaneHeap()

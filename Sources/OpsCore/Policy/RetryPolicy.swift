@@ -31,7 +31,7 @@ public struct RetryPolicy: Hashable, Sendable {
 }
 
 extension RetryPolicy {
-    /// How long to rest after the `count`th attempt of a run. The jitter is a function of the attempt's name: no two
+    /// Returns the delay after the `count`th attempt of a run. The jitter is a function of the attempt's name: no two
     /// attempts share it, and every rerun of the same events gives the same.
     func delay(after count: Int32, of attempt: AttemptID) -> Int64 {
         var delay = min(backoff, max)

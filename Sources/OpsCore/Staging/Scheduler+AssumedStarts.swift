@@ -1,7 +1,7 @@
 /// Starts that are assumed. A launch that was staged when opsd, or its connection to the runner, ended may have started.
 /// It counts as executing, in a slot beside all others, until a runner has reported what it knows.
 extension Scheduler {
-    /// It was presumed before, and no runner has said anything since.
+    /// Restores an assumed start that no runner has confirmed since.
     mutating func restoreAssumedStart(_ staged: Snapshot.StagedLaunch) {
         guard let operation = unfinished(staged.attempt.operation), let index = table[operation].execution,
             !table[operation].isGroup, table[operation].attempt == staged.attempt.number
@@ -57,7 +57,7 @@ extension Scheduler {
         return true
     }
 
-    /// Whether nothing has followed from an assumed start that its withdrawal would leave behind.
+    /// Returns whether nothing has followed from an assumed start that its withdrawal would leave behind.
     private func mayUnstage(_ index: ExecutionIndex) -> Bool {
         executions[index].ending == nil && table[executions[index].operation].family == nil
     }

@@ -16,10 +16,10 @@ extension Scheduler {
         return table[operation].traits.contains(.staged) && table[operation].attempt + 1 == attempt.number
     }
 
-    /// Whether the runner has launches for a while: its reports may be gathered for one turn.
+    /// True if the runner has launches for a while: its reports may be gathered for one turn.
     public var hasEnoughStaged: Bool { staging.count >= Limits.stagedLaunches / 2 && capacity.isExactlyFull }
 
-    /// Whether a turn that ends now would decide more than the staged launches allow: then they are revoked first.
+    /// Returns whether a turn that ends now would decide more than the staged launches allow: then they are revoked first.
     public func mustRevokeStaged(at now: Moment) -> Bool {
         guard !staging.isEmpty else { return false }
         if staging.mustRevoke(at: now) { return true }

@@ -64,7 +64,7 @@ extension Scheduler {
 
     // MARK: Operations that may pass a slot on
 
-    /// Whether nothing but edges ties an operation to others, and exit 0 is its success.
+    /// Returns whether nothing but edges ties an operation to others, and exit 0 is its success.
     private func isPlain(_ operation: OperationIndex) -> Bool {
         let row = table[operation]
         guard row.parent == nil, row.family == nil, row.categories == nil,
@@ -82,7 +82,7 @@ extension Scheduler {
         table[operation].traits.isDisjoint(with: [.startIsAwaited, .hasObservers])
     }
 
-    /// Whether only the exit of an execution is outstanding, and nothing else is decided about it.
+    /// Returns whether only the exit of an execution is outstanding, and nothing else is decided about it.
     private func isUndisturbed(_ index: ExecutionIndex) -> Bool {
         let execution = executions[index]
         return execution.ending == nil && execution.exit == nil && !execution.isCancelling && !execution.isReaping
@@ -90,7 +90,7 @@ extension Scheduler {
             && execution.runner == capacity.runner
     }
 
-    /// Whether an interruption ends an operation. If machine or runner die with opsd, nobody can say whether a staged
+    /// Returns whether an interruption ends an operation. If machine or runner die with opsd, nobody can say whether a staged
     /// operation that waited had started: so neither it nor what it waits for may be one that an interruption retries.
     private func endsWhenInterrupted(_ operation: OperationIndex) -> Bool {
         policy(of: operation)?.retry?.onInterrupted != true

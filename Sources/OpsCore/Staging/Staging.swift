@@ -28,7 +28,7 @@ struct Staging: Equatable {
     private(set) var state = State.unsupported
     /// Operations in the order in which they start; nil for one whose end was decided meanwhile: it never starts.
     private(set) var launches: [OperationIndex?] = []
-    /// Whether staged launches may wait for the success of others.
+    /// True if staged launches may wait for the success of others.
     private(set) var acceptsWaiting = false
 
     var isEmpty: Bool { launches.isEmpty }
@@ -45,7 +45,7 @@ struct Staging: Equatable {
     /// The instant at which what is staged must be revoked.
     var deadline: Int64? { if case .staged(let until) = state { until } else { nil } }
 
-    /// Whether what is staged must be revoked before a turn ends.
+    /// Returns whether what is staged must be revoked before a turn ends.
     func mustRevoke(at now: Moment) -> Bool {
         switch state {
         case .staged(let until): until <= now.monotonic

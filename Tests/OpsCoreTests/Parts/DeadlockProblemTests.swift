@@ -1,0 +1,87 @@
+import Testing
+
+@testable import OpsCore
+
+@Suite("Deadlock problem")
+struct DeadlockProblemTests {
+    private typealias Member = DeadlockProblem.Member
+    private typealias Arc = DeadlockProblem.Arc
+
+    private func use(
+        _ units: Int32, of capacity: Int32, mode: CategoryUse.Mode = .units, in domain: Int32? = nil
+    ) -> DeadlockProblem.Use {
+        let need = Need(category: CategoryIndex(rawValue: 0), mode: mode, units: units)
+        return DeadlockProblem.Use(domain: domain, need: need, capacity: capacity)
+    }
+
+    private func holder(_ use: DeadlockProblem.Use, isExecuting: Bool = false) -> Member {
+        Member(uses: [use], holdsUntilChildrenFinish: true, isExecuting: isExecuting)
+    }
+
+    private func start(_ member: Int32) -> Int32 { 2 * member }
+    private func end(_ member: Int32) -> Int32 { 2 * member + 1 }
+
+    private func solve(_ members: [Member], _ arcs: [Arc]) -> DeadlockProblem.Solution? {
+        var problem = DeadlockProblem(members, arcs)
+        return problem.deadlock()
+    }
+
+    /// Two executing holders of one unit each whose ends wait for an operation that needs two.
+    private func twoHolders(capacity: Int32) -> DeadlockProblem.Solution? {
+        solve(
+            [
+                holder(use(1, of: capacity), isExecuting: true), holder(use(1, of: capacity), isExecuting: true),
+                Member(uses: [use(2, of: capacity)]),
+            ], [Arc(before: end(2), after: end(0)), Arc(before: end(2), after: end(1))])
+    }
+
+    @Test func `holders keep their units until they end`() throws {
+        let found = try #require(twoHolders(capacity: 3))
+        #expect(found.category == CategoryIndex(rawValue: 0))
+        #expect(found.cycle.first == found.cycle.last && found.cycle.contains(2))
+        #expect(found.isStuck == [false, true, false, true, true, true])
+        #expect(twoHolders(capacity: 4) == nil, "there is room for all three")
+    }
+
+    @Test func `an executing holder blocks an operation that its end waits for`() {
+        let members = [holder(use(1, of: 1, mode: .exclusive), isExecuting: true), Member(uses: [use(1, of: 1)])]
+        #expect(solve(members, [Arc(before: end(1), after: end(0))]) != nil)
+        #expect(solve(members, []) == nil, "without a wait it just comes later")
+    }
+
+    @Test func `an operation that wants the category starts before the holder that waits for it`() {
+        let members = [holder(use(1, of: 1)), Member(uses: [use(1, of: 1)])]
+        #expect(solve(members, [Arc(before: end(1), after: end(0))]) == nil)
+        let both = [Arc(before: end(1), after: end(0)), Arc(before: start(0), after: start(1))]
+        #expect(solve(members, both) != nil, "it can start neither before nor after")
+    }
+
+    @Test func `holders that share a category do not block each other`() {
+        let members = [
+            holder(use(1, of: 1, mode: .shared), isExecuting: true), Member(uses: [use(1, of: 1, mode: .shared)]),
+        ]
+        #expect(solve(members, [Arc(before: end(1), after: end(0))]) == nil)
+    }
+
+    @Test func `uses in different domains do not meet`() {
+        let members = [
+            holder(use(1, of: 1), isExecuting: true), Member(uses: [use(1, of: 1, in: 7)]),
+        ]
+        #expect(solve(members, [Arc(before: end(1), after: end(0))]) == nil)
+    }
+
+    @Test func `two holders that wait for each other's users are found`() {
+        // Holders 0 and 1 of different categories; 2 needs that of 0 and is waited for by 1, and the other way round.
+        func use(_ category: Int32) -> DeadlockProblem.Use {
+            let need = Need(category: CategoryIndex(rawValue: category), mode: .exclusive, units: 1)
+            return DeadlockProblem.Use(domain: nil, need: need, capacity: 1)
+        }
+        let members = [
+            holder(use(0), isExecuting: true), holder(use(1), isExecuting: true), Member(uses: [use(0)]),
+            Member(uses: [use(1)]),
+        ]
+        let crossed = [Arc(before: end(3), after: end(0)), Arc(before: end(2), after: end(1))]
+        #expect(solve(members, crossed) != nil)
+        #expect(solve(members, [crossed[0]]) == nil, "one of them can end first")
+    }
+}

@@ -1,0 +1,71 @@
+import OpsCore
+import Testing
+
+@Suite struct SuspensionTests {
+    private func answer(_ event: Event, _ world: inout World) -> Result<Acceptance, Rejection> {
+        defer { world.turn() }
+        return world.handle(event)
+    }
+
+    @Test(arguments: [Level.daemon, .queue("default"), .graph(GraphID(1))])
+    func `a level is suspended and resumed once`(level: Level) {
+        var world = World()
+        world.add()
+        for event in [Event.suspend(level, freeze: false), .resume(level)] {
+            let answers = [answer(event, &world), answer(event, &world)]
+            #expect(answers == [.success(.done(1)), .success(.done(0))])
+        }
+    }
+
+    @Test(arguments: [Level.daemon, .queue("default"), .graph(GraphID(1))])
+    func `freezing a level counts the level and the processes that it stops`(level: Level) {
+        var world = World()
+        world.add()
+        world.add()
+        world.turn()
+        let processes = level == .graph(GraphID(1)) ? 1 : 2
+        #expect(answer(.suspend(level, freeze: true), &world) == .success(.done(1 + processes)))
+        #expect(world.last.effects.count == processes)
+        #expect(answer(.suspend(level, freeze: true), &world) == .success(.done(0)))
+        #expect(answer(.resume(level), &world) == .success(.done(1 + processes)))
+        #expect(world.last.effects.count == processes)
+    }
+
+    @Test func `an operation that two levels stopped goes on once both are resumed`() {
+        var world = World()
+        world.add()
+        world.turn()
+        _ = answer(.suspend(.queue("default"), freeze: true), &world)
+        _ = answer(.suspend(.daemon, freeze: true), &world)
+        #expect(world.last.effects.isEmpty, "its processes are stopped already")
+        _ = answer(.resume(.queue("default")), &world)
+        #expect(world.last.effects.isEmpty)
+        _ = answer(.resume(.daemon), &world)
+        #expect(world.last.effects == [.thaw(world.attempt(1))])
+    }
+
+    @Test(arguments: [true, false])
+    func `a process that was stopped with the daemon goes on with it after a restart`(isSuspended: Bool) {
+        var snapshot = Snapshot()
+        snapshot.nextOperation = 2
+        snapshot.nextGraph = 2
+        snapshot.isSuspended = isSuspended
+        var row = Snapshot.Row(id: OperationID(1), graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1)
+        row.isFrozen = true
+        snapshot.operations = [row]
+        let start = Moment(monotonic: 0, wall: 0)
+        let attempt = AttemptID(OperationID(1), 1)
+        snapshot.running = [
+            Snapshot.Running(attempt: attempt, slot: 0, runner: "r1", boot: "b1", startedAt: start)
+        ]
+        var world = World(snapshot, connected: false)
+        let process = Process(pid: 7, startTicks: 1, at: world.now)
+        world.after(
+            .runnerConnected(Inventory(runner: "r1", boot: "b1", entries: [attempt: .running(process)])))
+        #expect(world.last.effects == [.freeze(attempt)])
+        world.after(.resume(.daemon))
+        #expect(world.last.effects == (isSuspended ? [.thaw(attempt)] : []), "nobody else stopped it")
+        world.after(.resume(.operations([OperationID(1)])))
+        #expect(world.last.effects == (isSuspended ? [] : [.thaw(attempt)]))
+    }
+}
