@@ -1,19 +1,5 @@
 /// Checks of a submission before anything of it is stored. (Cycles: see Scheduler+Cycles and Scheduler+Proposals.)
 extension Scheduler {
-    func checkSizes(_ submission: Submission) throws(Rejection) {
-        if submission.operations.count > Limits.operationsPerSubmission {
-            throw .tooMany(what: "operations", limit: Limits.operationsPerSubmission)
-        }
-        if submission.edges.count > Limits.edgesPerSubmission {
-            throw .tooMany(what: "edges", limit: Limits.edgesPerSubmission)
-        }
-        for set in submission.categorySets where set.count > Limits.categoriesPerOperation {
-            throw .tooMany(what: "categories", limit: Limits.categoriesPerOperation)
-        }
-        for policy in submission.policies where policy.conditions.count > Limits.conditionsPerOperation {
-            throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
-        }
-    }
 
     /// Refuses what may need more partitions, or another graph, than there is room for in a row.
     func checkOrigins(_ more: Int) throws(Rejection) {
@@ -48,26 +34,10 @@ extension Scheduler {
             return nil
         }
         guard submission.asChildren else { return operation }
-        guard table[operation].state == .executing, !isClosing(operation) else { throw .producerClosed(producer) }
+        guard table[operation].state == .executing, !registry.isClosing(operation) else {
+            throw .producerClosed(producer)
+        }
         return operation
-    }
-
-    /// Its end, or that of a group above it, is decided: nothing new begins below it.
-    func isClosing(_ operation: OperationIndex) -> Bool {
-        table.chain(from: operation).contains { next in
-            if table[next].traits.contains(.ending) { return true }
-            guard let execution = table[next].execution else { return false }
-            return executions[execution].isCancelling
-        }
-    }
-
-    func indices(ofQueues names: [String]) throws(Rejection) -> [QueueIndex] {
-        var result: [QueueIndex] = []
-        for name in names {
-            guard let queue = queues.find(name) else { throw .unknownQueue(name) }
-            result.append(queue)
-        }
-        return result
     }
 
     func checkEdges(_ submission: Submission) throws(Rejection) {
@@ -84,7 +54,7 @@ extension Scheduler {
             guard let operation = submission.operations.firstIndex(where: { $0.categories == Int32(index) }) else {
                 continue
             }
-            try checkCapacity(CategoryUse.strictest(set), of: .local(Int32(operation)))
+            try registry.checkCapacity(CategoryUse.strictest(set), of: .local(Int32(operation)))
         }
         var depth: [Int32] = []
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) }
@@ -107,33 +77,11 @@ extension Scheduler {
                     }
                     above = group.group
                 }
-                try check(
-                    use, of: .local(Int32(operation)),
+                try use.check(
+                    of: .local(Int32(operation)),
                     fits: share ?? parent.flatMap { registry.use(of: use.name, atOrAbove: $0) })
             }
         }
     }
 
-    func checkCapacity(_ uses: [CategoryUse], of operation: DraftEdge.Target) throws(Rejection) {
-        for use in uses where use.mode == .units {
-            let capacity = categories.capacity(of: use.name)
-            if capacity > 0, use.units > capacity {
-                throw .unitsExceedCapacity(use, operation, capacity: capacity)
-            }
-        }
-    }
-
-    func check(
-        _ use: CategoryUse, of operation: DraftEdge.Target, fits share: CategoryUse?
-    ) throws(Rejection) {
-        guard let share else { return }
-        switch share.mode {
-        case .exclusive: return
-        case .shared:
-            // Sharing with outsiders leaves nothing that a child could have alone.
-            if use.mode != .shared { throw .unitsExceedShare(use, operation, of: share) }
-        case .units:
-            if use.mode == .units, use.units > share.units { throw .unitsExceedShare(use, operation, of: share) }
-        }
-    }
 }

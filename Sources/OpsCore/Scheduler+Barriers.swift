@@ -1,9 +1,5 @@
 /// Barriers: the scheduler blocks and releases the operations that the book of barriers names.
 extension Scheduler {
-    /// Returns the partition for one more operation of a user; nil: the user is privileged.
-    mutating func partition(in queue: QueueIndex, of user: UInt32) -> PartitionIndex? {
-        privilegedUsers.contains(user) ? nil : partitions.retain(queue, user)
-    }
 
     /// Puts new operations, the latest of all, behind the barriers before them.
     mutating func joinBarriers(_ operations: [OperationIndex]) {

@@ -38,7 +38,8 @@ extension Scheduler {
     }
 
     /// Decides the end of one operation, children apart; false when it was decided before.
-    mutating func cancelOne(_ operation: OperationIndex, _ end: Resolution, by: String, reason: String?) -> Bool {
+    private mutating func cancelOne(_ operation: OperationIndex, _ end: Resolution, by: String, reason: String?) -> Bool
+    {
         guard !table[operation].traits.contains(.ending) else { return false }
         guard let index = table[operation].execution else {
             // A waiting group finishes after its children, which are cancelled in the same step.
@@ -50,7 +51,8 @@ extension Scheduler {
             }
             return true
         }
-        if !table[operation].isGroup, leavesProcesses(index), !executions[index].isOver, !executions[index].isCancelling
+        if !table[operation].isGroup, registry.leavesProcesses(index), !executions[index].isOver,
+            !executions[index].isCancelling
         {
             // The end stays the one that was stored first; what it would have waited for ends now.
             executions[index].isCancelling = true
@@ -88,8 +90,8 @@ extension Scheduler {
         terminate(index)
         let cause = Cause.abandoned(by: by)
         if !executions[index].isOver {
-            if executions[index].isGone { emit(.acknowledge(attemptID(index))) }
-            record(.attemptEnded(attemptID(index), .cancelled, cause, at: now.wall))
+            if executions[index].isGone { emit(.acknowledge(registry.attemptID(index))) }
+            record(.attemptEnded(registry.attemptID(index), .cancelled, cause, at: now.wall))
         }
         executions[index].isOver = true
         executions[index].isCancelling = true
@@ -106,7 +108,7 @@ extension Scheduler {
         let target = table.index(of: on)
         if let fact = self.fact(about: on, target, fact.map { [on: $0] } ?? [:]) {
             record(.edgeAdded(id, on: on, when))
-            if let cause = Self.impossibility(when, on, fact) {
+            if let cause = fact.impossibility(of: when, on: on) {
                 decideTree(
                     from, Resolution(outcome: .skipped, cause: cause),
                     below: Resolution(outcome: .skipped, cause: .groupSkipped(id)), root: fact.root,
@@ -129,7 +131,7 @@ extension Scheduler {
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }
         hold(back: from)
         table[from].waiting -= 1
-        addEdge(from: from, on: target, when: when)
+        registry.addEdge(from: from, on: target, when: when)
         raise(node, to: table[from].effective)
         return .done(1)
     }

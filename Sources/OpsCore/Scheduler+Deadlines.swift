@@ -38,9 +38,9 @@ extension Scheduler {
     private mutating func recordTimeout(_ index: ExecutionIndex) {
         let start = executions[index].startedAt.monotonic
         if let left = executions[index].timeoutLeft {
-            record(.timeoutMoved(attemptID(index), remaining: left))
+            record(.timeoutMoved(registry.attemptID(index), remaining: left))
         } else if let at = executions[index].timeoutAt {
-            record(.timeoutMoved(attemptID(index), remaining: at - start))
+            record(.timeoutMoved(registry.attemptID(index), remaining: at - start))
         }
     }
 

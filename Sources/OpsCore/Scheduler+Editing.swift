@@ -31,7 +31,7 @@ extension Scheduler {
                 throw .tooMany(what: "categories", limit: Limits.categoriesPerOperation)
             }
             let uses = CategoryUse.strictest(uses)
-            if let first = together.operations.first { try checkCapacity(uses, of: .existing(first)) }
+            if let first = together.operations.first { try registry.checkCapacity(uses, of: .existing(first)) }
             for operation in operations { try checkFamily(operation, uses) }
         }
         if let policy = edit.policy, policy.conditions.count > Limits.conditionsPerOperation {
@@ -105,7 +105,7 @@ extension Scheduler {
         if let old { _ = policies.release(old) }
         table[operation].policy = new
         table[operation].traits.subtract([.hasConditions, .hasObservers, .delayed])
-        table[operation].traits.formUnion(Self.traits(of: policy))
+        table[operation].traits.formUnion(Traits(policy))
         if table[operation].isGroup, let family = table[operation].family { families[family].limit = policy.childLimit }
         armWallTimers(operation)
     }
@@ -136,12 +136,12 @@ extension Scheduler {
         let parent = table[operation].parent
         for use in uses {
             let share = parent.flatMap { registry.use(of: use.name, atOrAbove: $0) }
-            try check(use, of: .existing(table[operation].operationID), fits: share)
+            try use.check(of: .existing(table[operation].operationID), fits: share)
         }
         for child in registry.descendants(of: operation) {
             for use in categories.uses(of: table[child].categories) {
                 let share = uses.first { $0.name == use.name }
-                try check(use, of: .existing(table[child].operationID), fits: share)
+                try use.check(of: .existing(table[child].operationID), fits: share)
             }
         }
     }

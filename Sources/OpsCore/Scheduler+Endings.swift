@@ -113,7 +113,7 @@ extension Scheduler {
             case .met: release(from)
             case .outstanding: break
             case .impossible:
-                if let assumed = assumedExecution(of: from) {
+                if let assumed = registry.assumedExecution(of: from) {
                     executions[assumed].missed = Missed(ending: ending, when: graph[edge].when)
                 } else {
                     skip(from, after: ending, when: graph[edge].when)
@@ -124,7 +124,7 @@ extension Scheduler {
     }
 
     mutating func skip(_ operation: OperationIndex, after ending: FinishedOperation, when: When) {
-        let cause = Self.skipCause(
+        let cause = Cause.skip(
             when, table[ending.operation].operationID, root: ending.root, ending.rootOutcome)
         decideTree(
             operation, Resolution(outcome: .skipped, cause: cause),
@@ -155,7 +155,7 @@ extension Scheduler {
         if let group = table[operation].parent, let family = table[group].family { wake(.group(family)) }
     }
 
-    mutating func forgetRun(of operation: OperationIndex) {
+    private mutating func forgetRun(of operation: OperationIndex) {
         guard table[operation].traits.contains(.hasRun) else { return }
         table[operation].traits.remove(.hasRun)
         if let run = runs.removeValue(forKey: operation), run.restsUntil.monotonic != 0 { noteStaleTimer(.backoff) }

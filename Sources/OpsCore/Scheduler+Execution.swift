@@ -1,25 +1,10 @@
 extension Scheduler {
-    /// The execution that a fact is about, or nil when it is about an attempt that is over.
-    func execution(of attempt: AttemptID) -> ExecutionIndex? {
-        guard let operation = table.index(of: attempt.operation), let index = table[operation].execution else {
-            return nil
-        }
-        // Field by field: a copy of the whole would count references at every fact.
-        guard attempt.number > 0, executions[index].attempt == attempt.number, !executions[index].isOver else {
-            return nil
-        }
-        return index
-    }
-
-    func attemptID(_ index: ExecutionIndex) -> AttemptID {
-        AttemptID(table[executions[index].operation].operationID, executions[index].attempt)
-    }
 
     // MARK: Facts
 
     /// As `execution(of:)`, of an attempt of whose process something is told: it has begun.
     private mutating func heard(of attempt: AttemptID) -> ExecutionIndex? {
-        guard let index = execution(of: attempt) else { return nil }
+        guard let index = registry.execution(of: attempt) else { return nil }
         confirmStart(index, nil)
         return index
     }
@@ -47,7 +32,7 @@ extension Scheduler {
             executions[index].exit = exit
             record(.exited(attempt, exit))
         }
-        if executions[index].ending == nil, let end = end(index, treeIsGone: treeIsGone) {
+        if executions[index].ending == nil, let end = registry.resolution(of: index, treeIsGone: treeIsGone) {
             executions[index].ending = end
             disarmTimeout(index)
         }
@@ -73,47 +58,16 @@ extension Scheduler {
         }
     }
 
-    /// Its end is decided by itself or by word, and nobody has told what is alive of it to end.
-    func leavesProcesses(_ index: ExecutionIndex) -> Bool {
-        guard let policy = policy(of: executions[index].operation), policy.completion == .notify else { return false }
-        switch executions[index].ending?.cause {
-        case .exitStatus, .signal, .outOfMemory, .reported, .finishedBy: return policy.leftovers != .kill
-        default: return false
-        }
-    }
-
     mutating func gone(_ attempt: AttemptID) {
         guard let index = heard(of: attempt) else { return emit(.acknowledge(attempt)) }
         if executions[index].ending == nil {
             executions[index].ending =
-                end(index, treeIsGone: true)
+                registry.resolution(of: index, treeIsGone: true)
                 // Of what waited for its word, whoever could have said it died with the runner.
                 ?? (executions[index].exit == nil || executions[index].isReaping
                     ? Resolution(outcome: .interrupted, cause: .runnerLost) : nil)
         }
         treeGone(index)
-    }
-
-    /// Returns the resolution of an attempt whose main process has ended; nil while the attempt goes on.
-    func end(_ index: ExecutionIndex, treeIsGone: Bool) -> Resolution? {
-        executions[index].exit.flatMap { end(index, $0, treeIsGone: treeIsGone) }
-    }
-
-    func end(_ index: ExecutionIndex, _ exit: Exit, treeIsGone: Bool) -> Resolution? {
-        let policy = policy(of: executions[index].operation)
-        let cause: Cause
-        switch exit.status {
-        case .code(let code):
-            if !exit.outOfMemory, policy?.successCodes.contains(code) ?? (code == 0) {
-                if policy?.completion == .notify { return nil }
-                if policy?.leftovers == .wait, !treeIsGone { return nil }
-                return Resolution(outcome: .succeeded, cause: .exitStatus(code))
-            }
-            cause = .exitStatus(code)
-        case .signal(let signal): cause = .signal(signal)
-        }
-        if policy?.leftovers == .wait, policy?.completion != .notify, !treeIsGone { return nil }
-        return Resolution(outcome: .failed, cause: exit.outOfMemory ? .outOfMemory : cause)
     }
 
     mutating func updated(_ attempt: AttemptID, _ notice: OperationUpdate) {
@@ -155,7 +109,7 @@ extension Scheduler {
             treeGone(index)
         } else {
             recordCancelling(index, by: "", reason: nil)
-            executions[index].isCancelling = !leavesProcesses(index)
+            executions[index].isCancelling = !registry.leavesProcesses(index)
             if executions[index].isCancelling { terminate(index) } else { handleLeftovers(index) }
         }
     }
@@ -165,7 +119,7 @@ extension Scheduler {
     /// Takes back an order of this turn that has not been given yet.
     mutating func dropLaunch(_ index: ExecutionIndex) {
         guard let slot = executions[index].slot else { return }
-        output.withdraw(.launch(attemptID(index), slot: slot))
+        output.withdraw(.launch(registry.attemptID(index), slot: slot))
     }
 
     /// SIGTERM to the whole tree, SIGKILL after its grace.
@@ -173,7 +127,7 @@ extension Scheduler {
         let operation = executions[index].operation
         unfreeze(operation)
         guard !executions[index].isGone else { return }
-        emit(.terminate(attemptID(index), grace: policy(of: operation)?.grace ?? Policy().grace))
+        emit(.terminate(registry.attemptID(index), grace: policy(of: operation)?.grace ?? Policy().grace))
     }
 
     /// Thawed to get its signal, or gone while it was frozen.
@@ -199,7 +153,7 @@ extension Scheduler {
         executions[index].isGone = true
         guard let end = executions[index].ending else { return }
         let operation = executions[index].operation
-        let attempt = attemptID(index)
+        let attempt = registry.attemptID(index)
         executions[index].isOver = true
         if end.outcome != .succeeded { staging.spoil() }
         // What it leaves behind by consent is not left frozen.
@@ -230,7 +184,7 @@ extension Scheduler {
         guard let retry = policy(of: operation)?.retry, executions[index].attemptsInRun <= retry.limit else {
             return false
         }
-        if let parent = table[operation].parent, isClosing(parent) { return false }
+        if let parent = table[operation].parent, registry.isClosing(parent) { return false }
         // Its deadline may have passed while it was ending for another reason.
         if let deadline = policy(of: operation)?.deadline, deadline <= now.wall { return false }
         switch end.outcome {
@@ -251,7 +205,8 @@ extension Scheduler {
         let execution = executions[index]
         let delay =
             execution.isRefused
-            ? 0 : policy(of: operation)?.retry?.delay(after: execution.attemptsInRun, of: attemptID(index)) ?? 0
+            ? 0
+            : policy(of: operation)?.retry?.delay(after: execution.attemptsInRun, of: registry.attemptID(index)) ?? 0
         executions.remove(index)
         table[operation].unlink()
         closeScopes(of: operation, holding: execution.holding)

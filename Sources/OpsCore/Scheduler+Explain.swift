@@ -153,7 +153,7 @@ extension Scheduler {
                 let position = line.firstIndex(of: table[operation].operationID).map { $0 + 1 } ?? line.count + 1
                 reasons.append(
                     Reason(
-                        kind: .category, ids: holders(of: need.category),
+                        kind: .category, ids: registry.holders(of: need.category),
                         detail: .category(
                             name: use.name, wanted: use, capacity: category.capacity, position: position)))
             } else if let keeper = keeper(of: need, against: table[operation].key) {

@@ -41,7 +41,7 @@ extension Scheduler {
     mutating func childEnded(_ parent: OperationIndex, _ child: OperationID, _ outcome: Outcome) {
         guard let family = table[parent].family else { return }
         families[family].unfinished -= 1
-        if outcome != .succeeded { countUnsuccessful(child, below: parent) }
+        if outcome != .succeeded { registry.countUnsuccessful(child, below: parent) }
         guard families[family].unfinished == 0, let index = table[parent].execution,
             !table[parent].traits.contains(.ending)
         else { return }
@@ -50,12 +50,6 @@ extension Scheduler {
         } else if executions[index].isOver {
             endOperation(parent)
         }
-    }
-
-    mutating func countUnsuccessful(_ child: OperationID, below parent: OperationIndex) {
-        guard let family = table[parent].family else { return }
-        families[family].unsuccessful += 1
-        if families[family].firstUnsuccessful.rawValue == 0 { families[family].firstUnsuccessful = child }
     }
 
     private mutating func endGroup(_ operation: OperationIndex) {

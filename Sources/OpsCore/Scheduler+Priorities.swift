@@ -12,15 +12,9 @@ extension Scheduler {
 
     /// Hands the priority of an operation on to all it waits for, and that of its group on to it.
     mutating func handOn(_ operation: OperationIndex) {
-        if let inherited = inheritedFromParent(operation) { raise([.end(operation)], to: inherited) }
+        if let inherited = registry.inheritedFromParent(operation) { raise([.end(operation)], to: inherited) }
         guard table[operation].state != .executing else { return }
         raise(registry.waits(of: .start(operation)), to: table[operation].effective)
-    }
-
-    /// The priority that the children of the group around an operation inherit.
-    func inheritedFromParent(_ operation: OperationIndex) -> Int8? {
-        guard let family = table[operation].parent.flatMap({ table[$0].family }) else { return nil }
-        return families[family].inherited
     }
 
     private mutating func raise(_ nodes: [WaitNode], to priority: Int8) {
@@ -152,13 +146,13 @@ extension Scheduler {
         var whole = Int8.min
         for edge in graph.dependents(of: table[operation]) {
             let from = graph[edge].from
-            let priority = isAssumed(from) ? .min : table[from].effective
+            let priority = registry.isAssumed(from) ? .min : table[from].effective
             if graph[edge].when == .started { start = max(start, priority) } else { whole = max(whole, priority) }
         }
         for other in registry.barriers.kept(by: operation, in: table, partitions) {
             whole = max(whole, table[other].effective)
         }
-        if let inherited = inheritedFromParent(operation) { whole = max(whole, inherited) }
+        if let inherited = registry.inheritedFromParent(operation) { whole = max(whole, inherited) }
         guard let family = table[operation].family else { return (max(start, whole), whole) }
         if let index = table[operation].execution {
             for need in executions[index].holding { whole = max(whole, categories[need.category].claim) }

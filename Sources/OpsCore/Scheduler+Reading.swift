@@ -21,7 +21,7 @@ extension Scheduler {
     public func isGroup(_ id: OperationID) -> Bool { unfinished(id).map { table[$0].isGroup } ?? false }
 
     /// Returns whether an attempt is the present one of its operation, and not over.
-    public func isExecuting(_ attempt: AttemptID) -> Bool { execution(of: attempt) != nil }
+    public func isExecuting(_ attempt: AttemptID) -> Bool { registry.execution(of: attempt) != nil }
 
     /// Its end is decided and its process tree not gone yet.
     public func isCancelling(_ id: OperationID) -> Bool {
@@ -75,7 +75,7 @@ extension Scheduler {
     }
 
     public func categoryStanding(of name: String) -> CategoryStanding? {
-        categories.find(name).map { standing(of: $0, heldBy: holders(of: $0)) }
+        categories.find(name).map { standing(of: $0, heldBy: registry.holders(of: $0)) }
     }
 
     /// In no order.
@@ -119,12 +119,6 @@ extension Scheduler {
     public var nextGraphID: GraphID { GraphID(output.nextGraph) }
 
     // MARK: Who holds and who waits
-
-    func holders(of category: CategoryIndex) -> [OperationID] {
-        executions.indices.filter { index in
-            executions[index].holding.contains { $0.category == category }
-        }.map { table[executions[$0].operation].operationID }.sorted()
-    }
 
     func waiting(for category: CategoryIndex) -> [OperationID] {
         var result: [UInt64] = []

@@ -23,7 +23,9 @@ extension Scheduler {
         for staged in snapshot.staged { restoreAssumedStart(staged) }
         for edge in snapshot.edges {
             guard let from = unfinished(edge.from), let on = unfinished(edge.on) else { continue }
-            if table[from].state == .pending || isAssumed(from) { addEdge(from: from, on: on, when: edge.when) }
+            if table[from].state == .pending || registry.isAssumed(from) {
+                registry.addEdge(from: from, on: on, when: edge.when)
+            }
         }
         for running in snapshot.running { restore(running) }
         for staged in snapshot.staged { assumeStarted(staged) }
@@ -61,10 +63,10 @@ extension Scheduler {
                 id: stored.id.rawValue,
                 origin: OperationOrigin(
                     graph: stored.graph.rawValue,
-                    partition: partition(in: queueIndices[Int(stored.queue)], of: stored.user)),
+                    partition: registry.partition(in: queueIndices[Int(stored.queue)], of: stored.user)),
                 parent: table.index(of: stored.parent),
                 queue: queueIndices[Int(stored.queue)], categories: set, policy: policy,
-                traits: Traits(stored.flags).union(policy.map { Self.traits(of: policies[$0]) } ?? []),
+                traits: Traits(stored.flags).union(policy.map { Traits(policies[$0]) } ?? []),
                 priority: stored.priority)
             row.state = stored.state
             row.attempt = stored.attempt
@@ -164,8 +166,8 @@ extension Scheduler {
             executions[index].isCancelling = [.cancelled, .timedOut].contains(running.ending?.0)
             return
         }
-        executions[index].isCancelling = running.ending != nil && !leavesProcesses(index)
-        if running.ending == nil { executions[index].ending = end(index, treeIsGone: false) }
+        executions[index].isCancelling = running.ending != nil && !registry.leavesProcesses(index)
+        if running.ending == nil { executions[index].ending = registry.resolution(of: index, treeIsGone: false) }
         if let slot = running.slot {
             executions[index].slot = slot
             capacity.restore(slot)
@@ -188,7 +190,7 @@ extension Scheduler {
         capacity.runner = inventory.isEnding ? nil : inventory.runner
         staging.connect(
             isSupported: inventory.acceptsStaging && !inventory.isEnding, acceptsWaiting: inventory.acceptsWaiting)
-        let strangers = inventory.entries.keys.filter { execution(of: $0) == nil }
+        let strangers = inventory.entries.keys.filter { registry.execution(of: $0) == nil }
         let all = Array(executions.indices)
         // What was only staged began where another had ended, and perhaps because of that end.
         let assumed = all.filter { executions[$0].isAssumed }
@@ -196,7 +198,7 @@ extension Scheduler {
         let begun = assumed.filter { isUncertain($0) && confirmOrUnstage($0, inventory) }
         recordFinishes()
         for index in begun {
-            confirmStart(index, inventory.slotStarts[attemptID(index)])
+            confirmStart(index, inventory.slotStarts[registry.attemptID(index)])
             reconcile(index, inventory)
         }
         for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
@@ -214,7 +216,7 @@ extension Scheduler {
     }
 
     private mutating func reconcile(_ index: ExecutionIndex, _ inventory: Inventory) {
-        let attempt = attemptID(index)
+        let attempt = registry.attemptID(index)
         if executions[index].boot.isEmpty { executions[index].boot = inventory.boot }
         if executions[index].boot != inventory.boot {
             interrupt(index, .machineRestarted)
@@ -232,7 +234,7 @@ extension Scheduler {
             case .failed(let step, let errno): launchFailed(attempt, step: step, errno: errno)
             }
             // Another execution may have its index, if that was its end.
-            if execution(of: attempt) == index { repeatOrders(index) }
+            if registry.execution(of: attempt) == index { repeatOrders(index) }
         } else if executions[index].runner == inventory.runner {
             confirm(index)
             if executions[index].process == nil, executions[index].exit == nil {
@@ -270,9 +272,9 @@ extension Scheduler {
         if executions[index].isCancelling {
             terminate(index)
         } else if !table[operation].traits.isDisjoint(with: .frozen) {
-            emit(.freeze(attemptID(index)))
+            emit(.freeze(registry.attemptID(index)))
         } else {
-            emit(.thaw(attemptID(index)))
+            emit(.thaw(registry.attemptID(index)))
         }
     }
 

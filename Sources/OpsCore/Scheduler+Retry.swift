@@ -22,7 +22,9 @@ extension Scheduler {
             try checkRoom(for: own.count, of: user)
         }
         for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
-            guard let parent = unfinished(row.parent), !isClosing(parent) else { throw .producerClosed(row.parent) }
+            guard let parent = unfinished(row.parent), !registry.isClosing(parent) else {
+                throw .producerClosed(row.parent)
+            }
         }
         if mayDeadlock(rows, revived, queueIndices) { try checkDeadlock(rows, revived, queueIndices) }
         leaveLanes(rows.map(\.parent))
@@ -78,7 +80,7 @@ extension Scheduler {
         let parents = Set(counted.compactMap { unfinished($0.parent) })
         for ending in scratch.endings where ending.outcome != .succeeded {
             guard let parent = table[ending.operation].parent, parents.contains(parent) else { continue }
-            countUnsuccessful(table[ending.operation].operationID, below: parent)
+            registry.countUnsuccessful(table[ending.operation].operationID, below: parent)
         }
     }
 
@@ -89,9 +91,9 @@ extension Scheduler {
             guard let from = unfinished(edge.from), revived.brings(edge.from) else { continue }
             let on = table.index(of: edge.on)
             if let fact = fact(about: edge.on, on, revived.finished) {
-                if let cause = Self.impossibility(edge.when, edge.on, fact) { impossible.append((from, cause, fact)) }
+                if let cause = fact.impossibility(of: edge.when, on: edge.on) { impossible.append((from, cause, fact)) }
             } else if let on {
-                addEdge(from: from, on: on, when: edge.when)
+                registry.addEdge(from: from, on: on, when: edge.when)
             }
         }
         return impossible

@@ -114,7 +114,9 @@ extension Scheduler {
     private func forEachLender(to node: WaitNode, _ body: (WaitNode) -> Bool) {
         let priority = priority(of: node)
         let row = table[node.operation]
-        if let parent = row.parent, inheritedFromParent(node.operation) == priority, !body(.end(parent)) { return }
+        if let parent = row.parent, registry.inheritedFromParent(node.operation) == priority, !body(.end(parent)) {
+            return
+        }
         for edge in graph.dependents(of: row) {
             let from = graph[edge].from
             if table[from].effective == priority, !node.isEnd || graph[edge].when != .started, !body(.start(from)) {

@@ -67,7 +67,7 @@ extension Scheduler {
         let isGroup = table[operation].isGroup
         let slot = isGroup ? nil : capacity.allocate()
         let index = begin(operation, holding: needs, slot: slot, at: now)
-        if let slot { emit(.launch(attemptID(index), slot: slot)) }
+        if let slot { emit(.launch(registry.attemptID(index), slot: slot)) }
         if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.start) == true {
             emit(.observeStart(table[operation].operationID))
         }
@@ -77,7 +77,7 @@ extension Scheduler {
     mutating func begin(_ operation: OperationIndex, holding needs: [Need], slot: Int32?, at begun: Moment)
         -> ExecutionIndex
     {
-        let run = popRun(of: operation)
+        let run = registry.popRun(of: operation)
         let isGroup = table[operation].isGroup
         if !isGroup { table[operation].attempt += 1 }
         let execution = Execution(
@@ -146,10 +146,4 @@ extension Scheduler {
         }
     }
 
-    /// The run that is about to go on.
-    mutating func popRun(of operation: OperationIndex) -> Run {
-        guard table[operation].traits.contains(.hasRun) else { return Run(number: 1, attempts: 0) }
-        table[operation].traits.remove(.hasRun)
-        return runs.removeValue(forKey: operation) ?? Run(number: 1, attempts: 0)
-    }
 }

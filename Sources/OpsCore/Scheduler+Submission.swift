@@ -1,11 +1,11 @@
 extension Scheduler {
     /// Takes a whole submission or nothing of it.
     mutating func submit(_ submission: Submission) throws(Rejection) -> Acceptance {
-        try checkSizes(submission)
+        try submission.checkSizes()
         try checkRoom(for: submission.operations.count, of: submission.user)
         try checkOrigins(submission.queues.count)
         let producer = try checkProducer(submission)
-        let queueIndices = try indices(ofQueues: submission.queues)
+        let queueIndices = try registry.indices(ofQueues: submission.queues)
         try checkCategories(submission, under: submission.asChildren ? producer : nil)
         try checkEdges(submission)
         try checkCycles(submission, queueIndices)
@@ -46,9 +46,9 @@ extension Scheduler {
         // One user each while they are dealt out, so that none is forgotten in between.
         var sets: [CategorySetIndex?] = []
         for set in submission.categorySets { sets.append(categories.retain(set)) }
-        let owned = queueIndices.map { partition(in: $0, of: submission.user) }
+        let owned = queueIndices.map { registry.partition(in: $0, of: submission.user) }
         var shared: [(index: PolicyIndex, traits: Traits)] = []
-        for policy in submission.policies { shared.append((policies.retain(policy).index, Self.traits(of: policy))) }
+        for policy in submission.policies { shared.append((policies.retain(policy).index, Traits(policy))) }
         let graphTraits: Traits = registry.suspendedGraphs.contains(graphID.rawValue) ? [.graphSuspended] : []
 
         var operations: [OperationIndex] = []
@@ -95,13 +95,6 @@ extension Scheduler {
         if row.policy != nil { armWallTimers(operation) }
     }
 
-    static func traits(of policy: Policy) -> Traits {
-        var traits: Traits = []
-        if !policy.conditions.isEmpty { traits.insert(.hasConditions) }
-        if !policy.observers.isEmpty { traits.insert(.hasObservers) }
-        return traits
-    }
-
     private mutating func insertEdges(
         _ submission: Submission, _ operations: [OperationIndex]
     ) -> [(OperationIndex, Cause, FinishedFact)] {
@@ -115,27 +108,15 @@ extension Scheduler {
             case .existing(let id):
                 let existing = table.index(of: id)
                 if let fact = fact(about: id, existing, submission.finished) {
-                    if let cause = Self.impossibility(edge.when, id, fact) { impossible.append((from, cause, fact)) }
+                    if let cause = fact.impossibility(of: edge.when, on: id) { impossible.append((from, cause, fact)) }
                     continue
                 }
                 guard let existing else { continue }
                 on = existing
             }
-            addEdge(from: from, on: on, when: edge.when)
+            registry.addEdge(from: from, on: on, when: edge.when)
         }
         return impossible
-    }
-
-    /// Adds an edge on something unfinished, unless it is met already.
-    @discardableResult
-    mutating func addEdge(from: OperationIndex, on: OperationIndex, when: When) -> Bool {
-        if when == .started {
-            if table[on].traits.contains(.hasStarted) { return false }
-            table[on].traits.insert(.startIsAwaited)
-        }
-        registry.graph.add(from: from, on: on, when: when, in: &registry.table)
-        table[from].waiting += 1
-        return true
     }
 
     /// Returns how an operation that edges name has finished: from this turn if it did, else from the caller.
@@ -151,18 +132,6 @@ extension Scheduler {
         let ending = scratch[index]
         return FinishedFact(
             outcome: ending.outcome, root: ending.root, hasStarted: ending.hasStarted, rootOutcome: ending.rootOutcome)
-    }
-
-    /// Why an edge on something finished can never be met; nil when it is.
-    static func impossibility(_ when: When, _ id: OperationID, _ fact: FinishedFact) -> Cause? {
-        guard when.status(fact.outcome, hasStarted: fact.hasStarted) == .impossible else { return nil }
-        return skipCause(when, id, root: fact.root, fact.rootOutcome)
-    }
-
-    /// Returns the cause of a skip after an operation whose outcome cannot meet an edge. If that operation was itself
-    /// skipped because of another, the other one is the cause.
-    static func skipCause(_ when: When, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
-        when == .started && root == id ? .neverStarted(root: root) : .dependency(root: root, outcome)
     }
 
     private mutating func settleStates(_ operations: [OperationIndex]) -> [OperationState] {

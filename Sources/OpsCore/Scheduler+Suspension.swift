@@ -171,7 +171,7 @@ extension Scheduler {
         stopTimeout(index)
         record(.frozen(table[operation].operationID, true))
         publish(.suspended, operation)
-        emit(.freeze(attemptID(index)))
+        emit(.freeze(registry.attemptID(index)))
         return true
     }
 
@@ -183,7 +183,7 @@ extension Scheduler {
         continueTimeout(index)
         record(.frozen(table[operation].operationID, false))
         publish(.resumed, operation)
-        emit(.thaw(attemptID(index)))
+        emit(.thaw(registry.attemptID(index)))
         return true
     }
 }

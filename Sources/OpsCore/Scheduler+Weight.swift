@@ -16,18 +16,18 @@ extension Scheduler {
     private func follow(_ event: Event, _ walk: inout ConsequenceWalk) {
         switch event {
         case .exited(let attempt, let exit, let treeIsGone):
-            guard let index = execution(of: attempt) else { return }
-            end(index, executions[index].ending ?? end(index, exit, treeIsGone: treeIsGone), &walk)
+            guard let index = registry.execution(of: attempt) else { return }
+            end(index, executions[index].ending ?? registry.resolution(of: index, exit, treeIsGone: treeIsGone), &walk)
         case .launchFailed(let attempt, let step, let errno):
-            guard let index = execution(of: attempt) else { return }
+            guard let index = registry.execution(of: attempt) else { return }
             let failed = Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
             end(index, executions[index].ending ?? failed, &walk)
         case .gone(let attempt):
-            guard let index = execution(of: attempt) else { return }
+            guard let index = registry.execution(of: attempt) else { return }
             let lost = Resolution(outcome: .interrupted, cause: .runnerLost)
-            end(index, executions[index].ending ?? end(index, treeIsGone: true) ?? lost, &walk)
+            end(index, executions[index].ending ?? registry.resolution(of: index, treeIsGone: true) ?? lost, &walk)
         case .updated(let attempt, let notice):
-            guard let status = notice.finished, let index = execution(of: attempt) else { return }
+            guard let status = notice.finished, let index = registry.execution(of: attempt) else { return }
             end(index, Resolution(outcome: status == 0 ? .succeeded : .failed, cause: .reported(status: status)), &walk)
         case .finish(let id, let failed, let message, let by):
             guard let index = unfinished(id).flatMap({ table[$0].execution }) else { return }
@@ -75,7 +75,7 @@ extension Scheduler {
         if let target = unfinished(on) {
             // The search for a cycle.
             countBefore([when == .started ? .start(target) : .end(target)], &walk)
-        } else if let fact, Self.impossibility(when, on, fact) != nil {
+        } else if let fact, fact.impossibility(of: when, on: on) != nil {
             endTree(from, .skipped, &walk)
         }
     }
@@ -163,18 +163,22 @@ extension Scheduler {
                 end(index, executions[index].ending ?? lost, &walk)
                 continue
             }
-            switch inventory.entries[attemptID(index)] {
+            switch inventory.entries[registry.attemptID(index)] {
             case .running: break
             case .exited(let exit):
-                end(index, executions[index].ending ?? end(index, exit, treeIsGone: false), &walk)
+                end(index, executions[index].ending ?? registry.resolution(of: index, exit, treeIsGone: false), &walk)
             case .gone(let exit):
-                end(index, executions[index].ending ?? end(index, exit, treeIsGone: true) ?? lost, &walk)
+                end(
+                    index, executions[index].ending ?? registry.resolution(of: index, exit, treeIsGone: true) ?? lost,
+                    &walk)
             case .failed(let step, let errno):
                 end(index, Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno)), &walk)
             case nil:
                 let hasBegun = executions[index].process != nil || executions[index].exit != nil
                 if hasBegun, executions[index].runner == inventory.runner {
-                    end(index, executions[index].ending ?? end(index, treeIsGone: true) ?? lost, &walk)
+                    end(
+                        index, executions[index].ending ?? registry.resolution(of: index, treeIsGone: true) ?? lost,
+                        &walk)
                 }
             }
         }

@@ -57,3 +57,21 @@ public enum Rejection: Error, Equatable, Sendable {
     /// An ordinary user has so many unfinished operations, and asks for more than the limit leaves.
     case tooManyOfUser(UInt32, unfinished: Int, more: Int, limit: Int)
 }
+
+extension Submission {
+    /// Refuses a submission that is larger than the limits.
+    func checkSizes() throws(Rejection) {
+        if operations.count > Limits.operationsPerSubmission {
+            throw .tooMany(what: "operations", limit: Limits.operationsPerSubmission)
+        }
+        if edges.count > Limits.edgesPerSubmission {
+            throw .tooMany(what: "edges", limit: Limits.edgesPerSubmission)
+        }
+        for set in categorySets where set.count > Limits.categoriesPerOperation {
+            throw .tooMany(what: "categories", limit: Limits.categoriesPerOperation)
+        }
+        for policy in policies where policy.conditions.count > Limits.conditionsPerOperation {
+            throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
+        }
+    }
+}

@@ -13,3 +13,19 @@ public struct FinishedFact: Hashable, Sendable {
         self.hasStarted = hasStarted
     }
 }
+
+extension FinishedFact {
+    /// Returns why an edge on the operation can never be met; nil when it is met.
+    func impossibility(of when: When, on id: OperationID) -> Cause? {
+        guard when.status(outcome, hasStarted: hasStarted) == .impossible else { return nil }
+        return .skip(when, id, root: root, rootOutcome)
+    }
+}
+
+extension Cause {
+    /// Returns the cause of a skip after an operation whose outcome cannot meet an edge. If that operation was itself
+    /// skipped because of another, the other one is the cause.
+    static func skip(_ when: When, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
+        when == .started && root == id ? .neverStarted(root: root) : .dependency(root: root, outcome)
+    }
+}

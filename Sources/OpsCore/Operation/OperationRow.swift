@@ -120,3 +120,12 @@ struct Traits: OptionSet {
     /// Any of these keeps a ready operation out of the lanes.
     static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .ending, .staged]
 }
+
+extension Traits {
+    /// The traits that follow from a policy.
+    init(_ policy: Policy) {
+        self = []
+        if !policy.conditions.isEmpty { insert(.hasConditions) }
+        if !policy.observers.isEmpty { insert(.hasObservers) }
+    }
+}

@@ -20,7 +20,7 @@ extension Scheduler {
     /// One that waited for others keeps its edges: it may yet turn out not to have begun.
     mutating func assumeStarted(_ operation: OperationIndex, runner: String, boot: String) {
         if table[operation].state == .pending { doubtWaits(of: operation) }
-        let run = popRun(of: operation)
+        let run = registry.popRun(of: operation)
         table[operation].attempt += 1
         let slot = capacity.allocate()
         var execution = Execution(
@@ -33,16 +33,7 @@ extension Scheduler {
         let index = executions.insert(execution)
         table[operation].link(to: index)
         countRunning(operation, 1)
-        record(.assumedStarted(attemptID(index), run: execution.run, slot: slot, at: now))
-    }
-
-    func isAssumed(_ operation: OperationIndex) -> Bool {
-        assumedExecution(of: operation) != nil
-    }
-
-    func assumedExecution(of operation: OperationIndex) -> ExecutionIndex? {
-        guard let index = table[operation].execution, executions[index].isAssumed else { return nil }
-        return index
+        record(.assumedStarted(registry.attemptID(index), run: execution.run, slot: slot, at: now))
     }
 
     /// Confirms an assumed start against an inventory; unstages the operation when its own runner knows nothing of it.
@@ -50,7 +41,7 @@ extension Scheduler {
     mutating func confirmOrUnstage(_ index: ExecutionIndex, _ inventory: Inventory) -> Bool {
         let boot = executions[index].boot
         let isSameRunner = executions[index].runner == inventory.runner && (boot.isEmpty || boot == inventory.boot)
-        if isSameRunner, inventory.entries[attemptID(index)] == nil, mayUnstage(index) {
+        if isSameRunner, inventory.entries[registry.attemptID(index)] == nil, mayUnstage(index) {
             unstage(index)
             return false
         }
@@ -69,7 +60,7 @@ extension Scheduler {
         if executions[index].ending != nil {
             treeGone(index)
         } else if let slot = executions[index].slot {
-            emit(.launch(attemptID(index), slot: slot))
+            emit(.launch(registry.attemptID(index), slot: slot))
         }
     }
 
@@ -90,7 +81,7 @@ extension Scheduler {
             publish(.ready, operation, old: .pending, new: .ready)
         }
         table[operation].traits.insert(.hasStarted)
-        record(.startConfirmed(attemptID(index), SlotStart(slot: slot, at: executions[index].startedAt)))
+        record(.startConfirmed(registry.attemptID(index), SlotStart(slot: slot, at: executions[index].startedAt)))
         publish(.started, operation, old: .ready, new: .executing, detail: String(executions[index].attempt))
         settleStartEdges(of: operation)
     }

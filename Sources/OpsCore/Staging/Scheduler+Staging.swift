@@ -37,7 +37,7 @@ extension Scheduler {
     /// Records the start of a staged launch: a start like any other, but for the launch.
     mutating func stagedStarted(_ attempt: AttemptID, at begun: SlotStart) {
         guard let operation = table.index(of: attempt.operation) else { return }
-        if let index = assumedExecution(of: operation), executions[index].attempt == attempt.number {
+        if let index = registry.assumedExecution(of: operation), executions[index].attempt == attempt.number {
             return confirmStart(index, begun)
         }
         guard isStaged(attempt), table[operation].state == .ready else { return }

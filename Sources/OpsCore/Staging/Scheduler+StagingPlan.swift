@@ -12,7 +12,7 @@ extension Scheduler {
             let unblocked = firstUnblocked(by: next.operation)
         {
             plan.bound = min(plan.bound, unblocked)
-            stage(next.operation, after: next.executions.map(attemptID))
+            stage(next.operation, after: next.executions.map(registry.attemptID))
         }
     }
 

@@ -1,0 +1,49 @@
+/// Groups, users and edges of operations, and the room in categories.
+extension Registry {
+    /// Returns the priority that the children of the group around an operation inherit.
+    func inheritedFromParent(_ operation: OperationIndex) -> Int8? {
+        guard let family = table[operation].parent.flatMap({ table[$0].family }) else { return nil }
+        return families[family].inherited
+    }
+
+    mutating func countUnsuccessful(_ child: OperationID, below parent: OperationIndex) {
+        guard let family = table[parent].family else { return }
+        families[family].unsuccessful += 1
+        if families[family].firstUnsuccessful.rawValue == 0 { families[family].firstUnsuccessful = child }
+    }
+
+    /// Returns the partition for one more operation of a user; nil: the user is privileged.
+    mutating func partition(in queue: QueueIndex, of user: UInt32) -> PartitionIndex? {
+        privilegedUsers.contains(user) ? nil : partitions.retain(queue, user)
+    }
+
+    /// Adds an edge on an unfinished operation, unless it is met already.
+    @discardableResult
+    mutating func addEdge(from: OperationIndex, on: OperationIndex, when: When) -> Bool {
+        if when == .started {
+            if table[on].traits.contains(.hasStarted) { return false }
+            table[on].traits.insert(.startIsAwaited)
+        }
+        graph.add(from: from, on: on, when: when, in: &table)
+        table[from].waiting += 1
+        return true
+    }
+
+    func indices(ofQueues names: [String]) throws(Rejection) -> [QueueIndex] {
+        var result: [QueueIndex] = []
+        for name in names {
+            guard let queue = queues.find(name) else { throw .unknownQueue(name) }
+            result.append(queue)
+        }
+        return result
+    }
+
+    func checkCapacity(_ uses: [CategoryUse], of operation: DraftEdge.Target) throws(Rejection) {
+        for use in uses where use.mode == .units {
+            let capacity = categories.capacity(of: use.name)
+            if capacity > 0, use.units > capacity {
+                throw .unitsExceedCapacity(use, operation, capacity: capacity)
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// Executions and runs of operations.
+extension Registry {
+    /// Returns the execution that a fact is about; nil when its attempt is over.
+    func execution(of attempt: AttemptID) -> ExecutionIndex? {
+        guard let operation = table.index(of: attempt.operation), let index = table[operation].execution else {
+            return nil
+        }
+        // Field by field: a copy of the whole would count references at every fact.
+        guard attempt.number > 0, executions[index].attempt == attempt.number, !executions[index].isOver else {
+            return nil
+        }
+        return index
+    }
+
+    func attemptID(_ index: ExecutionIndex) -> AttemptID {
+        AttemptID(table[executions[index].operation].operationID, executions[index].attempt)
+    }
+
+    /// Returns the resolution of an attempt whose main process has ended; nil while the attempt goes on.
+    func resolution(of index: ExecutionIndex, treeIsGone: Bool) -> Resolution? {
+        executions[index].exit.flatMap { resolution(of: index, $0, treeIsGone: treeIsGone) }
+    }
+
+    func resolution(of index: ExecutionIndex, _ exit: Exit, treeIsGone: Bool) -> Resolution? {
+        let policy = policy(of: executions[index].operation)
+        let cause: Cause
+        switch exit.status {
+        case .code(let code):
+            if !exit.outOfMemory, policy?.successCodes.contains(code) ?? (code == 0) {
+                if policy?.completion == .notify { return nil }
+                if policy?.leftovers == .wait, !treeIsGone { return nil }
+                return Resolution(outcome: .succeeded, cause: .exitStatus(code))
+            }
+            cause = .exitStatus(code)
+        case .signal(let signal): cause = .signal(signal)
+        }
+        if policy?.leftovers == .wait, policy?.completion != .notify, !treeIsGone { return nil }
+        return Resolution(outcome: .failed, cause: exit.outOfMemory ? .outOfMemory : cause)
+    }
+
+    /// Returns whether an operation was resolved by its own end or by a report, and its other processes stay alive.
+    func leavesProcesses(_ index: ExecutionIndex) -> Bool {
+        guard let policy = policy(of: executions[index].operation), policy.completion == .notify else { return false }
+        switch executions[index].ending?.cause {
+        case .exitStatus, .signal, .outOfMemory, .reported, .finishedBy: return policy.leftovers != .kill
+        default: return false
+        }
+    }
+
+    /// Returns whether the end of an operation, or of a group around it, is decided: nothing new starts below it.
+    func isClosing(_ operation: OperationIndex) -> Bool {
+        table.chain(from: operation).contains { next in
+            if table[next].traits.contains(.ending) { return true }
+            guard let execution = table[next].execution else { return false }
+            return executions[execution].isCancelling
+        }
+    }
+
+    func isAssumed(_ operation: OperationIndex) -> Bool {
+        assumedExecution(of: operation) != nil
+    }
+
+    func assumedExecution(of operation: OperationIndex) -> ExecutionIndex? {
+        guard let index = table[operation].execution, executions[index].isAssumed else { return nil }
+        return index
+    }
+
+    func holders(of category: CategoryIndex) -> [OperationID] {
+        executions.indices.filter { index in
+            executions[index].holding.contains { $0.category == category }
+        }.map { table[executions[$0].operation].operationID }.sorted()
+    }
+
+    /// Removes and returns the run of an operation that is about to start.
+    mutating func popRun(of operation: OperationIndex) -> Run {
+        guard table[operation].traits.contains(.hasRun) else { return Run(number: 1, attempts: 0) }
+        table[operation].traits.remove(.hasRun)
+        return runs.removeValue(forKey: operation) ?? Run(number: 1, attempts: 0)
+    }
+}
