@@ -32,15 +32,15 @@ import Testing
             (
                 Reason(
                     kind: .category, ids: [OperationID(3)],
-                    detail: .category(name: "db", wanted: use, capacity: 1, place: 2)),
+                    detail: .category(name: "db", wanted: use, capacity: 1, position: 2)),
                 "category db is held by 3 (n3); 2nd in line"
             ),
             (
-                Reason(kind: .category, detail: .category(name: "db", wanted: use, capacity: 0, place: 1)),
+                Reason(kind: .category, detail: .category(name: "db", wanted: use, capacity: 0, position: 1)),
                 "category db is closed (capacity 0)"
             ),
-            (Reason(kind: .pool, detail: .pool(workers: 2, place: 11)), "all 2 workers are busy; 11th in line"),
-            (Reason(kind: .queue, detail: .queue(name: "q", limit: 0, place: 1)), "queue q has a limit of 0"),
+            (Reason(kind: .pool, detail: .pool(workers: 2, position: 11)), "all 2 workers are busy; 11th in line"),
+            (Reason(kind: .queue, detail: .queue(name: "q", limit: 0, position: 1)), "queue q has a limit of 0"),
             (Reason(kind: .backoff, detail: .instant(5)), "waits until at 5 before it is retried"),
             (Reason(kind: .notBefore, detail: .instant(5)), "not before at 5"),
             (Reason(kind: .suspended, detail: .suspended(.graph(GraphID(7)))), "graph g7 is suspended"),
