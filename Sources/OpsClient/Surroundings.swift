@@ -5,7 +5,7 @@ public import OpsWire
 /// Environment, directory and umask of this process, which a submission records for its operations.
 public enum Surroundings: Sendable {
     case all
-    /// Of the environment only the variables that say who the user is and where programs are.
+    /// The same with only the variables that say who the user is and where programs are.
     case clean
 
     private static let kept: [StaticString] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ"]

@@ -27,7 +27,7 @@ public enum WireLimits {
     static let labelBytes = 1024
     public static let keyBytes = 255
     static let exitCodes = 256
-    /// What somebody writes beside an operation: a note, a reason, a message, what `why --what-if` asks.
+    /// Bytes of a text beside an operation: a note, a reason, a message, a change for `why --what-if`.
     public static let textBytes = 4096
     /// References in one selection.
     public static let references = 32_768

@@ -25,7 +25,7 @@ enum Program {
     }
 
     private static func perform(_ arguments: Arguments) throws(Failure) -> ExitStatus {
-        // Held for ever: the process ends with it, and to take it apart would be work for nobody.
+        // Never released: the process ends with it, and taking it apart would be needless work.
         let session = Unmanaged.passRetained(Session(arguments)).takeUnretainedValue()
         do throws(Failure) {
             let status: ExitStatus

@@ -27,7 +27,7 @@ import Testing
         top.type("y")
         try top.until("the end") { $0.contains("0 ready") && $0.contains("⊘ cancelled") }
         top.type("w")
-        try top.until("a page") { $0.contains("any key goes back") && !$0.contains("1 of 1 executing") }
+        try top.until("a page") { $0.contains("press any key") && !$0.contains("1 of 1 executing") }
         top.type(" ")
         try top.until("the screen again") { $0.contains("1 of 1 executing") }
         top.type("q")

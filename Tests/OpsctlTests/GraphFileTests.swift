@@ -48,7 +48,7 @@ import Testing
                 == "opsctl: g.json:2:1: the key \"operations\" of a graph is there twice, correct the file and submit it again"
         )
         #expect(try file(#"{"name":null,"defaults":null,"operations":[{"command":["a"]}]}"#).name == nil)
-        #expect(refusal("  \n")?.contains("there is no operation in it") == true)
+        #expect(refusal("  \n")?.contains("contains no operations") == true)
     }
 
     @Test func problemsAreGivenTheirLines() throws {

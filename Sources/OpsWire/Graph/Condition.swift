@@ -1,4 +1,4 @@
-/// What must be true before an operation starts.
+/// A condition that must be true before an operation starts.
 public struct Condition: Equatable, Sendable {
     public indirect enum Test: Equatable, Sendable {
         case pathExists(String)
@@ -13,7 +13,7 @@ public struct Condition: Equatable, Sendable {
         case not(Test)
     }
     public var test: Test
-    /// How the scheduler treats the answer.
+    /// Treatment of the answer by the scheduler.
     var policy = PolicyInput.Condition()
 
     static let testKeys = [

@@ -1,4 +1,4 @@
-/// What an operation's keys come to together, once all of them are read.
+/// Conclusions from an operation's keys, once all of them are read.
 extension GraphDecoder {
     /// Checks what only all keys together show, and fills the operation's places in the tables.
     mutating func conclude(_ draft: inout OperationDraft) {

@@ -1,7 +1,7 @@
-/// What can be said only when all operations are known.
+/// Checks that need all operations.
 extension GraphDecoder {
     /// Reads what is left and gives the whole, or everything that is wrong with it: the queues too that are none of
-    /// `queues`. In a graph that is right otherwise they are looked up by whoever takes it.
+    /// `queues`. In a graph that is right otherwise they are looked up by its consumer.
     public mutating func finish(queues: () -> [String] = { [] }) throws(GraphRefusal) -> GraphInput {
         while step() {}
         if !isBroken {
@@ -36,7 +36,7 @@ extension GraphDecoder {
         }
     }
 
-    /// Those of the whole first, then by operation, as they were found.
+    /// Problems of the whole first, then those of each operation, as they were found.
     private func inOrder(_ problems: [GraphProblem]) -> [GraphProblem] {
         problems.enumerated().sorted { a, b in
             (a.element.index ?? -1, a.offset) < (b.element.index ?? -1, b.offset)

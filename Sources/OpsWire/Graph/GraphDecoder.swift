@@ -54,7 +54,7 @@ public struct GraphDecoder: Sendable {
             let part = waiting[nextPart]
             let isDone = part.withUnsafeBufferPointer { bytes in
                 var scanner = JSONScanner(bytes)
-                // Lines are counted by whoever has the file; counting here would be quadratic in large parts.
+                // Lines are counted by the reader of the file; counting here would be quadratic in large parts.
                 scanner.countsLines = false
                 return read(&scanner, &budget)
             }

@@ -1,6 +1,6 @@
 /// A submission's operations, flat: a group before its children, what a condition provides after what wants it.
 ///
-/// What is rarely set or often equal lies in tables; an operation holds places in them, -1 for none.
+/// Values that are rarely set or often equal lie in tables; an operation holds places in them, -1 for none.
 public struct GraphInput: Sendable {
     public struct Flags: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
@@ -61,7 +61,7 @@ public struct GraphInput: Sendable {
     /// References to operations that exist already: `12`, `build@g3`, and where no other operation of the submission
     /// has a name, `build`.
     public internal(set) var externals: [String] = []
-    /// What `defaults` lays over the captured environment, under the operations' own.
+    /// Environment that `defaults` lays over the captured one, under the operations' own.
     public internal(set) var environment = StringMap()
     /// Idempotency keys that operations bear.
     public internal(set) var keys: [(operation: Int32, key: String)] = []
@@ -72,7 +72,7 @@ public struct GraphInput: Sendable {
     }
 }
 
-/// What one operation asks of a category.
+/// Use of a category by one operation.
 public struct CategoryInput: Hashable, Sendable {
     public var name: String
     public var mode = CategoryMode.units

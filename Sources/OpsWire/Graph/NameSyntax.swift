@@ -1,4 +1,4 @@
-/// What names and references look like.
+/// Syntax of names and references.
 public enum NameSyntax {
     static let rule = "not 1 to \(WireLimits.nameBytes) of the characters A-Z a-z 0-9 _ . : / -"
 
@@ -31,7 +31,7 @@ public enum NameSyntax {
         1...WireLimits.nameBytes ~= bytes.count && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
     }
 
-    /// Why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
+    /// Returns the reason why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
     public static func complaint(aboutGraph text: String) -> String? {
         let bytes = text.utf8
         if !isGraphName(bytes) { return "not 1 to \(WireLimits.nameBytes) bytes without control characters" }

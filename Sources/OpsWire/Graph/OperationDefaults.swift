@@ -1,4 +1,4 @@
-/// What is laid under every operation with a command; groups take queue, priority and labels from it alone.
+/// Keys that are laid under every operation with a command; groups take queue, priority and labels from them alone.
 struct OperationDefaults: Sendable {
     var policy = PolicyInput()
     var details = OperationDetails()
@@ -34,7 +34,7 @@ struct OperationDraft: Sendable {
     func has(_ key: OperationKey) -> Bool { seen & key.bit != 0 }
 }
 
-/// What the last operation's values came to: neighbours are often alike.
+/// Results of the last operation's values: neighbours are often alike.
 struct DecoderCache: Sendable {
     var policies: [PolicyInput: Int32] = [:]
     var lastPolicy: (value: PolicyInput, index: Int32)?

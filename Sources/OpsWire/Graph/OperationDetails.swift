@@ -1,4 +1,4 @@
-/// What the process of an operation is given and what surrounds it: everything that is neither scheduling nor command.
+/// Surroundings of the process of an operation: everything that is neither scheduling nor command.
 ///
 /// Stored as JSON in the same form as operations have it, so that one reader serves both.
 public struct OperationDetails: Equatable, Sendable {
@@ -192,7 +192,7 @@ extension OperationDetails.Observers {
         }
     }
 
-    /// Which there are.
+    /// The observers that are given.
     var present: PolicyInput.Observers {
         var present: PolicyInput.Observers = []
         if start != nil { present.insert(.start) }

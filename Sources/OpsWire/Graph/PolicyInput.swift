@@ -48,7 +48,7 @@ public struct PolicyInput: Hashable, Sendable {
     public var completion = Completion.exit
     public var leftovers = Leftovers.kill
     public var conditions: [Condition] = []
-    /// Of a group: how many of its children may execute at once.
+    /// Maximum number of children of a group that execute at once.
     public var childLimit: Int32?
     public var observers: Observers = []
     public init() {}

@@ -5,7 +5,7 @@ public struct TextTable: Sendable {
     /// Open addressing: the number of a text plus one, 0 where free. Its size is a power of two.
     private(set) var slots: [UInt32] = []
     /// Texts are chosen by clients: without a secret they could be chosen to collide.
-    /// The standard library draws one for its own tables, for each process anew.
+    /// The standard library draws one for its own tables, a new one for each process.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize()) | 1
     private let limit: Int
 
@@ -39,7 +39,7 @@ public struct TextTable: Sendable {
     /// Nothing more will be added or sought: gives the memory for that back.
     mutating func seal() { slots = [] }
 
-    /// Where the text is, or the free place where it belongs.
+    /// Returns the place of the text, or the free place where it belongs.
     private func slot(of text: UnsafeBufferPointer<UInt8>) -> Int {
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: hash(text)) & mask

@@ -1,4 +1,4 @@
-/// Why bytes are not the JSON that was expected, and where.
+/// Reason why bytes are not the JSON that was expected, and the place.
 public struct JSONError: Error, Equatable, Sendable {
     public enum Reason: Equatable, Sendable {
         case unexpectedEnd
@@ -14,7 +14,7 @@ public struct JSONError: Error, Equatable, Sendable {
         case trailingBytes
         /// Well formed, but not of the kind that the reader asked for.
         case expected(String)
-        /// Of the right kind, but not a value that can be taken; the text says why.
+        /// A value of the right kind that cannot be accepted; the text says why.
         case refused(String)
     }
     public var reason: Reason
@@ -47,7 +47,7 @@ extension JSONError: CustomStringConvertible {
 }
 
 extension JSONError.Reason {
-    /// What is wrong, without the place.
+    /// The reason, without the place.
     public var text: String {
         switch self {
         case .unexpectedEnd: "the text ends in the middle of a value"

@@ -15,14 +15,14 @@ public struct JSONScanner {
 
     let bytes: UnsafeBufferPointer<UInt8>
     let maximumDepth: Int
-    /// Where the next byte is read.
+    /// Place of the next byte to read.
     public internal(set) var position = 0
     var depth = 0
     /// Nothing has been read in the innermost container yet, so no comma comes first.
     private var isFresh = false
     /// Whether errors tell lines and columns, for which everything before them is read again.
     var countsLines = true
-    /// A value that has been skipped before, by whoever looked for the members of an object: it need not be checked again.
+    /// A value that has been skipped before, in the search for the members of an object: it need not be checked again.
     var skipped: Range<Int>?
     /// Whether records may come from another version of the interface: members that this one does not know are passed
     /// over, and members that the text lacks keep their initial values.
@@ -33,7 +33,7 @@ public struct JSONScanner {
         self.maximumDepth = maximumDepth
     }
 
-    /// Where a scanner stands, for going on later with another one over the same bytes.
+    /// State of a scanner, for going on later with another one over the same bytes.
     struct State: Sendable {
         var position = 0
         var depth = 0

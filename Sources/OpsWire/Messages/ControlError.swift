@@ -1,4 +1,4 @@
-/// What opsd answers instead of a result.
+/// Errors that opsd answers with.
 public enum ControlError: WireErrorCases {
     case invalidOperation([Problem])
     case notFound(kind: String, name: String, nearest: String?)

@@ -1,6 +1,6 @@
 // Methods that change operations.
 
-/// How many operations a request has changed.
+/// Number of operations that a request has changed.
 public struct Touched: WireRecord {
     public var touched = 0
     public init() {}
@@ -9,7 +9,7 @@ public struct Touched: WireRecord {
     }
 }
 
-/// How many operations a request has changed, and which.
+/// Operations that a request has changed.
 public struct TouchedOnes: WireRecord {
     public var touched = 0
     public var ids: [Int64] = []

@@ -4,7 +4,7 @@
 public enum Base64 {
     private static let alphabet = StaticString("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     private static let padding = UInt8(ascii: "=")
-    /// What each letter stands for; 255 for what is none.
+    /// Value of each letter; 255 for bytes that are no letter.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for value in 0..<64 { values[Int(alphabet.utf8Start[value])] = UInt8(value) }
@@ -20,7 +20,7 @@ public enum Base64 {
         }
     }
 
-    /// How many letters it made.
+    /// Returns the number of letters written.
     private static func encode(
         _ source: UnsafePointer<UInt8>, _ count: Int, into target: UnsafeMutablePointer<UInt8>
     ) -> Int {
@@ -61,7 +61,7 @@ public enum Base64 {
         }
     }
 
-    /// How many bytes it made.
+    /// Returns the number of bytes written.
     private static func decode(
         _ source: UnsafePointer<UInt8>, _ count: Int, into target: UnsafeMutablePointer<UInt8>
     ) -> Int? {

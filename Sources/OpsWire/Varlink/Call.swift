@@ -42,7 +42,7 @@ public struct Call: Equatable, Sendable {
     /// The method's name inside its interface.
     public var member: String { lastDot.map { String(method[method.utf8.index(after: $0)...]) } ?? method }
 
-    /// Of the bytes: no character of more than one has a dot in it.
+    /// Searched for in the bytes: no character of several bytes has a dot among them.
     private var lastDot: String.Index? { method.utf8.lastIndex(of: UInt8(ascii: ".")) }
 }
 

@@ -6,7 +6,7 @@ public struct FrameDecoder: Sendable {
 
     let limit: Int
     private var buffer: [UInt8] = []
-    /// Where the first message that has not been taken begins.
+    /// Place where the first message that has not been taken begins.
     private var start = 0
     /// Up to where there is no NUL.
     private var searched = 0

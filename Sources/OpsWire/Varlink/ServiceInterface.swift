@@ -96,7 +96,7 @@ public struct GetInterfaceDescriptionReply: WireRecord {
     }
 }
 
-/// What any service may answer instead of a result.
+/// Errors that any service may answer with.
 public enum ServiceError: WireErrorCases {
     case interfaceNotFound(String)
     case methodNotFound(String)

@@ -20,7 +20,7 @@ public protocol WireField: Equatable, Sendable {
     static var varlinkType: String { get }
     init(from scanner: inout JSONScanner) throws(InvalidParameter)
     func write(to writer: inout JSONWriter)
-    /// What stands for a member that is left out, if it may be.
+    /// Value of a member that is left out, if it may be.
     static var absent: Self? { get }
     var isAbsent: Bool { get }
 }

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// What may come next on a command line, for the shells' completion.
+/// Candidates for the next word of a command line, for the shells' completion.
 struct Candidates {
     struct Word {
         let text: String
@@ -115,12 +115,7 @@ struct Candidates {
     /// Nothing where no daemon answers: completion never complains.
     private func names(_ kind: CompletionKind, _ prefix: String) -> [String] {
         do throws(Failure) {
-            return try session.call(
-                CompleteRequest.with {
-                    $0.kind = kind
-                    $0.prefix = prefix
-                }
-            ).words
+            return try session.call(CompleteRequest.with { ($0.kind, $0.prefix) = (kind, prefix) }).words
         } catch {
             return []
         }

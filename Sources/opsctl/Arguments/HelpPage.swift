@@ -7,7 +7,7 @@ enum HelpPage {
     static func writeOverview(_ session: Session) throws(Failure) {
         let style = session.style
         let output = session.output
-        try output.line("opsctl: operations with dependencies, priorities and mutual exclusion, durable")
+        try output.line("opsctl: durable job scheduling: dependencies, priorities, mutual exclusion")
         try output.line("")
         try output.line("  opsctl VERB [OPTION...] [OPERATION...]")
         let width = VerbTable.shown.map { $0.name.utf8.count }.max() ?? 0

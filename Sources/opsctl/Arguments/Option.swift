@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// One option of a verb. Its name is its identity.
 struct Option: Sendable {
     /// Long, without dashes.
@@ -64,27 +66,26 @@ extension Option {
     static let color = Option.value(
         "color", "WHEN", .choice(["auto", "always", "never"]),
         "colours: auto (on a terminal, without NO_COLOR), always or never")
-    static let help = Option.flag("help", "h", "what this verb does")
+    static let help = Option.flag("help", "h", "show this help")
 
     /// Every verb takes these, before or after its name.
-    static let everywhere = OptionGroup("Everywhere", [.json, .socket, .color, .help])
+    static let everywhere = OptionGroup("Global options", [.json, .socket, .color, .help])
 }
 
 extension Option {
-    static let graph = Option.value("graph", "g", "G", .graph, "those of a graph (g7, or its name)")
-    static let queue = Option.value("queue", "q", "Q", .queue, "those of a queue")
+    static let graph = Option.value("graph", "g", "G", .graph, "in graph G (g7, or its name)")
+    static let queue = Option.value("queue", "q", "Q", .queue, "in queue Q")
     static let state = Option.value(
-        "state", "s", "S", .choice(["pending", "ready", "executing", "finished"]), "those in a state")
+        "state", "s", "S", .choice(StateName.known.map(\.rawValue)), "in this state")
     static let outcome = Option.value(
-        "outcome", "OUTCOME", .choice(["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"]),
-        "those that ended so")
-    static let label = Option.value("label", "l", "K=V", .keyValue, "those with a label")
-    static let user = Option.value("user", "u", "USER", .text, "those of a user")
+        "outcome", "OUTCOME", .choice(OutcomeName.known.map(\.rawValue)), "with this outcome")
+    static let label = Option.value("label", "l", "K=V", .keyValue, "with this label")
+    static let user = Option.value("user", "u", "USER", .text, "of this user")
     static let all = Option.flag("all", "a", "every operation")
 }
 
 extension OptionGroup {
-    /// What names a set of operations; several together mean what they have in common.
+    /// Filters of operations; several together are combined with AND.
     static let selection = OptionGroup(
         "Selecting operations",
         [Option.graph, Option.queue, Option.state, Option.outcome, Option.label, Option.user, Option.all])

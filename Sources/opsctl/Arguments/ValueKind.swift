@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// What the value of an option or an operand is: how it is checked, completed and named in help.
+/// Kind of the value of an option or an operand: decides how it is checked, completed and named in help.
 enum ValueKind: Sendable, Equatable {
     case text
     /// From 0 on: nothing that is counted here is less.
@@ -24,7 +24,7 @@ enum ValueKind: Sendable, Equatable {
     /// Comma-separated words, each one of these.
     case choices([String])
 
-    /// Why `value` is none of these, or nil where it is one.
+    /// Returns the reason why `value` is not of this kind; nil if it is.
     func complaint(about value: String) -> String? {
         switch self {
         case .text, .command: nil

@@ -1,6 +1,6 @@
 /// One verb of opsctl. Parsing, help, completion and the manual are all made from this.
 struct Verb: Sendable {
-    /// What may follow the options.
+    /// Operands that may follow the options.
     enum Operands: Sendable {
         case none
         /// A command with its arguments: everything from the first word that is no option.
@@ -30,7 +30,7 @@ struct Verb: Sendable {
         }
     }
 
-    /// Which part of help and of the manual tells of it.
+    /// Part of the help and of the manual in which a verb stands.
     enum Chapter: String, Sendable, CaseIterable {
         case submitting = "Submit"
         case looking = "Look"
@@ -54,7 +54,7 @@ struct Verb: Sendable {
     let isHidden: Bool
     let action: Action?
 
-    /// What follows the verb, one line a form.
+    /// Words that follow the verb, one line a form.
     var forms: [String] { makeForms() }
     /// Paragraphs.
     var about: [String] { makeAbout() }

@@ -1,8 +1,8 @@
-/// How opsctl ends, as its callers see it.
+/// Exit status of opsctl.
 struct ExitStatus: Equatable, Sendable {
     let code: Int32
     static let done = ExitStatus(code: 0)
-    /// What was asked is done, but an operation did not succeed.
+    /// The request is done, but an operation did not succeed.
     static let unsuccessful = ExitStatus(code: 1)
     static let usage = ExitStatus(code: 2)
     static let unreachable = ExitStatus(code: 3)
@@ -16,12 +16,12 @@ struct ExitStatus: Equatable, Sendable {
     static let own = ExitStatus(code: 125)
 }
 
-/// Why opsctl cannot do what it was asked: `opsctl: what: why, and what to do`.
+/// Reason why opsctl cannot do what it was asked: `opsctl: what: why, and what to do`.
 struct Failure: Error {
     var status: ExitStatus
     var what: String
     var why: String
-    /// What to do about it.
+    /// Advice on what to do about it.
     var advice: String?
     /// The daemon went away in the middle of a conversation; it may come back.
     var isLoss = false
@@ -46,7 +46,7 @@ struct Failure: Error {
         return failure
     }
 
-    /// What standard error gets: one line, or one for each problem.
+    /// Lines for standard error: one, or one for each problem.
     var lines: [String] {
         let subject = what.isEmpty ? "opsctl: " : "opsctl: \(what.printable): "
         if !problems.isEmpty {

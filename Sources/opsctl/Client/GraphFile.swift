@@ -3,7 +3,7 @@ internal import OpsWire
 
 /// A graph as somebody wrote it: a JSON object, an array of operations, or JSON Lines.
 struct GraphFile {
-    /// Why the text is no graph, and at which byte.
+    /// Reason why the text is no graph, and its byte.
     private struct Malformed: Error {
         let offset: Int
         let why: String
@@ -29,7 +29,8 @@ struct GraphFile {
         }
         if operations.isEmpty {
             throw Failure(
-                .refused, shownPath, "there is no operation in it", "give it \"operations\", or an operation a line")
+                .refused, shownPath, "contains no operations",
+                "write {\"operations\": [...]} or one JSON object per line")
         }
     }
 

@@ -3,7 +3,7 @@ internal import OpsSystem
 
 /// A file read whole; `-` is standard input.
 enum InputFile {
-    /// What a submission may have, and then some.
+    /// More than a submission may have.
     private static let limit = 4 << 30
 
     static func read(_ path: String, _ what: String) throws(Failure) -> [UInt8] {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Where the handler writes the number of the signal; -1 until somebody watches.
+/// Descriptor to which the handler writes the number of the signal; -1 until signals are watched.
 private let handlerEnd = Atomic<Int32>(-1)
 /// Requests to end that nobody has taken yet.
 private let untaken = Atomic<Int32>(0)
@@ -40,7 +40,7 @@ struct Interruption {
         }
     }
 
-    /// Who started us wants it so: `nohup`, or a shell that runs us in the background.
+    /// Whether the parent had the signal ignored: `nohup`, or a shell that runs opsctl in the background.
     private static func isIgnored(_ number: Int32) -> Bool {
         var current = sigaction()
         guard sigaction(number, nil, &current) == 0 else { return false }
@@ -63,7 +63,7 @@ struct Interruption {
 }
 
 enum Readable {
-    /// Which of the descriptors can be read, after waiting for one.
+    /// Returns the indices of the descriptors that can be read, after waiting for one.
     static func among(_ descriptors: [Int32], milliseconds: Int32? = nil) -> [Int] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         let count = poll(&entries, nfds_t(entries.count), milliseconds ?? -1)

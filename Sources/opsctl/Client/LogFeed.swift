@@ -1,7 +1,7 @@
 internal import OpsClient
 internal import OpsWire
 
-/// What one operation writes, attempt after attempt, over a connection of its own.
+/// Output of one operation, attempt after attempt, over a connection of its own.
 ///
 /// It knows which attempt it reads and how far it has come, so a daemon that was away is asked for the rest.
 final class LogFeed {

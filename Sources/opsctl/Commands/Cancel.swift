@@ -4,14 +4,14 @@ internal import OpsWire
 enum CancelVerb {
     static let reason = Option.value("reason", "m", "TEXT", .text, "recorded, and shown as the cause")
     static let wait = Option.flag("wait", "w", "return when all of them have finished")
-    static let force = Option.flag("force", "give up on processes that cannot be proven gone")
+    static let force = Option.flag("force", "end it even if its processes cannot be killed")
 
     static let verb = Verb(
         "cancel", .steering, "cancel operations",
         forms: ["SELECTION [--reason TEXT] [--wait]"],
         about: [
-            "What waits is finished at once. What executes gets SIGTERM, and SIGKILL after its grace.",
-            "Cancelling one that has finished is an error; in a selection the finished ones are left alone.",
+            "Waiting operations end at once; running ones get SIGTERM, then SIGKILL after the grace period.",
+            "Cancelling an operation that has finished is an error; in a selection finished ones are ignored.",
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Cancelling", [reason, wait, force]), .selection],

@@ -50,11 +50,8 @@ enum CategoryVerb {
             throw session.refuse("there is nothing to set", "give --capacity N")
         }
         guard units >= 0 else { throw session.refuse("--capacity is 0 or more, not \(units)", nil) }
-        let reply = try session.call(
-            SetCategoryRequest.with {
-                $0.name = session.arguments.operands[0]
-                $0.capacity = units
-            })
+        let name = session.arguments.operands[0]
+        let reply = try session.call(SetCategoryRequest.with { ($0.name, $0.capacity) = (name, units) })
         if session.wantsJSON { try session.row(reply.category) }
         return .done
     }

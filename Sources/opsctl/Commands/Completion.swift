@@ -15,7 +15,8 @@ enum CompletionVerb {
         ],
         action: run)
 
-    /// What the scripts below call: the words so far in, candidates out, one a line, with a tab before what it is.
+    /// The verb that the scripts below call: the words so far in, candidates out, one a line, each description after a
+    /// tab.
     static let candidates = Verb(
         "__complete", .keeping, "what may come next", forms: ["WORD..."], operands: .command, isHidden: true,
         action: { (session) throws(Failure) in

@@ -4,7 +4,7 @@ internal import OpsWire
 enum DependVerb {
     private static let on = Option.value("on", "OPS", .operation, "wait for these")
     private static let when = Option.value(
-        "when", "WHEN", .choice(["succeeded", "finished", "failed", "started"]), "until they have (succeeded)")
+        "when", "WHEN", .choice(EdgeCondition.allCases.map(\.rawValue)), "until they have (succeeded)")
     private static let remove = Option.value("remove", "OPS", .operation, "do not wait for these")
 
     static let verb = Verb(
@@ -26,21 +26,13 @@ enum DependVerb {
             throw session.refuse("there is nothing to change", "give --on OPERATION or --remove OPERATION")
         }
         let ref = arguments.operands[0]
-        // What comes first: between the two it must not be free to start.
+        // Added first: between the two calls the operation must not be free to start.
         for other in added {
             _ = try session.call(
-                AddDependencyRequest.with {
-                    $0.ref = ref
-                    $0.on = other
-                    $0.when = arguments.text(when)
-                })
+                AddDependencyRequest.with { ($0.ref, $0.on, $0.when) = (ref, other, arguments.text(when)) })
         }
         for other in removed {
-            _ = try session.call(
-                RemoveDependencyRequest.with {
-                    $0.ref = ref
-                    $0.on = other
-                })
+            _ = try session.call(RemoveDependencyRequest.with { ($0.ref, $0.on) = (ref, other) })
         }
         try Steering.report(one: session)
         return .done

@@ -24,7 +24,7 @@ struct FanOut {
         }
     }
 
-    /// Those that are not empty.
+    /// Returns the lines that are not empty.
     private static func lines(of path: String, _ session: Session) throws(Failure) -> [String] {
         var lines: [String] = []
         let bytes = try InputFile.read(path, session.arguments.path)

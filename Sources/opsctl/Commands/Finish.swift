@@ -2,12 +2,13 @@ internal import OpsWire
 
 /// `finish`: ends an operation that ends only when it is said so.
 enum FinishVerb {
-    static let failed = Option.flag("failed", "it has failed (it has succeeded)")
+    static let failed = Option.flag("failed", "reject: it has failed (default: it has succeeded)")
     static let message = Option.value("message", "m", "TEXT", .text, "recorded as the cause")
 
     static let verb = Verb(
-        "finish", .steering, "end an operation with completion: notify",
+        "finish", .steering, "approve or reject a waiting operation",
         forms: ["OPERATION [--failed] [--message TEXT]"],
+        about: ["For operations with completion: notify, which end when they are told to."],
         operands: .one(.operation, "OPERATION"), options: [OptionGroup("Finishing", [failed, message])],
         examples: [
             .init("Approve", "opsctl finish approval"),

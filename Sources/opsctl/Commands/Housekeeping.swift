@@ -5,7 +5,7 @@ enum PruneVerb {
     private static let olderThan = Option.value("older-than", "D", .duration, "finished longer ago than this: 30d, 12h")
 
     static let verb = Verb(
-        "prune", .keeping, "forget operations that finished long ago, with their logs",
+        "prune", .keeping, "delete old finished operations and their logs",
         forms: ["--older-than D"],
         about: ["A graph goes when all of it has finished. Ids are never used again."],
         options: [OptionGroup("Pruning", [olderThan])],
@@ -36,11 +36,8 @@ enum BackupVerb {
         examples: [.init("Before an upgrade", "opsctl backup /var/backups/opsd.db")],
         action: { (session) throws(Failure) in
             let path = OperationKeys.absolute(session.arguments.operands[0])
-            let reply = try session.call(
-                BackupRequest.with {
-                    $0.path = path
-                    $0.force = session.arguments.has(force).ifTrue
-                })
+            let isForced = session.arguments.has(force).ifTrue
+            let reply = try session.call(BackupRequest.with { ($0.path, $0.force) = (path, isForced) })
             if session.wantsJSON {
                 try session.row(reply)
             } else {
@@ -53,7 +50,7 @@ enum BackupVerb {
 /// `check`: is the database whole, and does it keep its own rules.
 enum CheckVerb {
     static let verb = Verb(
-        "check", .keeping, "check all of the database against its invariants",
+        "check", .keeping, "verify the database",
         forms: [""],
         about: ["Prints what is wrong, a line each. Exit status 1 where there is anything."],
         examples: [.init("Is it whole?", "opsctl check")],
@@ -73,7 +70,7 @@ enum CheckVerb {
 /// `workers`: how many operations may execute at once.
 enum WorkersVerb {
     static let verb = Verb(
-        "workers", .keeping, "how many operations may execute at once, or change it",
+        "workers", .keeping, "show or set how many operations run at once",
         forms: ["[N]"], operands: .perhaps(.integer, "N"),
         examples: [.init("Eight at once", "opsctl workers 8")],
         action: { (session) throws(Failure) in

@@ -11,12 +11,12 @@ enum LogVerb {
         "since", "TIME", .past, "every attempt that was going on at TIME or began later")
 
     static let verb = Verb(
-        "log", aliases: ["logs"], .looking, "what operations have written",
+        "log", aliases: ["logs"], .looking, "show the output of operations",
         forms: ["SELECTION [-f] [-n LINES] [--since TIME | --attempt N] [--stderr]"],
         about: [
             "With -f it waits for one that has not started, and goes on when the daemon is restarted. "
-                + "Lines of several operations bear their names.",
-            "Output goes straight to its file and has no times of its own, so --since chooses whole attempts.",
+                + "Lines from several operations are prefixed with the name.",
+            "Output has no timestamps, so --since selects whole attempts.",
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Reading", [follow, lines, since, attempt, stderr]), .selection],

@@ -13,7 +13,7 @@ enum LsVerb {
         "ls", aliases: ["list"], .looking, "list operations",
         forms: ["[SELECTION] [OPTION...]"],
         about: [
-            "Without a selection it lists everything you may see. What is given together is what all have in common."
+            "Without a selection it lists everything you may see. Several filters are combined with AND."
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Showing", [columns, sort, tree, watch, newest]), .selection],

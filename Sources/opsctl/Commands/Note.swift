@@ -3,10 +3,10 @@ internal import OpsWire
 /// `note`: a person's words beside an operation.
 enum NoteVerb {
     static let verb = Verb(
-        "note", .steering, "put a note beside an operation",
+        "note", .steering, "attach a note to an operation",
         forms: ["OPERATION TEXT"],
         about: [
-            "Whatever its state; show tells it. It takes the place of an earlier note, and an empty TEXT takes that away."
+            "Works in any state and replaces an earlier note; an empty TEXT removes it. opsctl show prints it."
         ],
         operands: .list(.operation, name: "OPERATION or TEXT", atLeast: 2, atMost: 2),
         examples: [
@@ -17,11 +17,7 @@ enum NoteVerb {
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let words = session.arguments.operands
-        _ = try session.call(
-            NoteRequest.with {
-                $0.ref = words[0]
-                $0.text = words[1]
-            })
+        _ = try session.call(NoteRequest.with { ($0.ref, $0.text) = (words[0], words[1]) })
         try Steering.report(one: session)
         return .done
     }

@@ -8,7 +8,7 @@ struct OperationKeys {
     let arguments: Arguments
     /// The ids of the names that options mention.
     var ids: [String: Int64] = [:]
-    /// Where the output goes unless an option says.
+    /// Destination of the output unless an option names one.
     var output: String?
 
     /// Writes members of the operation's object; the command and the name are the caller's.

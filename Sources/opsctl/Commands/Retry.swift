@@ -5,7 +5,7 @@ enum RetryVerb {
     static let downstream = Option.flag("downstream", "also everything after them, however it ended")
 
     static let verb = Verb(
-        "retry", .steering, "open a new run of finished operations",
+        "retry", .steering, "run finished operations again",
         forms: ["SELECTION [--downstream]"],
         about: [
             "The same ids, with their edges. What was skipped because of them is retried too; earlier attempts and logs are kept.",

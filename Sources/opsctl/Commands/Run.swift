@@ -8,8 +8,8 @@ enum RunVerb {
         "run", .submitting, "submit, show the output, exit as the operation does",
         forms: ["[OPTION...] [--] COMMAND [ARG...]", "-f FILE|- [--set K=V]..."],
         about: [
-            "Ctrl-C cancels the operation. Should this program die, the operation goes on.",
-            "The exit status is the operation's own; 128+n for a signal, 124 where it timed out, 125 for whatever else went wrong.",
+            "Ctrl-C cancels the operation. If opsctl dies, the operation keeps running.",
+            "The exit status is the operation's own; 128+n for a signal, 124 where it timed out, 125 for other errors.",
             "With --json each piece of output is an object as of log --json, with its stream, and the end one as of wait --json.",
             "With -f a graph is submitted and shown as it goes; the exit status is 0 where all of it succeeded, else 1.",
         ],
@@ -24,7 +24,7 @@ enum RunVerb {
         let arguments = session.arguments
         if let path = arguments.text(.file) { return try runGraph(path, session) }
         let submission = try SubmitVerb.single(session, output: "split")
-        // What comes while it is on its way cancels it as soon as it is known.
+        // A signal that comes during the submission cancels the operation as soon as its id is known.
         let interruption = try Interruption(ends)
         let accepted: SubmitReply
         do throws(Failure) {
@@ -78,7 +78,7 @@ private final class Foreground {
             if readable.contains(0) {
                 try output.read { (reply, data) throws(Failure) in
                     if session.wantsJSON {
-                        try session.row(LogPiece(reply, .stdout))
+                        try session.row(LogPiece(reply: reply, stream: "stdout"))
                     } else {
                         try session.output.write(data)
                     }
@@ -87,7 +87,7 @@ private final class Foreground {
             if readable.contains(1) {
                 try errors.read { (reply, data) throws(Failure) in
                     if session.wantsJSON {
-                        try session.row(LogPiece(reply, .stderr))
+                        try session.row(LogPiece(reply: reply, stream: "stderr"))
                     } else {
                         StandardError.write(data)
                     }
@@ -129,7 +129,7 @@ private final class Foreground {
         }
     }
 
-    /// What a shell's child would feel: the operation is told to end, and we see how it does.
+    /// Cancels the operation, as a signal ends a shell's child, and shows its end.
     private func cancel(_ signal: Int32) throws(Failure) {
         do throws(Failure) {
             try session.callUntilAnswered(
@@ -146,16 +146,8 @@ private final class Foreground {
 
 /// A piece of output for a program, as `log` prints it, with the stream that it is from.
 private struct LogPiece: WireRecord {
-    enum Stream: String { case stdout, stderr }
-
-    private var reply = LogReply()
-    private var stream = ""
-
-    init() {}
-
-    init(_ reply: LogReply, _ stream: Stream) {
-        (self.reply, self.stream) = (reply, stream.rawValue)
-    }
+    var reply = LogReply()
+    var stream = ""
 
     mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try reply.visit(&visitor)

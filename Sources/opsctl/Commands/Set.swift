@@ -2,8 +2,8 @@ internal import OpsWire
 
 /// `set`: edits what waits.
 enum SetVerb {
-    private static let timeout = Option.value("timeout", "t", "D|none", .text, "bound on one attempt")
-    private static let deadline = Option.value("deadline", "TIME|none", .text, "finished by then, or timed out")
+    private static let timeout = Option.value("timeout", "t", "D|none", .text, "time limit per attempt")
+    private static let deadline = Option.value("deadline", "TIME|none", .text, "must finish by TIME, else it times out")
     private static let notBefore = Option.value("not-before", "TIME|none", .text, "a duration from now, or an instant")
         .known(as: "at")
 
@@ -13,9 +13,9 @@ enum SetVerb {
         "limit", "N", .integer, "of a group: how many of its children may execute at once")
 
     static let verb = Verb(
-        "set", .steering, "edit operations that wait",
+        "set", .steering, "change waiting operations",
         forms: ["OPERATION... [--priority P] [--queue Q] [--timeout D] ..."],
-        about: ["What is not named stays as it is; none takes a bound away."],
+        about: ["Options not given are unchanged; none removes a limit."],
         operands: .some(.operation, "OPERATION"),
         options: [
             OptionGroup(

@@ -83,7 +83,7 @@ enum ShowVerb {
         if row.cancelling { flags.append("cancelling") }
         if row.barrier { flags.append("barrier") }
         if row.isGroup { flags.append("group") }
-        if row.completion == "notify" { flags.append("ends when it says so") }
+        if row.completion == "notify" { flags.append("completion: notify") }
         return flags.joined(separator: ", ")
     }
 
@@ -119,12 +119,13 @@ enum ShowVerb {
         guard let usage else { return }
         let user = Decimal.text(usage.userSeconds, places: 2)
         let system = Decimal.text(usage.systemSeconds, places: 2)
-        fields.add("used", "\(user)s user, \(system)s system, \(ByteCount.text(usage.maxResidentBytes)) at most")
+        fields.add("cpu", "\(user)s user, \(system)s system")
+        fields.add("memory peak", ByteCount.text(usage.maxResidentBytes))
     }
 
     private static func exit(_ row: OperationRow) -> String? {
         if let signal = row.signal { return "signal \(signal)" }
-        return row.exitCode.map { "status \($0)" }
+        return row.exitCode.map { "code \($0)" }
     }
 
     private static func writeDependencies(_ dependencies: [DependencyRow], _ session: Session) throws(Failure) {

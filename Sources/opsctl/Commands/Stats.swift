@@ -10,7 +10,7 @@ enum StatsVerb {
         "a row for each worker or operation (default: operation, but worker for more than 60)")
 
     static let verb = Verb(
-        "stats", .looking, "counts, percentiles of waiting and running, critical path, utilisation",
+        "stats", .looking, "counts, wait and run times, critical path, utilisation",
         forms: ["[SELECTION] [--timeline [--rows worker|operation]]"],
         operands: .any(.operation, "OPERATION"), options: [OptionGroup("Drawing", [timeline, rows]), .selection],
         examples: [
@@ -100,7 +100,7 @@ enum StatsVerb {
 
     /// `waitSeconds` as people write it.
     private static func words(_ key: String) -> String {
-        if key == "criticalPathSeconds" { return "its length" }
+        if key == "criticalPathSeconds" { return "critical path time" }
         var words = ""
         for character in key.hasSuffix("Seconds") && key.utf8.count > 7 ? String(key.dropLast(7)) : key {
             if character.isUppercase { words += " " + character.lowercased() } else { words.append(character) }

@@ -45,7 +45,7 @@ enum StatusVerb {
         try QueueVerb.write(reply.queues, session)
     }
 
-    /// What runs, the first few of it.
+    /// Writes the first few of the operations that run.
     private static func writeExecuting(_ session: Session) throws(Failure) {
         let rows = try session.rows(of: Selection(.executing), limit: shownAtMost + 1)
         guard !rows.isEmpty else { return }

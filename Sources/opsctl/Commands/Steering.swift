@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// What verbs that change operations have in common.
+/// Parts that the verbs that change operations share.
 enum Steering {
     /// The selection, which must not be empty.
     static func selection(_ session: Session) throws(Failure) -> Selection {
@@ -11,7 +11,7 @@ enum Steering {
         return selection
     }
 
-    /// How many were touched, where that was not plain from the command line.
+    /// Writes the number of changed operations, unless the command line names a single one.
     static func report(
         _ reply: some WireRecord, _ touched: Int, _ done: String, _ selection: Selection, _ session: Session
     ) throws(Failure) {

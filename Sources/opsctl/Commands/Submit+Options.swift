@@ -12,7 +12,7 @@ extension Option {
         "clean-env", "capture only PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_* and TZ")
     static let umask = Option.value("umask", "MODE", .text, "its umask, octal (this one's)")
     static let stdin = Option.value("stdin", "FILE", .file, "its standard input (/dev/null)")
-    static let runAs = Option.value("user", "u", "USER", .text, "runs as this user; root alone may say so")
+    static let runAs = Option.value("user", "u", "USER", .text, "run as USER (root only)")
     static let labels = Option.value(
         "label", "l", "K=V", .keyValue, "a label, for selecting and reporting"
     )
@@ -24,11 +24,11 @@ extension Option {
         "priority", "p", "P", .text, "-100...100, or veryLow, low, normal, high, veryHigh (normal)")
     static let qos = Option.value(
         "qos", "CLASS", .choice(["userInteractive", "userInitiated", "default", "utility", "background"]),
-        "how the machine treats its processes")
+        "CPU and I/O class of its processes")
     static let after = Option.value(
         "after", "a", "OPS", .operation, "after these have succeeded: 12,build@g3")
     static let afterFinished = Option.value(
-        "after-finished", "OPS", .operation, "after these have finished, however")
+        "after-finished", "OPS", .operation, "after these have finished, whatever the outcome")
     static let afterFailed = Option.value(
         "after-failed", "OPS", .operation, "after these have finished without success")
     static let afterStarted = Option.value(
@@ -41,7 +41,7 @@ extension Option {
     static let barrier = Option.flag("barrier", "after all earlier in its queue, and before all later")
     static let condition = Option.value(
         "condition", "COND", .text,
-        "must be true at the start: JSON, or [wait:|skip:][!]FORM with pathExists=P, reachable=HOST:PORT, exec=COMMAND, "
+        "must be true at the start, otherwise it fails (wait: waits, skip: skips): JSON, or [wait:|skip:][!]FORM with pathExists=P, reachable=HOST:PORT, exec=COMMAND, "
             + "freeSpace=PATH:1G, loadBelow=4, memoryAvailable=1G, window=22:00-06:00, dependenciesSucceeded"
     )
     .known(as: "conditions")
@@ -54,17 +54,18 @@ extension Option {
     .known(as: "not-before")
 
     // How it ends.
-    static let timeout = Option.value("timeout", "t", "D", .duration, "bound on one attempt")
-    static let deadline = Option.value("deadline", "TIME", .time, "finished by then, or timed out")
+    static let timeout = Option.value("timeout", "t", "D", .duration, "time limit per attempt")
+    static let deadline = Option.value("deadline", "TIME", .time, "must finish by TIME, else it times out")
     static let grace = Option.value("grace", "D", .duration, "between SIGTERM and SIGKILL (10s)")
     static let successCodes = Option.value("success-codes", "N,...", .text, "exit codes that count as success (0)")
     static let leftovers = Option.value(
         "leftovers", "HOW", .choice(["kill", "wait", "leave"]), "what becomes of processes it leaves behind (kill)")
     static let completion = Option.value(
-        "completion", "HOW", .choice(["exit", "notify"]), "ended by its exit, or when it says so (exit)")
+        "completion", "HOW", .choice(["exit", "notify"]),
+        "exit: ends with its process; notify: ends when told, as by opsctl finish (exit)")
     static let observer = Option.value(
         "observer", "WHEN=COMMAND", .keyValue,
-        "run at its start, produce or finish, with the event on standard input"
+        "run COMMAND on start, finish, or when it adds a child (produce), with the event on standard input"
     )
     .known(as: "observers")
 
@@ -72,7 +73,7 @@ extension Option {
     static let retryBackoff = Option.value("retry-backoff", "D", .duration, "before the second attempt (1s)")
     static let retryFactor = Option.value("retry-factor", "F", .number, "how the back-off grows (2)")
     static let retryMax = Option.value("retry-max", "D", .duration, "longest back-off (5m)")
-    static let retryJitter = Option.value("retry-jitter", "F", .number, "how much of it is by chance (0.1)")
+    static let retryJitter = Option.value("retry-jitter", "F", .number, "random part of the back-off (0.1 = 10 %)")
     static let retryOn = Option.value(
         "retry-on", "OUTCOMES", .choices(["failed", "timedOut", "interrupted"]), "which outcomes (failed,timedOut)")
     static let retryExitCodes = Option.value("retry-exit-codes", "N,...", .text, "only after these exit codes")
@@ -99,8 +100,9 @@ extension Option {
         "one operation an index; {}, in values of options too, and $OPS_INDEX are the index")
     static let graphName = Option.value("graph-name", "NAME", .text, "the name of the graph")
     static let key = Option.value(
-        "key", "k", "KEY", .text, "submitted before with this key: answer that one, store nothing")
-    static let unlessActive = Option.value("unless-active", "KEY", .text, "the same while that one is unfinished")
+        "key", "k", "KEY", .text, "if KEY was submitted before, return that operation instead of a new one")
+    static let unlessActive = Option.value(
+        "unless-active", "KEY", .text, "like --key, but only while that operation is unfinished")
     static let child = Option.flag("child", "a child of the operation within which this is called")
 }
 
@@ -125,7 +127,7 @@ extension OptionGroup {
     static let submission = OptionGroup(
         "Submitting",
         [.file, .set, .dryRun, .each, .array, .graphName, .key, .unlessActive, .child])
-    /// What is watched from here on is there, and is one operation or one graph.
+    /// The same for `run`, which needs one stored operation or graph: without dry runs and lists.
     static let running = OptionGroup(
         "Submitting", [.file, .set, .graphName, .key, .unlessActive, .child])
 

@@ -4,7 +4,7 @@ internal import OpsWire
 /// `submit`: one operation, a graph from a file, or one operation for each line or index.
 enum SubmitVerb {
     static let verb = Verb(
-        "submit", .submitting, "store an operation or a graph of operations, durably",
+        "submit", .submitting, "submit a command or a graph of commands",
         forms: [
             "[OPTION...] [--] COMMAND [ARG...]",
             "[OPTION...] --shell STRING",
@@ -15,7 +15,7 @@ enum SubmitVerb {
         about: [
             "Prints the id of the operation, or the id of the graph and how many operations it has. When it returns, "
                 + "what was submitted is on disk.",
-            "Environment, directory and umask are captured here and now. Options end at the first word that is none.",
+            "The current environment, directory and umask are recorded. Options must come before the command.",
             "A graph is submitted whole or not at all; errors name file, line, operation and key, all at once.",
         ],
         operands: .command, options: [.submission] + OptionGroup.operation,
@@ -119,7 +119,7 @@ enum SubmitVerb {
     static func graph(_ path: String, _ session: Session) throws(Failure) -> (Submission, GraphFile) {
         let arguments = session.arguments
         if let word = arguments.operands.first {
-            throw session.refuse("-f and a command exclude each other", "leave -f or \"\(word)\" away")
+            throw session.refuse("-f and a command (\"\(word)\") exclude each other", "give one of them")
         }
         if let option = OptionGroup.operation.flatMap(\.options).first(where: {
             arguments.has($0) && $0.name != "clean-env"
@@ -157,17 +157,12 @@ enum SubmitVerb {
     private static func list(_ accepted: SubmitReply, _ session: Session, isDry: Bool) throws(Failure) {
         let operations = accepted.operations ?? []
         guard session.wantsJSON else {
-            try session.output.line("would store \(counted(accepted.count)), nothing is stored")
+            try session.output.line("\(counted(accepted.count)) would be submitted (dry run)")
             for name in operations.compactMap(\.name) { try session.output.line("  \(name)") }
             return
         }
         for operation in operations {
-            try session.row(
-                AcceptedOperation.with {
-                    $0.submitted = operation
-                    $0.existing = accepted.existing
-                    $0.dryRun = isDry
-                })
+            try session.row(AcceptedOperation(submitted: operation, existing: accepted.existing, dryRun: isDry))
         }
     }
 

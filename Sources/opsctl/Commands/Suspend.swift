@@ -5,7 +5,7 @@ enum SuspendVerb {
     static let freeze = Option.flag("freeze", "stop the processes of what executes, too")
 
     static let verb = Verb(
-        "suspend", aliases: ["pause"], .steering, "start nothing of it any more",
+        "suspend", aliases: ["pause"], .steering, "stop starting operations",
         forms: ["[SELECTION] [--freeze]"],
         about: [
             "Without a selection the whole daemon; with --graph or --queue alone that graph or queue; else operations.",
@@ -20,15 +20,19 @@ enum SuspendVerb {
         ],
         action: { (session) throws(Failure) in
             let selection = Selection(session.arguments)
-            let reply = try session.call(SuspendRequest(selection.ifAny, freeze: session.arguments.has(freeze)))
+            let reply = try session.call(
+                SuspendRequest.with {
+                    $0.selection = selection.ifAny
+                    $0.freeze = session.arguments.has(freeze).ifTrue
+                })
             return try report(reply, "suspended", selection, session)
         })
 
     static let resume = Verb(
-        "resume", .steering, "let it start again",
+        "resume", .steering, "start operations again",
         forms: ["[SELECTION]"],
         about: [
-            "Clears the flag of the level it names and no other: the daemon, a graph, a queue, or held and frozen operations."
+            "Resumes only what it names: the daemon, a graph, a queue, or held and frozen operations."
         ],
         operands: .any(.operation, "OPERATION"), options: [.selection],
         examples: [
@@ -37,7 +41,7 @@ enum SuspendVerb {
         ],
         action: { (session) throws(Failure) in
             let selection = Selection(session.arguments)
-            let reply = try session.call(ResumeRequest(selection.ifAny))
+            let reply = try session.call(ResumeRequest.with { $0.selection = selection.ifAny })
             return try report(reply, "resumed", selection, session)
         })
 
@@ -54,22 +58,5 @@ enum SuspendVerb {
             try Steering.report(reply, reply.touched, done, selection, session)
         }
         return .done
-    }
-}
-
-extension SuspendRequest {
-    /// Suspends a selection, or the whole daemon.
-    init(_ selection: Selection?, freeze: Bool = false) {
-        self.init()
-        self.selection = selection
-        self.freeze = freeze.ifTrue
-    }
-}
-
-extension ResumeRequest {
-    /// Resumes a selection, or the whole daemon.
-    init(_ selection: Selection?) {
-        self.init()
-        self.selection = selection
     }
 }

@@ -1,7 +1,7 @@
 /// `top`: the whole daemon, live.
 enum TopVerb {
     static let verb = Verb(
-        "top", .looking, "the whole daemon, live: queues, what executes, what is next",
+        "top", .looking, "live view of queues and jobs",
         forms: [""],
         about: [
             "Arrows or j and k choose an operation; Enter shows it, l its log, w what it waits for, c cancels it, "

@@ -7,19 +7,19 @@ extension Option {
 
 /// `wait`: until operations have finished.
 enum WaitVerb {
-    static let any = Option.flag("any", "until one of them has; its status is the status")
+    static let any = Option.flag("any", "return when the first has finished, with its result")
     static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this (exit status 7)")
 
     static let progress = Option.flag("progress", "p", "a live display meanwhile")
 
     static let verb = Verb(
-        "wait", .looking, "until operations have finished",
+        "wait", .looking, "wait for operations to finish",
         forms: ["[SELECTION] [--any] [--timeout D] [--progress]"],
         about: [
-            "A queue or a graph is waited for until nothing in it is unfinished, what is added meanwhile too; what went "
-                + "wrong in it before counts. Where nothing is selected there is nothing to wait for.",
-            "What is retried meanwhile is waited for again, and its last end counts.",
-            "Exit status 0: all succeeded; 1: one did not; 7: the time was over.",
+            "Waits until everything in the queue or graph has finished, including what is added meanwhile. Earlier "
+                + "failures count. Without a selection there is nothing to wait for.",
+            "Retried operations are waited for again; the last result counts.",
+            "Exit status 0: all succeeded; 1: one did not; 7: timed out.",
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Waiting", [any, timeout, progress, .exitCode]), .selection],
@@ -35,13 +35,13 @@ enum WaitVerb {
         let arguments = session.arguments
         let selection = Selection(arguments)
         if selection.isEmpty { return .done }
+        let end = arguments.text(timeout).flatMap { Span.parse($0) }.map { Instant.now + $0 }
         let tally: Tally
         do throws(Failure) {
             tally =
                 arguments.has(progress)
-                ? try ProgressDisplay.wait(
-                    session, selection, timeout: arguments.text(timeout), any: arguments.has(any))
-                : try quietly(session, selection)
+                ? try ProgressDisplay.wait(session, selection, until: end, any: arguments.has(any))
+                : try quietly(session, selection, until: end)
         } catch {
             guard error.status == .timedOut, arguments.has(.exitCode) else { throw error }
             throw Failure(.operationTimedOut, error.what, error.why, error.advice)
@@ -49,17 +49,16 @@ enum WaitVerb {
         return tally.status(any: arguments.has(any), exitCode: arguments.has(.exitCode))
     }
 
-    private static func quietly(_ session: Session, _ selection: Selection) throws(Failure) -> Tally {
-        let arguments = session.arguments
-        let limit = arguments.text(timeout).flatMap { Span.parse($0) }
-        let end = limit.map { Instant.now + $0 }
+    private static func quietly(
+        _ session: Session, _ selection: Selection, until end: Instant?
+    ) throws(Failure) -> Tally {
         var tally = Tally()
         while true {
             do throws(Failure) {
                 try stream(session, selection, until: end, &tally)
                 return tally
             } catch {
-                // What one waits for goes on while the daemon is restarted.
+                // The operations go on while the daemon is restarted.
                 try session.awaitReturn(after: error)
             }
         }

@@ -10,7 +10,7 @@ enum WatchVerb {
         "watch", aliases: ["events"], .looking, "the event stream, without gaps",
         forms: ["[SELECTION] [--since SEQ]"],
         about: [
-            "Sequence numbers have no gaps and survive restarts: a watcher that goes on with --since misses nothing."
+            "Sequence numbers have no gaps and survive restarts: a watcher that resumes with --since misses nothing."
         ],
         operands: .any(.operation, "OPERATION"), options: [OptionGroup("Watching", [since]), .selection],
         examples: [
@@ -36,10 +36,7 @@ enum WatchVerb {
     }
 
     private static func follow(_ session: Session, _ selection: Selection, _ last: inout Int64) throws(Failure) {
-        let request = WatchRequest.with {
-            $0.since = last
-            $0.selection = selection.ifAny
-        }
+        let request = WatchRequest.with { ($0.since, $0.selection) = (last, selection.ifAny) }
         try session.stream(request) { (reply) throws(Failure) in
             let event = reply.event
             last = event.seq

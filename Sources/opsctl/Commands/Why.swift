@@ -22,11 +22,8 @@ enum WhyVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         for ref in session.arguments.operands {
-            let reply = try session.call(
-                WhyRequest.with {
-                    $0.ref = ref
-                    $0.whatIf = session.arguments.text(whatIf)
-                })
+            let change = session.arguments.text(whatIf)
+            let reply = try session.call(WhyRequest.with { ($0.ref, $0.whatIf) = (ref, change) })
             if session.wantsJSON {
                 try session.row(reply)
                 continue

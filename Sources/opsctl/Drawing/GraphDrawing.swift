@@ -2,7 +2,7 @@ internal import OpsDrawing
 
 /// A graph as names with lines between them, layers from left to right, in the cells of a terminal.
 ///
-/// Where nothing else can be meant, lines from several nodes join into one trunk that leads to all that follow each of
+/// If it stays unambiguous, lines from several nodes join into one trunk that leads to all that follow each of
 /// them; every other node has a trunk of its own. A line that is interrupted by an upright one passes under it.
 struct GraphDrawing {
     private let picture: GraphPicture
@@ -85,7 +85,7 @@ struct GraphDrawing {
         try writeCauses(session)
     }
 
-    /// What a name and a symbol cannot say.
+    /// Writes the causes, which names and symbols cannot say.
     private func writeCauses(_ session: Session) throws(Failure) {
         for node in picture.nodes {
             guard let cause = node.cause, !["succeeded", "skipped"].contains(node.standing.word) else { continue }

@@ -12,7 +12,7 @@ struct GraphPicture {
         let finishedAt: Instant?
         let cause: String?
 
-        /// How long it ran, or runs.
+        /// Returns the time that it ran, or has run so far.
         func time(now: Instant) -> Span? {
             startedAt.map { (finishedAt ?? now) - $0 }
         }
@@ -61,7 +61,8 @@ struct GraphPicture {
         return nodes.map { $0.group.flatMap { places[$0] } }
     }
 
-    /// What a node follows in time: its dependencies, its group; and instead of a group that it waits for, the last in it.
+    /// Returns what each node follows in time: its dependencies and its group; in place of a group that it waits for, the
+    /// last nodes in the group.
     func sequence() -> [[Int]] {
         let holders = holders
         let dependencies = dependencies
@@ -82,7 +83,7 @@ struct GraphPicture {
         }
     }
 
-    /// Of each node, what it asks of its dependencies other than that they succeed.
+    /// Conditions of each node on its dependencies, other than that they succeed.
     var conditions: [String?] {
         var conditions = [String?](repeating: nil, count: nodes.count)
         for edge in edges where edge.when != .succeeded {
@@ -92,7 +93,7 @@ struct GraphPicture {
         return conditions
     }
 
-    /// What a node is drawn below: its dependencies, its group, and what the group waits for.
+    /// Returns what each node is drawn below: its dependencies, its group, and what the group waits for.
     func predecessors() -> [[Int]] {
         var lists = dependencies
         for (node, holder) in holders.enumerated() {

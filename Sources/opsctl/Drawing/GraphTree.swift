@@ -7,7 +7,7 @@ struct GraphTree {
     private let now = Instant.now
     private var children: [[Int]]
     private var roots: [Int] = []
-    /// What a node waits for besides what it is drawn below.
+    /// Dependencies of a node beside the one that it is drawn below.
     private var others: [[Int]]
 
     init(_ picture: GraphPicture, _ session: Session) {

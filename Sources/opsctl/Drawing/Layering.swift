@@ -5,9 +5,9 @@
 struct Layering {
     /// From left to right, each from top to bottom: the nodes, and the places that lines keep.
     private(set) var layers: [[Int]]
-    /// What each vertex follows in the layer before its own.
+    /// Vertices that each vertex follows in the layer before its own.
     private(set) var above: [[Int]]
-    /// Of each node, the places that its lines keep in the layers after its own.
+    /// Places that the lines of each node keep in the layers after its own.
     private var places: [[Int]]
     private let layerOf: [Int]
 
@@ -37,7 +37,7 @@ struct Layering {
         places[left].prefix(layerOf[right] - layerOf[left] - 1)
     }
 
-    /// What follows each vertex in the layer after its own.
+    /// Vertices that follow each vertex in the layer after its own.
     var below: [[Int]] {
         var below = [[Int]](repeating: [], count: above.count)
         for (vertex, list) in above.enumerated() {

@@ -2,7 +2,7 @@ internal import OpsDrawing
 
 /// Cells of a terminal with lines in them, and text over the lines.
 struct LineCanvas {
-    /// Where the lines of a cell go.
+    /// Directions of the lines in a cell.
     private struct Ends: OptionSet {
         let rawValue: UInt8
         static let left = Ends(rawValue: 1)

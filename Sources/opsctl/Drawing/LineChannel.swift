@@ -1,6 +1,6 @@
 /// The lines between two layers: out of the left one, along upright trunks, into the right one.
 struct LineChannel {
-    /// What one trunk joins: rows on the left with rows on the right.
+    /// One trunk, which joins rows on the left with rows on the right.
     private struct Net {
         var sources: [Int]
         var targets: [Int]
@@ -91,7 +91,7 @@ struct LineChannel {
         }
     }
 
-    /// Where trunks of others cross a row of `net`; what leads to the same node joins it instead.
+    /// Columns in which other trunks cross a row of `net`; a trunk that leads to the same node joins it instead.
     private func crossings(_ row: Int, of net: Net, from x: Int) -> [Int] {
         nets.filter { other in
             !other.isStraight && other.top <= row && row <= other.bottom

@@ -1,7 +1,7 @@
 internal import OpsWire
 
-/// How long a graph will take yet: the longest chain of what is left of it, or all that is left on as many slots as are
-/// in use, whichever is longer. What runs takes as long as others with its command took, here or in earlier graphs, else
+/// Time until a graph is done: the longest chain of what is left of it, or all that is left on as many slots as are in
+/// use, whichever is longer. An operation takes as long as others with its command took, here or in earlier graphs, else
 /// as long as all did.
 struct Forecast {
     private let earlier: RunTimes
@@ -46,7 +46,7 @@ struct Forecast {
     }
 }
 
-/// How long commands took that have succeeded.
+/// Run times of commands that have succeeded.
 private struct RunTimes {
     private struct Sum {
         var total: Int64 = 0

@@ -4,13 +4,13 @@ internal import OpsDrawing
 internal import OpsSystem
 internal import OpsWire
 
-/// What goes on in a selection while it goes on: a block at the bottom of a terminal, or a line for every end in a pipe.
+/// Live display of a selection: a block at the bottom of a terminal, or a line for every end in a pipe.
 final class ProgressDisplay {
     private let session: Session
     private let selection: Selection
-    /// Cancels what is shown (`run -f`); without signals (`wait`) they end the showing.
+    /// Signals that cancel what is shown (`run -f`); without any (`wait`) they end the display.
     private let interruption: Interruption
-    /// Wait, and Watch: the one says when it is over, the other what happens meanwhile.
+    /// The ends tell when the display is over, the events what happens meanwhile.
     private var ends: ReplyStream<WaitReply>
     private var events: ReplyStream<WatchReply>
     private let any: Bool
@@ -26,28 +26,28 @@ final class ProgressDisplay {
 
     /// Shows a graph until all of it has finished; an interrupt cancels it.
     static func run(_ session: Session, graph: String, _ interruption: Interruption) throws(Failure) -> ExitStatus {
-        let display = try ProgressDisplay(session, Selection(graph: graph), interruption, timeout: nil, any: false)
+        let display = try ProgressDisplay(session, Selection(graph: graph), interruption, until: nil, any: false)
         try display.show()
         return display.tally.status(any: false, exitCode: false)
     }
 
-    static func wait(_ session: Session, _ selection: Selection, timeout: String?, any: Bool) throws(Failure)
-        -> Tally
-    {
-        let display = try ProgressDisplay(session, selection, Interruption([]), timeout: timeout, any: any)
+    static func wait(
+        _ session: Session, _ selection: Selection, until end: Instant?, any: Bool
+    ) throws(Failure) -> Tally {
+        let display = try ProgressDisplay(session, selection, Interruption([]), until: end, any: any)
         try display.show()
         return display.tally
     }
 
     private init(
-        _ session: Session, _ selection: Selection, _ interruption: Interruption, timeout: String?, any: Bool
+        _ session: Session, _ selection: Selection, _ interruption: Interruption, until end: Instant?, any: Bool
     ) throws(Failure) {
         self.session = session
         self.selection = selection
         self.interruption = interruption
         isLive = session.screen.isCapable && !session.wantsJSON
         self.any = any
-        deadline = timeout.flatMap { Span.parse($0) }.map { Instant.now + $0 }
+        deadline = end
         // An event between the two calls is told by the first and counted by the second, so none is missed.
         events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
         ends = try session.open(WaitRequest(selection, any: any, until: deadline))
@@ -65,7 +65,7 @@ final class ProgressDisplay {
             do throws(Failure) {
                 try step()
             } catch {
-                // What is shown goes on while the daemon is restarted.
+                // The operations go on while the daemon is restarted.
                 try session.awaitReturn(after: error)
                 events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
                 ends = try session.open(WaitRequest(selection, any: any, until: deadline))
@@ -85,14 +85,14 @@ final class ProgressDisplay {
         try session.output.flush()
     }
 
-    /// Of one graph the chains are known that are still to run.
+    /// Prepares the forecast, which needs the chains of one graph.
     private func foresee() throws(Failure) {
         guard let level = selection.level, level.kind == "graph" else { return }
         let picture = GraphPicture(try session.call(GraphRequest.with { $0.graph = level.name }))
         forecast = Forecast(picture, earlier: try earlier())
     }
 
-    /// The newest of what succeeded in other graphs with commands that are shown here.
+    /// Returns the newest operations of other graphs that succeeded with commands that are shown here.
     private func earlier() throws(Failure) -> [OperationRow] {
         let commands = Set(rows.values.map(\.command))
         let succeeded = Selection.with { $0.outcome = OutcomeName.succeeded.rawValue }
@@ -143,11 +143,8 @@ final class ProgressDisplay {
     }
 
     private func cancel(_ signal: Int32) throws(Failure) {
-        try session.callUntilAnswered(
-            CancelRequest.with {
-                $0.selection = selection
-                $0.reason = "signal \(signal) to opsctl run"
-            })
+        let reason = "signal \(signal) to opsctl run"
+        try session.callUntilAnswered(CancelRequest.with { ($0.selection, $0.reason) = (selection, reason) })
     }
 
     // MARK: - Drawing

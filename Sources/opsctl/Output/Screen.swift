@@ -1,6 +1,6 @@
 internal import OpsSystem
 
-/// What is known of the terminal that is written to.
+/// Properties of the terminal that is written to.
 struct Screen: Sendable {
     let isTerminal: Bool
     let style: Style

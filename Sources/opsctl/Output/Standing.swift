@@ -29,7 +29,7 @@ struct Standing: Equatable, Sendable {
     var text: String { symbol + " " + word }
 }
 
-/// How much of something is done, in the cells of a line.
+/// Share of something that is done, in the cells of a line.
 enum ProgressBar {
     static func text(_ progress: ProgressRow, cells: Int) -> String {
         text(done: Int(progress.done), total: progress.total.map { Int($0) }, cells: cells)

@@ -3,7 +3,7 @@ internal import OpsClient
 internal import OpsDrawing
 internal import OpsWire
 
-/// The screen of `top`: drawn anew after every change of the daemon and every key.
+/// The screen of `top`, drawn again after every change of the daemon and every key.
 final class TopScreen {
     private let session: Session
     private let terminal: RawTerminal
@@ -13,7 +13,7 @@ final class TopScreen {
     private var rows: [OperationRow] = []
     private var chosen = 0
     private var top = 0
-    /// The last word on what a key did.
+    /// Result of the last key.
     private var message = ""
     private var question: (text: String, action: () throws(Failure) -> Void)?
 
@@ -206,9 +206,9 @@ final class TopScreen {
     /// Suspends what runs, resumes what is suspended.
     private func suspend(_ selection: Selection?, isSuspended: Bool, freeze: Bool = false) throws(Failure) {
         if isSuspended {
-            _ = try session.call(ResumeRequest(selection))
+            _ = try session.call(ResumeRequest.with { $0.selection = selection })
         } else {
-            _ = try session.call(SuspendRequest(selection, freeze: freeze))
+            _ = try session.call(SuspendRequest.with { ($0.selection, $0.freeze) = (selection, freeze.ifTrue) })
         }
     }
 
@@ -228,7 +228,7 @@ final class TopScreen {
         } catch {
             for line in error.lines { try session.output.line(line) }
         }
-        try session.output.write(session.style(.dim, "\u{1b}[\(session.screen.rows);1Hany key goes back"))
+        try session.output.write(session.style(.dim, "\u{1b}[\(session.screen.rows);1Hpress any key"))
         try session.output.flush()
         _ = interruption.wait([STDIN_FILENO])
         _ = terminal.keys()
