@@ -7,16 +7,23 @@ internal import OpsWire
 extension Daemon {
     // MARK: What comes in
 
-    /// Puts a client's request to the scheduler; the answer, either way, waits for the commit.
+    /// Puts a client's request to the scheduler; the answer, either way, waits for the commit. `isStale` throws where the
+    /// store has changed since the request was made: it is asked where the request had to wait once more.
     func request(
-        _ event: Event, texts: SubmissionTexts? = nil, of call: Exchange,
+        _ event: Event, unless isStale: (@Sendable (History) throws -> Void)? = nil, texts: SubmissionTexts? = nil,
+        of call: Exchange,
         names: @escaping (Int32) -> String? = { _ in nil }, then answer: @escaping (Acceptance) -> Void
     ) {
         guard outage == nil, core != nil else { return call.fail(unavailable) }
         precondition(longTurn == nil, "what changes something is put off during a long turn")
         if weight(of: event) > DaemonLimits.operationsInTheLoop {
+            let path = store.path
             return requestBeside(
-                call, names: names, prepare: { LargeRequest(event: event, texts: texts) }, then: answer)
+                call, names: names,
+                prepare: { _ in
+                    try isStale?(History.open(path: path))
+                    return LargeRequest(event: event, texts: texts)
+                }, then: answer)
         }
         takeHandBack()
         turn.hasEvents = true

@@ -28,6 +28,9 @@ struct FinishedCount {
         self.count = count
     }
 
+    /// Takes in that so many were removed.
+    mutating func remove(_ number: Int) { if let count { self.count = count - number } }
+
     /// Something else changed it: it is counted anew.
     mutating func forget() { count = nil }
 }

@@ -47,10 +47,11 @@ extension Daemon {
         longTurn?.facts.append(fact)
     }
 
-    /// Puts a large request to the scheduler beside the loop. `prepare` is called there; what it throws is the answer.
+    /// Puts a large request to the scheduler beside the loop. `prepare` is called there, with the scheduler as it is; what
+    /// it throws is the answer.
     func requestBeside(
         _ exchange: Exchange, names: @escaping (Int32) -> String?,
-        prepare: @escaping @Sendable () throws -> LargeRequest, then answer: @escaping (Acceptance) -> Void
+        prepare: @escaping @Sendable (Scheduler) throws -> LargeRequest, then answer: @escaping (Acceptance) -> Void
     ) {
         precondition(longTurn == nil, "one long turn at a time")
         exchange.holdNext()
@@ -124,7 +125,8 @@ extension Daemon {
     }
 
     private func lend(
-        _ facts: [Event], _ prepare: (@Sendable () throws -> LargeRequest)?, then take: @escaping (Verdict) -> Void
+        _ facts: [Event], _ prepare: (@Sendable (Scheduler) throws -> LargeRequest)?,
+        then take: @escaping (Verdict) -> Void
     ) throws(StoreError) {
         guard let core else { return endLongTurn {} }
         // What is committed beside the loop is not seen before the scheduler knows of it.
@@ -171,14 +173,14 @@ private enum Verdict: Sendable {
 /// Beside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
 /// outside of `settle` is put off.
 private func decide(
-    _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: (() throws -> LargeRequest)?
+    _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: ((Scheduler) throws -> LargeRequest)?
 ) -> Verdict {
     for fact in facts { _ = core.handle(fact, at: .now()) }
     var acceptance: Acceptance?
     var texts: SubmissionTexts?
     if let prepare {
         let request: LargeRequest
-        do { request = try prepare() } catch { return .refused(error) }
+        do { request = try prepare(core) } catch { return .refused(error) }
         switch core.handle(request.event, at: .now()) {
         case .failure(let rejection): return .rejected(rejection)
         case .success(let accepted):

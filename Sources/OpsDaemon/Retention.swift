@@ -14,6 +14,9 @@ final class Retention {
 
     init(daemon: Daemon) { self.daemon = daemon }
 
+    /// Number of operations that have been removed since the start.
+    private(set) var removed = 0
+
     var isPruning: Bool { pruning != nil }
 
     private var isWanted: Bool { daemon.configuration.keepFor != nil || daemon.configuration.keepAtMost != nil }
@@ -50,8 +53,17 @@ final class Retention {
 
     /// One step of any pruning, with the logs of what it took away.
     func step(_ pruning: Pruning) throws {
-        daemon.finished.forget()
-        for attempt in try pruning.step() {
+        let before = pruning.removed
+        let attempts: [AttemptID]
+        do {
+            attempts = try pruning.step()
+        } catch {
+            daemon.finished.forget()
+            throw error
+        }
+        removed += pruning.removed - before
+        daemon.finished.remove(pruning.removed - before)
+        for attempt in attempts {
             do throws(SystemError) {
                 try daemon.logs.remove(attempt)
             } catch {

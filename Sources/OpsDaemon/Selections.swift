@@ -3,10 +3,28 @@ internal import OpsStore
 internal import OpsWire
 
 /// What a request named, looked up.
-struct Selected {
+struct Selected: Sendable {
     var ids: [OperationID]
     /// One operation, named by its id or its name: that it cannot be changed is an error then.
     var isSingle: Bool
+    /// The state and the queue that were selected by, if any were: both may have changed since.
+    var state: OperationState?
+    var queue: String?
+
+    init(ids: [OperationID], isSingle: Bool) {
+        self.ids = ids
+        self.isSingle = isSingle
+    }
+
+    /// Returns those that have not ended and still are as they were selected. One that was named stays, for its own
+    /// refusal.
+    func present(in core: Scheduler) -> [OperationID] {
+        if isSingle { return ids }
+        return ids.filter { id in
+            guard let current = core.state(of: id) else { return false }
+            return (state ?? current) == current && (queue == nil || core.queue(of: id) == queue)
+        }
+    }
 }
 
 /// Finds what clients name in the store: operations by id, range or name, graphs, and whole selections. Queues are the
@@ -35,6 +53,9 @@ struct Selections {
         }
         return id
     }
+
+    /// Returns the user who submitted an operation.
+    func owner(of id: OperationID) throws -> UInt32 { try history.owners(of: [id])[id] ?? 0 }
 
     /// All that is stored of it.
     func record(_ ref: String) throws -> OperationRecord {
@@ -142,43 +163,6 @@ struct Selections {
         throw ControlError.notFound(kind: "outcome", name: name, nearest: Nearest.name(to: name, among: known))
     }
 
-    /// Everything a changing request is about; a selection of nothing is a mistake of the caller.
-    /// `unfinished`: only that is of interest, unless one operation was named.
-    func operations(_ selection: OpsWire.Selection, unfinished: Bool) throws -> Selected {
-        guard let query = try query(selection) else {
-            throw ControlError.invalidOperation([
-                .with { $0.message = "nothing is selected; name operations, or say all" }
-            ])
-        }
-        if let only = query.ids, only.count == 1, let id = only.first?.lowerBound, id == only.first?.upperBound,
-            isOnlyRefs(selection)
-        {
-            return Selected(ids: [OperationID(id)], isSingle: true)
-        }
-        var ids: [OperationID] = []
-        for state in unfinished ? [OperationState.pending, .ready, .executing] : [nil] {
-            if let state, let wanted = query.state, wanted != state { continue }
-            var narrowed = query
-            narrowed.state = state ?? query.state
-            ids += try history.select(narrowed, limit: Int.max)
-        }
-        return Selected(ids: ids.sorted(), isSingle: false)
-    }
-
-    /// Of a queue: what ended in it in any other way than well, as far back as is remembered.
-    func unsuccessful(inQueue name: String) throws -> [OperationID] {
-        var query = OpsStore.Selection()
-        query.queue = name
-        query.isUnsuccessful = true
-        return try history.select(query, limit: Int.max)
-    }
-
-    /// Refs and nothing that narrows them.
-    func isOnlyRefs(_ selection: OpsWire.Selection) -> Bool {
-        selection.graph == nil && selection.queue == nil && selection.state == nil && selection.outcome == nil
-            && (selection.labels?.entries ?? []).isEmpty && selection.user == nil
-    }
-
     /// The level that a selection of only a graph or only a queue names; nil: it names operations.
     func level(_ selection: OpsWire.Selection?) throws -> Level? {
         guard let selection, selection != OpsWire.Selection() else { return .daemon }
@@ -191,6 +175,13 @@ struct Selections {
         case (nil, let queue?): return .queue(queue)
         default: return nil
         }
+    }
+}
+
+extension OpsWire.Selection {
+    /// Refs and nothing that narrows them.
+    var isOnlyRefs: Bool {
+        graph == nil && queue == nil && state == nil && outcome == nil && (labels?.entries ?? []).isEmpty && user == nil
     }
 }
 

@@ -5,14 +5,32 @@ internal import OpsWire
 /// Answers "what would it wait for then" from a copy: the rules are a value, and trying them changes nothing.
 struct WhatIf {
     let daemon: Daemon
+    /// The operations that the words name.
+    let found: [String: OperationID]
 
     /// Events that the words stand for: `cancel 7`, `finish 7`, `fail 7`, `resume [7]`, `suspend [7]`,
     /// `workers 4`, `limit QUEUE 4`, `capacity CATEGORY 3`, `priority 7 50`, several with `;` between.
     func events(_ words: String) throws -> [Event] {
-        try words.split(separator: ";").compactMap { sentence in
+        try Self.sentences(words).map { try event($0.verb, $0.rest) }
+    }
+
+    private static func sentences(_ words: String) -> [(verb: String, rest: [String])] {
+        words.split(separator: ";").compactMap { sentence in
             let parts = sentence.split(separator: " ").map(String.init)
-            return try parts.first.map { try event($0, Array(parts.dropFirst())) }
+            return parts.first.map { ($0, Array(parts.dropFirst())) }
         }
+    }
+
+    /// Returns the references to operations in the words, each once.
+    static func references(_ words: String) -> [String] {
+        let all = sentences(words).flatMap { sentence in
+            switch sentence.verb {
+            case "cancel", "resume", "suspend": sentence.rest
+            case "finish", "fail", "priority": Array(sentence.rest.prefix(1))
+            default: [String]()
+            }
+        }
+        return Set(all).sorted()
     }
 
     /// Returns a copy of the scheduler after these events.
@@ -49,7 +67,12 @@ struct WhatIf {
         }
     }
 
-    private func operations(_ refs: [String]) throws -> [OperationID] { try refs.map(daemon.selections.operation) }
+    private func operations(_ refs: [String]) throws -> [OperationID] { try refs.map(operation) }
+
+    private func operation(_ ref: String) throws(ControlError) -> OperationID {
+        guard let id = found[ref] else { throw .notFound(kind: "operation", name: ref, nearest: nil) }
+        return id
+    }
 
     private func number(_ text: String, from least: Int32 = 0, to most: Int32 = .max) throws -> Int32 {
         guard let number = Int32(text), number >= least, number <= most else {
@@ -69,7 +92,7 @@ struct WhatIf {
 
     /// The end of an executing operation, as if its process had ended; of a waiting one, its cancelling.
     private func finish(_ ref: String, failed: Bool) throws -> Event {
-        let id = try daemon.selections.operation(ref)
+        let id = try operation(ref)
         guard let executing = daemon.core?.executing.first(where: { $0.id == id }), executing.attempt > 0 else {
             throw Rejection.notExecuting(id)
         }

@@ -75,7 +75,7 @@ enum OperationColumns {
 }
 
 /// Which place in the arrays of a snapshot a stored row has got.
-struct SharedPlaces {
+struct SharedPlaces: Sendable {
     var queues: [Int64: Int32] = [:]
     var policies: [Int64: Int32] = [:]
     var categorySets: [Int64: Int32] = [:]

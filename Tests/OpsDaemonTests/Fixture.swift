@@ -61,6 +61,21 @@ final class Fixture {
         return client
     }
 
+    /// A call of a user on a connection of its own.
+    func exchange(of user: UInt32) throws -> Exchange {
+        var ends: [Int32] = [0, 0]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw SystemError("socketpair", errno: errno)
+        }
+        close(ends[1])
+        let caller = Caller(user: user, group: user, account: nil)
+        let server = try #require(daemon.server)
+        let connected = ConnectedUsers.User(BufferBudget(of: caller.name, limit: 1 << 20), isPrivileged: false)
+        let connection = Connection(Descriptor(owning: ends[0]), caller: caller, user: connected, server: server)
+        let call = try Call(frame: Call.frame(StatusRequest()).dropLast())
+        return Exchange(call, BufferShare(of: connected.budget), connection)
+    }
+
     /// Turns until `isDone`, at most so often; each turn waits for an event for at most 20 ms.
     func turn(until isDone: () throws -> Bool) throws {
         for _ in 0..<500 {

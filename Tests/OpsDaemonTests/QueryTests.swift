@@ -30,26 +30,13 @@ import Testing
         }
     }
 
-    /// A call of a user on a connection of its own.
-    private func exchange(of user: UInt32, _ fixture: Fixture) throws -> Exchange {
-        var ends: [Int32] = [0, 0]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
-        close(ends[1])
-        let caller = Caller(user: user, group: user, account: nil)
-        let server = try #require(fixture.daemon.server)
-        let connected = ConnectedUsers.User(BufferBudget(of: caller.name, limit: 1 << 20), isPrivileged: false)
-        let connection = Connection(Descriptor(owning: ends[0]), caller: caller, user: connected, server: server)
-        let call = try Call(frame: Call.frame(StatusRequest()).dropLast())
-        return Exchange(call, BufferShare(of: connected.budget), connection)
-    }
-
     @Test func `users take turns however much one of them asks`() throws {
         let fixture = try Fixture()
         let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, inLoop: 0))
         let slices = Slices()
         var answered: [UInt32] = []
         func ask(_ user: UInt32, steps: Int) throws {
-            queue.ask(Steps(left: steps, user: user, slices: slices), of: try exchange(of: user, fixture)) { result in
+            queue.ask(Steps(left: steps, user: user, slices: slices), of: try fixture.exchange(of: user)) { result in
                 if let user = try? result.get() { answered.append(user) }
             }
         }
@@ -70,7 +57,7 @@ import Testing
         var answered: [Int] = []
         for steps in [40, 2] {
             let query = Steps(left: steps, user: 1, slices: Slices())
-            queue.ask(query, of: try exchange(of: 1, fixture)) { _ in answered.append(steps) }
+            queue.ask(query, of: try fixture.exchange(of: 1)) { _ in answered.append(steps) }
         }
         try fixture.turn { answered.count == 2 }
         #expect(answered == [2, 40])
@@ -80,7 +67,7 @@ import Testing
         let fixture = try Fixture()
         let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, total: 1, inLoop: 0))
         var error: (any Error)?
-        queue.ask(Steps(left: 1000, user: 1, slices: Slices()), of: try exchange(of: 1, fixture)) { result in
+        queue.ask(Steps(left: 1000, user: 1, slices: Slices()), of: try fixture.exchange(of: 1)) { result in
             do { _ = try result.get() } catch let failure { error = failure }
         }
         try fixture.turn { error != nil }
@@ -91,11 +78,11 @@ import Testing
         let fixture = try Fixture()
         let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, inLoop: 0))
         let slices = Slices()
-        let gone = try exchange(of: 1, fixture)
+        let gone = try fixture.exchange(of: 1)
         queue.ask(Steps(left: 1_000_000, user: 1, slices: slices), of: gone) { _ in Issue.record("nobody reads it") }
         gone.connection.close()
         var isOver = false
-        queue.ask(Steps(left: 3, user: 1, slices: slices), of: try exchange(of: 1, fixture)) { _ in isOver = true }
+        queue.ask(Steps(left: 3, user: 1, slices: slices), of: try fixture.exchange(of: 1)) { _ in isOver = true }
         try fixture.turn { isOver }
         #expect(slices.all.count < 100)
     }

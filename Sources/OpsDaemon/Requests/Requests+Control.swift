@@ -2,107 +2,139 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Verbs that change what is there.
+/// Verbs that change selected operations: the store is asked which ones beside the loop, and the scheduler is told in it.
 extension Requests {
-    private var selections: Selections { daemon.selections }
-
-    private func select(_ selection: OpsWire.Selection, unfinished: Bool) throws -> Selected {
-        try daemon.requireQueue(selection.queue)
-        return try selections.operations(selection, unfinished: unfinished)
+    /// Asks the store, then changes something: the client's next call waits for both.
+    func change<Q: Query>(_ exchange: Exchange, after query: Q, _ body: @escaping (Q.Answer) throws -> Void) {
+        ask(exchange, query) { [unowned self] answer in try self.change(exchange) { try body(answer) } }
     }
 
-    /// Leaves what the caller may change; one that was named and is another's is refused.
-    private func changeable(_ selected: Selected, by caller: Caller) throws -> [OperationID] {
-        if daemon.authorization.isPrivileged(caller) { return selected.ids }
-        let owners = try daemon.history.owners(of: selected.ids)
-        if selected.isSingle, let id = selected.ids.first {
-            try daemon.authorization.requireChange(caller, of: id, ownedBy: owners[id] ?? 0)
+    /// Puts a change to the scheduler of those operations that still are as they were selected.
+    private func change(
+        _ selected: Selected, _ exchange: Exchange,
+        _ makeEvent: @escaping @Sendable ([OperationID], Scheduler) throws -> Event,
+        then answer: @escaping (Acceptance) -> Void
+    ) throws {
+        guard selected.ids.count > DaemonLimits.operationsInTheLoop else {
+            let made = daemon.ask { core in Result { try makeEvent(selected.present(in: core), core) } }
+            guard let made else { throw daemon.unavailable }
+            return daemon.request(try made.get(), of: exchange, then: answer)
         }
-        return selected.ids.filter { daemon.authorization.mayChange(caller, ownedBy: owners[$0] ?? 0) }
+        daemon.requestBeside(
+            exchange, names: { _ in nil },
+            prepare: { core in LargeRequest(event: try makeEvent(selected.present(in: core), core)) }, then: answer)
+    }
+
+    private func targets(
+        _ selection: OpsWire.Selection, _ wanted: TargetsQuery.Wanted, _ caller: Caller
+    ) throws -> TargetsQuery {
+        try daemon.requireQueue(selection.queue)
+        try selection.checkBounds()
+        return TargetsQuery(selection, wanted, daemon.authorization, caller)
     }
 
     func cancel(_ request: CancelRequest, _ exchange: Exchange) throws {
         try requireRoom(for: request.reason, of: "a reason", atMost: WireLimits.textBytes)
-        let selected = try select(request.selection, unfinished: true)
-        let ids = try changeable(selected, by: exchange.caller)
-        if request.force ?? false {
-            try daemon.authorization.requirePrivilege(exchange.caller, to: "give up on processes with --force")
-        }
-        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(TouchedOnes()) } }
-        let event = Event.cancel(ids, by: exchange.caller.name, reason: request.reason, force: request.force ?? false)
-        daemon.request(event, of: exchange) { [unowned self] acceptance in
-            exchange.reply(
-                TouchedOnes.with {
-                    $0.touched = acceptance.touched
-                    $0.ids = self.cancelled(ids, acceptance.touched).map(\.rawValue)
-                })
+        let isForced = request.force ?? false
+        let (caller, reason) = (exchange.caller, request.reason)
+        change(exchange, after: try targets(request.selection, .unfinished, caller)) { [unowned self] selected in
+            if isForced {
+                try self.daemon.authorization.requirePrivilege(caller, to: "give up on processes with --force")
+            }
+            guard !selected.ids.isEmpty else { return self.daemon.afterCommit { exchange.reply(TouchedOnes()) } }
+            try self.change(
+                selected, exchange,
+                { ids, _ in .cancel(ids, by: caller.name, reason: reason, force: isForced) },
+                then: { [unowned self] in self.replyCancelled(selected.ids, $0.touched, exchange) })
         }
     }
 
-    /// Those that are cancelled or on the way there: not what has just ended by itself.
-    private func cancelled(_ ids: [OperationID], _ touched: Int) -> [OperationID] {
-        // The cancellation is stored; where the store cannot be read now, all that were named are told.
-        guard touched < ids.count, let nodes = try? daemon.history.nodes(of: ids) else { return ids }
-        return nodes.filter { $0.outcome == nil || $0.outcome == .cancelled }.map(\.id)
+    /// Answers with the operations that are cancelled or on the way there: not with those that have just ended by
+    /// themselves.
+    private func replyCancelled(_ ids: [OperationID], _ touched: Int, _ exchange: Exchange) {
+        guard touched < ids.count else { return reply(ids, touched, exchange) }
+        queries.ask(CancelledQuery(ids), of: exchange) { [unowned self] result in
+            // The cancellation is stored; where the store cannot be read now, all that were named are told.
+            if case .success(let cancelled) = result {
+                self.reply(cancelled, touched, exchange)
+            } else {
+                self.reply(ids, touched, exchange)
+            }
+        }
+    }
+
+    /// Answers with operations; many of them are put in bytes beside the loop.
+    private func reply(_ ids: [OperationID], _ touched: Int, _ exchange: Exchange) {
+        let make: @Sendable () -> [UInt8] = {
+            Reply.frame(
+                TouchedOnes.with {
+                    $0.touched = touched
+                    $0.ids = ids.map(\.rawValue)
+                })
+        }
+        guard ids.count > DaemonLimits.operationsInTheLoop else { return exchange.reply(frame: make()) }
+        queries.encode(exchange, make) { exchange.reply(frame: $0) }
     }
 
     func suspend(_ request: SuspendRequest, _ exchange: Exchange) throws {
-        let level = try self.level(request.selection, exchange.caller)
-        putCounting(.suspend(level, freeze: request.freeze ?? false), exchange)
+        let freeze = request.freeze ?? false
+        try changeLevel(request.selection, exchange) { .suspend($0, freeze: freeze) }
     }
 
     func resume(_ request: ResumeRequest, _ exchange: Exchange) throws {
-        let level = try self.level(request.selection, exchange.caller)
-        putCounting(.resume(level), exchange)
+        try changeLevel(request.selection, exchange) { .resume($0) }
     }
 
-    /// The daemon, a queue, a graph, or chosen operations; each to those who may.
-    private func level(_ selection: OpsWire.Selection?, _ caller: Caller) throws -> Level {
+    private func changeLevel(
+        _ selection: OpsWire.Selection?, _ exchange: Exchange, _ makeEvent: @escaping @Sendable (Level) -> Event
+    ) throws {
         try daemon.requireQueue(selection?.queue)
-        guard let level = try selections.level(selection) else {
-            let selected = try select(selection ?? OpsWire.Selection(), unfinished: true)
-            return .operations(try changeable(selected, by: caller))
-        }
-        switch level {
-        case .daemon: try daemon.authorization.requirePrivilege(caller, to: "suspend and resume the daemon")
-        case .queue: try daemon.authorization.requirePrivilege(caller, to: "suspend and resume queues")
-        case .graph(let graph):
-            let first = try daemon.history.firstOperation(of: graph)
-            if let first, let owner = try daemon.history.owners(of: [first])[first] {
-                try daemon.authorization.requireChange(caller, of: first, ownedBy: owner)
+        try selection?.checkBounds()
+        let query = LevelQuery(selection, daemon.authorization, exchange.caller)
+        change(exchange, after: query) { [unowned self] target in
+            switch target {
+            case .level(let level): self.putCounting(makeEvent(level), exchange)
+            case .selected(let selected):
+                try self.change(
+                    selected, exchange, { ids, _ in makeEvent(.operations(ids)) },
+                    then: { Self.reply($0, exchange) })
             }
-        case .operations: break
         }
-        return level
     }
 
     func retry(_ request: RetryRequest, _ exchange: Exchange) throws {
-        let selected = try select(request.selection, unfinished: false)
-        var ids = try changeable(selected, by: exchange.caller)
-        // Named ones whatever their outcome; of a selection those that did not succeed.
-        if !selections.isOnlyRefs(request.selection) || request.selection.refs == nil {
-            ids = try daemon.history.nodes(of: ids).filter { $0.state == .finished && $0.outcome != .succeeded }.map(
-                \.id)
-        }
-        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(TouchedOnes()) } }
-        if let waiting = ids.first(where: { daemon.core?.contains($0) ?? false }) {
-            guard !selected.isSingle else { throw Rejection.notFinished(waiting) }
-            ids.removeAll { daemon.core?.contains($0) ?? false }
-        }
         let caller = exchange.caller
-        let revived = try daemon.history.revival(
-            of: ids, downstream: request.downstream ?? false,
-            of: daemon.authorization.isPrivileged(caller) ? nil : caller.user)
-        daemon.request(.retry(ids, revived: revived), of: exchange) { acceptance in
-            exchange.reply(
-                TouchedOnes.with {
-                    $0.touched = acceptance.touched
-                    $0.ids = revived.operations.map(\.id.rawValue)
-                })
+        let owner = daemon.authorization.isPrivileged(caller) ? nil : caller.user
+        let targets = try targets(request.selection, .unsuccessful, caller)
+        retry(RetryQuery(targets, downstream: request.downstream ?? false, of: owner), attempts: 3, exchange)
+    }
+
+    private func retry(_ query: RetryQuery, attempts: Int, _ exchange: Exchange) {
+        let removed = daemon.retention.removed
+        change(exchange, after: query) { [unowned self] answer in
+            let isStale = try answer.isStale(self.daemon.history)
+            guard !isStale, removed == self.daemon.retention.removed else {
+                guard attempts > 0 else { throw RetryQuery.changing }
+                return self.retry(query, attempts: attempts - 1, exchange)
+            }
+            try self.retry(answer, exchange)
         }
     }
 
-    /// Edited keys are laid over what each operation has.
+    private func retry(_ answer: RetryQuery.Answer, _ exchange: Exchange) throws {
+        let ids = answer.selected.ids
+        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(TouchedOnes()) } }
+        if answer.selected.isSingle, daemon.ask({ $0.contains(ids[0]) }) == true { throw Rejection.notFinished(ids[0]) }
+        let isStale: @Sendable (History) throws -> Void = { history in
+            if try answer.isStale(history) { throw RetryQuery.changing }
+        }
+        let revived = answer.revived
+        daemon.request(.retry(ids, revived: revived), unless: isStale, of: exchange) { [unowned self] acceptance in
+            self.reply(revived.operations.map(\.id), acceptance.touched, exchange)
+        }
+    }
+
+    /// Lays edited keys over what each operation has.
     func set(_ request: SetRequest, _ exchange: Exchange) throws {
         let edit: OperationEdit
         do throws(GraphRefusal) { edit = try OperationEdit(request.changes) } catch { throw error.error }
@@ -110,74 +142,13 @@ extension Requests {
         if let priority = edit.priority {
             try daemon.authorization.requireStanding(exchange.caller, priority: Int(priority), nice: nil)
         }
-        let selected = try select(request.selection, unfinished: true)
-        let ids = try changeable(selected, by: exchange.caller)
-        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(Touched()) } }
-        try requireMeaning(edit, ids)
-        putCounting(.edit(try together(ids, edit)), exchange)
-    }
-
-    /// As at submission: no key that says nothing of its operation.
-    private func requireMeaning(_ edit: OperationEdit, _ ids: [OperationID]) throws(ControlError) {
-        guard let core = daemon.core else { return }
-        for id in ids {
-            guard let found = edit.meaningless(forGroup: core.isGroup(id)) else { continue }
-            throw invalid(found.key, "operation \(daemon.label(id)) \(found.reason)")
+        let targets = try targets(request.selection, .unfinished, exchange.caller)
+        change(exchange, after: targets) { [unowned self] selected in
+            guard !selected.ids.isEmpty else { return self.daemon.afterCommit { exchange.reply(Touched()) } }
+            try self.change(
+                selected, exchange, { ids, core in try Edits(ids, edit).event(for: core) },
+                then: { Self.reply($0, exchange) })
         }
-    }
-
-    /// Each policy that occurs is edited once, for all operations that have it.
-    private func together(_ ids: [OperationID], _ edit: OperationEdit) throws -> [EditedTogether] {
-        var change = Edit(
-            priority: edit.priority, queue: edit.queue, categories: edit.categories.map(CategoryUse.strictest))
-        guard edit.changesPolicy else { return [EditedTogether(ids, change)] }
-        var groups: [EditedTogether] = []
-        var places: [Policy: Int] = [:]
-        let now = Moment.now().wall
-        for id in ids {
-            let stored = try daemon.history.policy(of: id) ?? Policy()
-            if let place = places[stored] {
-                groups[place].operations.append(id)
-                continue
-            }
-            places[stored] = groups.count
-            change.policy = Policy(edit.applied(to: PolicyInput(stored)), submittedAt: now)
-            groups.append(EditedTogether([id], change))
-        }
-        return groups
-    }
-
-    func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
-        try requireRoom(for: request.message, of: "a message", atMost: WireLimits.textBytes)
-        let id = try one(request.ref, exchange.caller)
-        let failed = request.failed ?? false
-        put(.finish(id, failed: failed, message: request.message, by: exchange.caller.name), exchange)
-    }
-
-    func note(_ request: NoteRequest, _ exchange: Exchange) throws {
-        let id = try one(request.ref, exchange.caller)
-        let text = request.text.flatMap { $0.isEmpty ? nil : $0 }
-        try requireRoom(for: text, of: "a note", atMost: WireLimits.textBytes)
-        put(.note(id, try selections.record(request.ref).graph, text), exchange)
-    }
-
-    func addDependency(_ request: AddDependencyRequest, _ exchange: Exchange) throws {
-        let id = try one(request.ref, exchange.caller)
-        let on = try selections.operation(request.on)
-        let name = request.when ?? EdgeCondition.succeeded.rawValue
-        guard let when = When.allCases.first(where: { EdgeCondition($0).rawValue == name }) else {
-            let known = EdgeCondition.allCases.map(\.rawValue)
-            throw invalid("when", "\"\(name)\" is none of \(known.joined(separator: ", "))")
-        }
-        let fact = try daemon.history.finishedFacts([on])[on]
-        put(.depend(id, on: on, when: when, finished: fact), exchange)
-    }
-
-    func removeDependency(_ request: RemoveDependencyRequest, _ exchange: Exchange) throws {
-        let id = try one(request.ref, exchange.caller)
-        let on = try selections.operation(request.on)
-        let isMet = try daemon.history.edges(from: id, to: id).contains { $0.on == on }
-        put(.undepend(id, on: on, isMet: isMet), exchange)
     }
 
     /// Puts a change to the scheduler; that it is stored is all there is to answer.
@@ -187,16 +158,11 @@ extension Requests {
 
     /// The same, where the answer counts what it touched.
     private func putCounting(_ event: Event, _ exchange: Exchange) {
-        daemon.request(event, of: exchange) { acceptance in
-            exchange.reply(Touched.with { $0.touched = acceptance.touched })
-        }
+        daemon.request(event, of: exchange) { Self.reply($0, exchange) }
     }
 
-    /// The one operation that a changing request names.
-    private func one(_ ref: String, _ caller: Caller) throws -> OperationID {
-        let id = try selections.operation(ref)
-        _ = try changeable(Selected(ids: [id], isSingle: true), by: caller)
-        return id
+    private static func reply(_ acceptance: Acceptance, _ exchange: Exchange) {
+        exchange.reply(Touched.with { $0.touched = acceptance.touched })
     }
 }
 

@@ -70,12 +70,21 @@ extension Requests {
     }
 
     func why(_ request: WhyRequest, _ exchange: Exchange) throws {
-        let id = try daemon.selections.operation(request.ref)
         try requireRoom(for: request.whatIf, of: "a question", atMost: WireLimits.textBytes)
-        guard let whatIf = request.whatIf, let core = daemon.core else {
+        let named = request.whatIf.map(WhatIf.references) ?? []
+        ask(exchange, ReferencesQuery([request.ref] + named)) { [unowned self] found in
+            let ids = try found.map { try $0.get() }
+            try self.why(ids[0], request.whatIf, Dictionary(zip(named, ids[1...])) { $1 }, exchange)
+        }
+    }
+
+    private func why(
+        _ id: OperationID, _ whatIf: String?, _ named: [String: OperationID], _ exchange: Exchange
+    ) throws {
+        guard let whatIf, let core = daemon.core else {
             return exchange.reply(whyReply(id, Explanation(id, daemon.core)))
         }
-        let events = try WhatIf(daemon: daemon).events(whatIf)
+        let events = try WhatIf(daemon: daemon, found: named).events(whatIf)
         let copy = Moved(core)
         let explain = { @Sendable in
             Result { try Explanation(id, WhatIf.simulate(events, copy.take())) }

@@ -5,7 +5,6 @@ internal import OpsWire
 /// Verbs whose answers go on.
 extension Requests {
     func wait(_ request: WaitRequest, _ exchange: Exchange) throws {
-        let selections = daemon.selections
         var timeout: Int64?
         if let text = request.timeout {
             guard let parsed = DurationText.parse(text) else {
@@ -14,49 +13,52 @@ extension Requests {
             timeout = parsed
         }
         try daemon.requireQueue(request.selection.queue)
-        let level = try selections.level(request.selection)
-        // How a graph or a queue has ended does not depend on when one asks. Of a queue what went well is not read: it
-        // may be all that the machine ever did.
-        var queue: String?
-        if case .queue(let name) = level { queue = name }
-        let any = request.any ?? false
-        var selected = try selections.operations(request.selection, unfinished: queue != nil).ids
-        if let queue, !any || selected.isEmpty { selected += try selections.unsuccessful(inQueue: queue) }
-        let extent: WaitScope.Extent =
-            switch level {
-            case .graph(let graph): .graph(graph)
-            case .queue(let name): .queue(name)
-            case .daemon, .operations, nil: .operations(Set(selected))
-            }
-        let waiting = daemon.ask { core in Set(selected.filter { core.contains($0) }) } ?? []
-        let known = try daemon.history.outcomes(of: selected.filter { !waiting.contains($0) })
-        let unfinished = selected.filter { known[$0] == nil }
-        let ended = selected.filter { known[$0] != nil }
-        let counted = any ? Array(ended.prefix(1)) : ended
-        let stream = WaitStream(
-            exchange, scope: WaitScope(extent, unfinished: Set(unfinished)), alreadyEnded: counted,
-            unsuccessful: Set(counted.filter { known[$0] != .succeeded }), any: any, daemon: daemon)
-        daemon.publisher.add(stream)
-        if let timeout { try stream.setTimeout(timeout) }
-        exchange.goOn(with: stream)
+        try request.selection.checkBounds()
+        let query = WaitQuery(request.selection, any: request.any ?? false, exchange.caller)
+        ask(exchange, query) { [unowned self] start in
+            let stream = WaitStream(exchange, try self.caughtUp(start), daemon: self.daemon)
+            self.daemon.publisher.add(stream)
+            if let timeout { try stream.setTimeout(timeout) }
+            exchange.goOn(with: stream)
+        }
+    }
+
+    /// Takes in the last few events that the query has not seen: they are in the store, and are not published again.
+    private func caughtUp(_ start: WaitStart) throws -> WaitStart {
+        var start = start
+        while true {
+            let events = try daemon.history.events(after: start.sequence, limit: WaitQuery.events)
+            try start.take(events, isIn: daemon.isOperation)
+            if events.count < WaitQuery.events { return start }
+        }
     }
 
     func watch(_ request: WatchRequest, _ exchange: Exchange) throws {
-        try daemon.requireQueue(request.selection?.queue)
-        let query = try daemon.selections.query(request.selection)
+        // From now on, however long it takes to find out which operations are selected.
         guard let last = daemon.core?.lastSequence else { throw daemon.unavailable }
         let since = request.since ?? last
         guard since <= last else {
             throw invalid("since", "the last event is \(last); \(since) has not happened yet")
         }
-        let stream = WatchStream(exchange, since: max(0, since), filter: query.map { EventFilter($0) }, daemon: daemon)
-        daemon.publisher.audience.add(stream)
-        exchange.goOn(with: stream)
+        try resolve(request.selection, exchange) { [unowned self] query in
+            let filter = query.map { EventFilter($0) }
+            let stream = WatchStream(exchange, since: max(0, since), filter: filter, daemon: self.daemon)
+            self.daemon.publisher.audience.add(stream)
+            exchange.goOn(with: stream)
+        }
     }
 
     func log(_ request: LogRequest, _ exchange: Exchange) throws {
-        let record = try daemon.selections.record(request.ref)
-        let id = record.id
+        ask(exchange, SingleStep { try Selections($0).operation(request.ref) }) { [unowned self] id in
+            try self.log(request, of: id, exchange)
+        }
+    }
+
+    private func log(_ request: LogRequest, of id: OperationID, _ exchange: Exchange) throws {
+        // In the loop, as events are told from now on.
+        guard let record = try daemon.history.brief(of: id) else {
+            throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
+        }
         try daemon.authorization.requireReading(
             exchange.caller, of: "the output of operation \(id.rawValue)", ownedBy: record.uid)
         let wantsErrors = request.stderr ?? false

@@ -79,32 +79,64 @@ extension Requests {
     /// The graph is read and sound in itself: look up what it refers to, and ask the scheduler.
     func take(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
         try Self.requireWords(order)
-        if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
-        if daemon.outage != nil { throw daemon.unavailable }
-        // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
-        if order.key != nil || order.unlessActive != nil || !input.externals.isEmpty || !input.keys.isEmpty {
-            daemon.settleBeforeReading()
+        let keys = try Self.keys(input, order)
+        guard !keys.isEmpty || !input.externals.isEmpty else {
             if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
             if daemon.outage != nil { throw daemon.unavailable }
+            let builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
+            return try submit(builder, input, order, exchange)
         }
-        if let earlier = try earlier(order, input, exchange) { return answer(earlier, order, exchange) }
-        var builder = SubmissionBuilder(input, order, exchange.caller, daemon)
-        try builder.lookUp(daemon)
+        // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
+        try change(exchange) { [unowned self] in try self.lookUp(keys, input, order, exchange) }
+    }
+
+    private func lookUp(
+        _ keys: [SubmissionQuery.Key], _ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange
+    ) throws {
+        let user = exchange.caller.user
+        let builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
+        let references = ReferencesQuery(
+            input.externals, in: try builder.joinedGraph(daemon), mostUnknown: WireLimits.problems)
+        let query = SubmissionQuery(keys: keys, of: user, wantsNames: order.wantsList, references)
+        let next = daemon.core?.nextOperationID ?? OperationID(0)
+        change(exchange, after: query) { [unowned self] answer in
+            let texts = keys.map(\.text)
+            if answer.earlier == nil, !texts.isEmpty,
+                try self.daemon.history.hasSubmission(keys: texts, uid: user, from: next)
+            {
+                // Another submission with the key has come meanwhile.
+                return try self.lookUp(keys, input, order, exchange)
+            }
+            if let earlier = answer.earlier { return self.answer(earlier, answer.names, order, exchange) }
+            // What has to be there may have changed since: the scheduler looks again.
+            var builder = try SubmissionBuilder(input, order, exchange.caller, self.daemon)
+            builder.take(answer)
+            try self.submit(builder, input, order, exchange)
+        }
+    }
+
+    private func submit(
+        _ builder: SubmissionBuilder, _ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange
+    ) throws {
         let names = SubmissionNames(input)
         let accept: (Acceptance) -> Void = { [unowned self] acceptance in
             guard case .submitted(let graph, let first, let count) = acceptance else { return }
-            exchange.reply(self.reply(graph, first, count, order, names: { names[$0] }))
+            self.reply(graph, first, count, order, exchange, names: { names[$0] })
         }
-        guard input.operations.count <= DaemonLimits.operationsInTheLoop else {
+        guard input.operations.count + input.edges.count <= DaemonLimits.operationsInTheLoop else {
             let moved = Moved(builder)
+            let path = daemon.store.path
             return daemon.requestBeside(
                 exchange, names: { names[Int($0)] },
-                prepare: {
+                prepare: { core in
                     var builder = moved.take()
+                    try builder.settleFacts({ try History.open(path: path) }, contains: core.contains)
                     let texts = try builder.build()
                     return LargeRequest(event: .submit(texts.submission), texts: texts, isTrial: order.isDryRun)
                 }, then: accept)
         }
+        var builder = builder
+        try builder.settleFacts({ daemon.history }, contains: { id in daemon.ask { $0.contains(id) } ?? false })
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
         if order.isDryRun {
@@ -113,12 +145,26 @@ extension Requests {
             }
             return daemon.requestBeside(
                 exchange, names: { names[Int($0)] },
-                prepare: { LargeRequest(event: event, texts: texts, isTrial: true) }, then: accept)
+                prepare: { _ in LargeRequest(event: event, texts: texts, isTrial: true) }, then: accept)
         }
         daemon.request(event, texts: texts, of: exchange, names: { names[Int($0)] }, then: accept)
     }
 
+    /// Answers a submission; a long list is put in bytes beside the loop.
     private func reply(
+        _ graph: GraphID, _ first: OperationID, _ count: Int, _ order: SubmissionOrder, _ exchange: Exchange,
+        isExisting: Bool = false, names: @escaping @Sendable (Int) -> String?
+    ) {
+        let make: @Sendable () -> [UInt8] = {
+            var reply = Self.reply(graph, first, count, order, names: names)
+            reply.existing = isExisting
+            return Reply.frame(reply)
+        }
+        guard order.wantsList, count > DaemonLimits.operationsInTheLoop else { return exchange.reply(frame: make()) }
+        queries.encode(exchange, make) { exchange.reply(frame: $0) }
+    }
+
+    private static func reply(
         _ graph: GraphID, _ first: OperationID, _ count: Int, _ order: SubmissionOrder, names: (Int) -> String?
     ) -> SubmitReply {
         var reply = SubmitReply()
@@ -145,7 +191,7 @@ extension Requests {
         _ = copy?.handle(.stagingRevoked(started: 0), at: .now())
         switch copy?.handle(event, at: .now()) {
         case .success(.submitted(let graph, let first, let count)):
-            let reply = reply(graph, first, count, order, names: { names[$0] })
+            let reply = Self.reply(graph, first, count, order, names: { names[$0] })
             daemon.afterCommit { exchange.reply(reply) }
         case .failure(let rejection): throw daemon.translate(rejection, names: { names[Int($0)] })
         case .success, nil: throw daemon.unavailable
@@ -154,36 +200,27 @@ extension Requests {
 
     // MARK: Idempotency
 
-    /// An earlier submission of this caller with the same key.
-    private func earlier(
-        _ order: SubmissionOrder, _ input: GraphInput, _ exchange: Exchange
-    ) throws -> KeyedSubmission? {
-        let user = exchange.caller.user
-        if let key = try order.key(of: input), let earlier = try daemon.history.submission(key: key, uid: user) {
-            return earlier
-        }
-        if let key = order.unlessActive, let earlier = try daemon.history.submission(key: key, uid: user),
-            earlier.isUnfinished
-        {
-            return earlier
-        }
-        return nil
+    /// Returns the keys of which an earlier submission of the caller may have one.
+    private static func keys(_ input: GraphInput, _ order: SubmissionOrder) throws -> [SubmissionQuery.Key] {
+        var keys: [SubmissionQuery.Key] = []
+        if let key = try order.key(of: input) { keys.append((key, isActive: false)) }
+        if let key = order.unlessActive { keys.append((key, isActive: true)) }
+        return keys
     }
 
-    private func answer(_ earlier: KeyedSubmission, _ order: SubmissionOrder, _ exchange: Exchange) {
+    private func answer(
+        _ earlier: KeyedSubmission, _ names: [OperationID: String], _ order: SubmissionOrder, _ exchange: Exchange
+    ) {
         daemon.afterCommit { [unowned self] in
-            let ids = (0..<earlier.count).map { OperationID(earlier.first.rawValue + Int64($0)) }
-            // Names are a courtesy here; the ids are what was asked for.
-            let names = order.wantsList ? (try? self.daemon.history.names(of: ids)) ?? [:] : [:]
-            var reply = self.reply(earlier.graph, earlier.first, earlier.count, order, names: { names[ids[$0]] })
-            reply.existing = true
-            exchange.reply(reply)
+            self.reply(
+                earlier.graph, earlier.first, earlier.count, order, exchange, isExisting: true,
+                names: { names[OperationID(earlier.first.rawValue + Int64($0))] })
         }
     }
 }
 
 /// What a submission's operations are called: all that is wanted of it once it has been taken.
-struct SubmissionNames {
+struct SubmissionNames: Sendable {
     private let places: [Int32]
     private let names: TextTable
 

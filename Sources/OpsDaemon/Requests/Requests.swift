@@ -82,6 +82,8 @@ final class Requests {
         case let error as StoreError: exchange.fail(ControlError.storageUnavailable("\(error)"))
         case let error as Authorization.Refusal: exchange.fail(ControlError.permissionDenied(error.message))
         case let error as Rejection: exchange.fail(daemon.translate(error))
+        case let error as Edits.Refusal:
+            exchange.fail(invalid(error.key, "operation \(daemon.label(error.id)) \(error.reason)"))
         default:
             daemon.diary.error("\(exchange.call.method): \(error)")
             exchange.fail(ControlError.wrongState(id: nil, message: "\(error)"))
@@ -136,7 +138,7 @@ final class Requests {
     }
 
     /// Runs a change that first asks the store, which must then know all that the scheduler does.
-    private func change(_ exchange: Exchange, _ body: @escaping () throws -> Void) throws {
+    func change(_ exchange: Exchange, _ body: @escaping () throws -> Void) throws {
         if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
         if daemon.outage != nil { throw daemon.unavailable }
         daemon.settleBeforeReading()

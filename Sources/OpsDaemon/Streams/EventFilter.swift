@@ -7,14 +7,29 @@ final class EventFilter {
     /// Answers of the store, for selections that do not change with the state of an operation.
     private var known: [OperationID: Bool] = [:]
 
-    init(_ query: OpsStore.Selection) { self.query = query }
+    /// In the order of ids and apart from each other.
+    private let ranges: [ClosedRange<Int64>]
+
+    init(_ query: OpsStore.Selection) {
+        self.query = query
+        ranges = SelectionCursor.apart(query.ids ?? [])
+    }
+
+    private func names(_ id: Int64) -> Bool {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < id { low = middle + 1 } else { high = middle }
+        }
+        return low < ranges.count && ranges[low].contains(id)
+    }
 
     func admits(_ report: Report, _ daemon: Daemon) -> Bool {
         guard let operation = report.operation else {
             return query.ids == nil && query.graph == nil || query.graph != nil && report.graph == query.graph
         }
         if let graph = query.graph, report.graph != graph { return false }
-        if let ids = query.ids, !ids.contains(where: { $0.contains(operation.rawValue) }) { return false }
+        if query.ids != nil, !names(operation.rawValue) { return false }
         if let state = query.state, report.new != state { return false }
         if let outcome = query.outcome, report.outcome != outcome { return false }
         guard query.queue != nil || query.user != nil || !query.labels.isEmpty else { return true }
@@ -30,5 +45,5 @@ final class EventFilter {
         return answer
     }
 
-    private static let kept = 100_000
+    private static let kept = 10_000
 }

@@ -2,8 +2,8 @@ internal import OpsCore
 internal import OpsStore
 
 /// What a `Wait` waits for, counted down by the reports of each commit.
-struct WaitScope {
-    enum Extent: Equatable {
+struct WaitScope: Sendable {
+    enum Extent: Equatable, Sendable {
         /// Those that were selected when the call came.
         case operations(Set<OperationID>)
         /// Until nothing in it is unfinished, what is added meanwhile too.

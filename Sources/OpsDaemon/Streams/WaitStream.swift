@@ -19,21 +19,20 @@ final class WaitStream: ReplyStream, Follower {
     /// What has ended last in any other way than well.
     private var unsuccessful: Set<OperationID>
     private var hasAnyEnded: Bool
+    /// The event up to which everything was known at the start.
+    private let seen: Int64
     private var isOver = false
 
-    /// `alreadyEnded`: what was finished when the call came.
-    init(
-        _ exchange: Exchange, scope: WaitScope, alreadyEnded: [OperationID], unsuccessful: Set<OperationID>, any: Bool,
-        daemon: Daemon
-    ) {
+    init(_ exchange: Exchange, _ start: WaitStart, daemon: Daemon) {
         self.exchange = exchange
-        self.scope = scope
+        scope = start.scope
         self.daemon = daemon
-        waitsForAny = any
-        ended = Backlog(alreadyEnded)
-        untold = Set(alreadyEnded)
-        hasAnyEnded = !alreadyEnded.isEmpty
-        self.unsuccessful = unsuccessful
+        waitsForAny = start.waitsForAny
+        ended = Backlog(start.ended)
+        untold = start.untold
+        hasAnyEnded = !start.ended.isEmpty
+        unsuccessful = start.unsuccessful
+        seen = start.sequence
     }
 
     /// Starts counting the time-out, in nanoseconds.
@@ -47,7 +46,9 @@ final class WaitStream: ReplyStream, Follower {
     func take(_ reports: [Report]) {
         guard !isOver else { return }
         do throws(StoreError) {
-            for report in reports where try scope.take(report, isIn: daemon.isOperation) { countEnd(report) }
+            for report in reports where report.sequence > seen {
+                if try scope.take(report, isIn: daemon.isOperation) { countEnd(report) }
+            }
         } catch {
             return giveUp(error)
         }
@@ -84,9 +85,24 @@ final class WaitStream: ReplyStream, Follower {
     }
 
     private func finish() throws {
-        let last = try reply(atMost: Self.rowsInTheLastReply)
+        guard ended.count > DaemonLimits.rowsInABatch else {
+            let last = try reply(atMost: DaemonLimits.rowsInABatch)
+            leave()
+            return exchange.reply(last)
+        }
+        let ids = Array(ended.removeFirst(atMost: Self.rowsInTheLastReply))
         leave()
-        exchange.reply(last)
+        let (remaining, succeeded) = (scope.remaining, unsuccessful.isEmpty)
+        daemon.requests.ask(exchange, EndedQuery(ids)) { [exchange, unowned daemon] rows in
+            let make: @Sendable () -> [UInt8] = {
+                var reply = WaitReply()
+                reply.ended = rows
+                reply.remaining = remaining
+                reply.succeeded = succeeded
+                return Reply.frame(reply)
+            }
+            daemon.requests.queries.encode(exchange, make) { exchange.reply(frame: $0) }
+        }
     }
 
     private func giveUp(_ error: any Error) {

@@ -7,7 +7,7 @@ internal import OpsWire
 /// Makes what scheduler and store take out of a graph that is sound in itself, and checks what only the daemon can:
 /// queues, references to what exists, users, limits, and what the caller may.
 ///
-/// First `lookUp`, in the loop; then `build`, which asks nobody and may be done beside it.
+/// It is made in the loop, and takes what the store has answered; `settleFacts` and `build` may be called beside it.
 struct SubmissionBuilder: Sendable {
     private var input: GraphInput
     private let order: SubmissionOrder
@@ -17,27 +17,25 @@ struct SubmissionBuilder: Sendable {
     private let now = Moment.now()
     private var problems: [Problem] = []
     private var submission = Submission()
-    /// What `externals` name, in their order; nil: there is no such operation.
+    /// The operations that `externals` name, in their order; nil: there is no such operation.
     private var targets: [OperationID?] = []
+    /// How those of the targets ended that had finished when they were looked up.
+    private var finished: [OperationID: FinishedFact] = [:]
     /// The users that `user` names.
     private var runUsers: [String: Details.RunUser] = [:]
     /// The one of each details, in their order.
     private var runUserOfDetails: [Details.RunUser?] = []
 
-    init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) {
+    /// Asks the scheduler about what the graph names.
+    init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) throws {
         self.input = input
         self.order = order
         self.caller = caller
         authorization = daemon.authorization
         submission.user = caller.user
         enforceable = EnforceableLimits(daemon.runner.capabilities, rights: daemon.runner.rights)
-    }
-
-    /// Asks scheduler and store about what the graph names.
-    mutating func lookUp(_ daemon: Daemon) throws {
         try checkProducer(daemon)
         takeQueues(daemon)
-        try findTargets(daemon)
     }
 
     mutating func build() throws -> SubmissionTexts {
@@ -77,20 +75,31 @@ struct SubmissionBuilder: Sendable {
 
     // MARK: Edges
 
-    private mutating func findTargets(_ daemon: Daemon) throws {
-        // What becomes part of a graph that exists may name what is in it.
-        let joined = try submission.asChildren ? submission.producer.flatMap { try daemon.history.record(of: $0) } : nil
-        // The search for a name like an unknown one costs as much as a thousand that are known.
-        for (place, ref) in input.externals.enumerated() where !hasAllProblems {
-            do {
-                targets.append(try daemon.selections.operation(ref, inOrOutside: joined?.graph))
-            } catch let error as ControlError {
+    /// Returns the graph of which operations that become part of it may be named by their names alone.
+    func joinedGraph(_ daemon: Daemon) throws(StoreError) -> GraphID? {
+        guard submission.asChildren, let producer = submission.producer else { return nil }
+        return try daemon.history.graph(of: producer)
+    }
+
+    /// Takes the operations that were looked up.
+    mutating func take(_ answer: SubmissionQuery.Answer) {
+        finished = answer.finished
+        for (place, target) in answer.targets.enumerated() {
+            switch target {
+            case .success(let id): targets.append(id)
+            case .failure(let error):
                 targets.append(nil)
-                tellUnknown(ref, place, error)
+                tellUnknown(input.externals[place], place, error)
             }
         }
-        let finished = targets.compactMap { $0 }.filter { !(daemon.core?.contains($0) ?? false) }
-        submission.finished = try daemon.history.finishedFacts(finished)
+    }
+
+    /// Says how the targets ended that the scheduler does not hold: some may have ended since they were looked up.
+    mutating func settleFacts(_ history: () throws -> History, contains: (OperationID) -> Bool) throws {
+        let ended = targets.compactMap { $0 }.filter { !contains($0) }
+        let unknown = ended.filter { finished[$0] == nil }
+        if !unknown.isEmpty { finished.merge(try history().finishedFacts(unknown)) { $1 } }
+        for id in ended { submission.finished[id] = finished[id] }
     }
 
     private mutating func takeEdges() {
@@ -100,7 +109,7 @@ struct SubmissionBuilder: Sendable {
             case .local(let place):
                 submission.edges.append(DraftEdge(from: edge.from, on: .local(place), when: When(edge.when)))
             case .external(let place):
-                guard let id = targets[Int(place)] else { continue }
+                guard Int(place) < targets.count, let id = targets[Int(place)] else { continue }
                 submission.edges.append(DraftEdge(from: edge.from, on: .existing(id), when: When(edge.when)))
             }
         }

@@ -39,7 +39,9 @@ final class SubmissionDecoding: ReplyStream {
             requests.daemon.server?.resumeLater(self)
             return
         }
-        guard decoder.count > DaemonLimits.operationsInTheLoop else {
+        let isLarge =
+            decoder.count > DaemonLimits.operationsInTheLoop || decoder.heldBytes > DaemonLimits.bytesReadInTheLoop
+        guard isLarge else {
             return take(Self.finish(&decoder) { requests.daemon.queueNames })
         }
         isFinishing = true

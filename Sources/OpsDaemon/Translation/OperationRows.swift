@@ -135,16 +135,17 @@ extension Daemon {
     }
 
     /// How those of the operations that are finished ended.
-    func endedRows(_ ids: [OperationID]) throws -> [EndedRow] {
-        try history.ends(of: ids).map { end in
-            .with { row in
-                row.id = end.id.rawValue
-                row.name = end.name
-                row.outcome = OutcomeName(end.outcome)
-                row.cause = end.cause
-                row.exitCode = end.exitCode.map(Int.init)
-                row.signal = end.signal.map(Int.init)
-            }
-        }
+    func endedRows(_ ids: [OperationID]) throws -> [EndedRow] { try history.ends(of: ids).map { EndedRow($0) } }
+}
+
+extension EndedRow {
+    init(_ end: OperationEnd) {
+        self.init()
+        id = end.id.rawValue
+        name = end.name
+        outcome = OutcomeName(end.outcome)
+        cause = end.cause
+        exitCode = end.exitCode.map(Int.init)
+        signal = end.signal.map(Int.init)
     }
 }

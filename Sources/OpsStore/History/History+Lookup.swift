@@ -8,6 +8,17 @@ public struct KeyedSubmission: Equatable, Sendable {
     public var isUnfinished: Bool
 }
 
+/// The part of an operation that reading its log needs.
+public struct OperationBrief: Sendable {
+    public var uid: UInt32
+    public var state: OperationState
+    /// 0 before the first start.
+    public var attempt: Int32
+    public var isGroup: Bool
+    /// The JSON object of `SubmissionTexts.details`.
+    public var details: String
+}
+
 /// One graph, without its operations.
 public struct GraphRecord: Equatable, Sendable {
     public var id: GraphID
@@ -83,6 +94,17 @@ extension History {
             isUnfinished: row.bool(3))
     }
 
+    /// Whether a user has made a submission with one of these keys since the operation `first` was the next.
+    public func hasSubmission(keys: [String], uid: UInt32, from first: OperationID) throws(StoreError) -> Bool {
+        // By place, for there are few since: the index of keys knows those of everybody.
+        let rows = try statement("SELECT key FROM submission WHERE first >= ?1 AND uid = ?2 AND +key IS NOT NULL")
+        rows.bind(1, first.rawValue)
+        rows.bind(2, uid)
+        defer { rows.reset() }
+        while try rows.step() { if keys.contains(rows.text(0)) { return true } }
+        return false
+    }
+
     /// The names of those that exist and have one.
     public func names(of ids: [OperationID]) throws(StoreError) -> [OperationID: String] {
         let row = try statement("SELECT name FROM operation WHERE id = ?1")
@@ -152,6 +174,42 @@ extension History {
         let policy = row.optionalInt(0)
         row.reset()
         return if let policy { try self.policy(policy) } else { Policy() }
+    }
+
+    /// Whether one operation waits for another, in whatever way.
+    public func hasEdge(from id: OperationID, on: OperationID) throws(StoreError) -> Bool {
+        let row = try statement("SELECT 1 FROM edge WHERE operation = ?1 AND dependency = ?2")
+        row.bind(1, id.rawValue)
+        row.bind(2, on.rawValue)
+        defer { row.reset() }
+        return try row.step()
+    }
+
+    public func brief(of id: OperationID) throws(StoreError) -> OperationBrief? {
+        let row = try statement(
+            """
+            SELECT (SELECT uid FROM submission WHERE first = (SELECT max(first) FROM submission WHERE first <= ?1)),
+                o.state, o.attempt, o.flags & 1, t.body
+            FROM operation o LEFT JOIN text t ON t.id = o.details WHERE o.id = ?1
+            """)
+        row.bind(1, id.rawValue)
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        return OperationBrief(
+            uid: UInt32(truncatingIfNeeded: row.int(0)), state: OperationState(stored: row.int(1)) ?? .pending,
+            attempt: row.int32(2), isGroup: row.bool(3), details: row.optionalText(4) ?? "{}")
+    }
+
+    /// The graph that an operation belongs to.
+    public func graph(of id: OperationID) throws(StoreError) -> GraphID? {
+        let row = try statement(
+            """
+            SELECT graph FROM submission
+            WHERE first = (SELECT max(first) FROM submission WHERE first <= ?1) AND ?1 < first + count
+            """)
+        row.bind(1, id.rawValue)
+        defer { row.reset() }
+        return try row.step() ? GraphID(row.int(0)) : nil
     }
 
     /// The captured environment: a JSON object, for its owner and root alone.

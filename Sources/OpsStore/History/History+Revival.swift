@@ -6,21 +6,86 @@ extension History {
     public func revival(
         of ids: [OperationID], downstream: Bool, of owner: UInt32? = nil
     ) throws(StoreError) -> Revival {
-        let closure = try RetryClosure(self, ids, downstream: downstream, of: owner)
-        let sorted = closure.chosen.sorted()
-        var revival = Revival()
-        try reviveRows(sorted, &revival)
-        try reviveEdges(sorted, closure.chosen, &revival)
-        try reviveChildren(closure.chosen, &revival)
-        return revival
+        var reader = RevivalReader(ids, downstream: downstream, of: owner)
+        while true { if let revival = try reader.proceed(self) { return revival } }
+    }
+}
+
+/// A revival that is read a little at a time.
+public struct RevivalReader: Sendable {
+    private var closure: RetryClosure
+    private var places = SharedPlaces()
+    private var revival = Revival()
+    /// What comes back, in the order of ids; nil: not all of it is known.
+    private var sorted: [Int64]?
+    private var count = 0
+    /// Operations in one step.
+    private static let step = 100
+
+    public init(_ ids: [OperationID], downstream: Bool, of owner: UInt32? = nil) {
+        closure = RetryClosure(ids, downstream: downstream, of: owner)
     }
 
-    private func reviveRows(_ ids: [Int64], _ revival: inout Revival) throws(StoreError) {
+    /// Reads on; nil: there is more to read.
+    public mutating func proceed(_ history: History) throws(StoreError) -> Revival? {
+        guard let sorted else {
+            for _ in 0..<Self.step {
+                if try closure.step(history) { continue }
+                self.sorted = closure.chosen.sorted()
+                break
+            }
+            return nil
+        }
+        let next = sorted[count...].prefix(Self.step)
+        try history.reviveRows(next, &places, &revival)
+        try history.reviveEdges(next, closure.chosen, &revival)
+        count += next.count
+        guard count == sorted.count else { return nil }
+        try history.reviveChildren(closure.chosen, &revival)
+        return revival
+    }
+}
+
+extension Revival {
+    /// The operations on whose state it rests.
+    public var foundations: Set<OperationID> {
+        var all = Set(operations.map(\.id))
+        all.formUnion(edges.lazy.map(\.on))
+        all.formUnion(operations.lazy.map(\.parent).filter { $0.rawValue != 0 })
+        return all
+    }
+}
+
+extension History {
+    /// Whether any of these events is about one of the operations or a child of one.
+    public func concern(_ events: [Report], _ operations: Set<OperationID>) throws(StoreError) -> Bool {
+        let parent = try statement("SELECT parent FROM operation WHERE id = ?1 AND parent IS NOT NULL")
+        for event in events {
+            guard let id = event.operation else { continue }
+            if operations.contains(id) { return true }
+            parent.bind(1, id.rawValue)
+            guard try parent.step() else { continue }
+            defer { parent.reset() }
+            if operations.contains(OperationID(parent.int(0))) { return true }
+        }
+        return false
+    }
+
+    /// Returns the number of the newest event.
+    public func lastSequence() throws(StoreError) -> Int64 {
+        let row = try statement(
+            "SELECT max(lastSequence, ifnull((SELECT max(seq) FROM event), 0)) FROM meta")
+        defer { row.reset() }
+        return try row.step() ? row.int(0) : 0
+    }
+
+    fileprivate func reviveRows(
+        _ ids: ArraySlice<Int64>, _ places: inout SharedPlaces, _ revival: inout Revival
+    ) throws(StoreError) {
         let rows = try statement("SELECT \(OperationColumns.list) FROM operation WHERE id = ?1")
         let queueName = try statement("SELECT name FROM queue WHERE id = ?1")
         let submissions = try SubmissionCursor(database)
         let reader = try SharedReader(database)
-        var places = SharedPlaces()
         for id in ids {
             rows.bind(1, id)
             guard try rows.step() else { continue }
@@ -52,7 +117,9 @@ extension History {
         }
     }
 
-    private func reviveEdges(_ ids: [Int64], _ chosen: Set<Int64>, _ revival: inout Revival) throws(StoreError) {
+    fileprivate func reviveEdges(
+        _ ids: ArraySlice<Int64>, _ chosen: Set<Int64>, _ revival: inout Revival
+    ) throws(StoreError) {
         for id in ids {
             for edge in try edges(from: OperationID(id), to: OperationID(id)) {
                 if !chosen.contains(edge.on.rawValue), revival.finished[edge.on] == nil {
@@ -67,7 +134,7 @@ extension History {
     }
 
     /// Counts what stays ended below every parent that is open again, or still.
-    private func reviveChildren(_ chosen: Set<Int64>, _ revival: inout Revival) throws(StoreError) {
+    fileprivate func reviveChildren(_ chosen: Set<Int64>, _ revival: inout Revival) throws(StoreError) {
         var parents = chosen
         for row in revival.operations where row.parent.rawValue != 0 { parents.insert(row.parent.rawValue) }
         let children = try statement(

@@ -3,59 +3,71 @@ internal import OpsCore
 /// Which finished operations a retry brings back: the chosen ones, what was skipped because of them, the children of
 /// chosen groups that did not succeed, the groups above, and with `downstream` all that comes after, be it whose it will
 /// or only what `owner` has submitted.
-struct RetryClosure {
-    private let history: History
+struct RetryClosure: Sendable {
     private let isDownstream: Bool
     private let owner: UInt32?
     /// Brought back, and those of them that only reopen because of something below.
     private(set) var chosen: Set<Int64> = []
     private var above: Set<Int64> = []
+    /// Asked for, and not looked at yet; the first at the end.
+    private var asked: [Int64]
     private var waiting: [Int64] = []
     private var submissions: [Int64: LocalDependents] = [:]
 
-    init(_ history: History, _ ids: [OperationID], downstream: Bool, of owner: UInt32?) throws(StoreError) {
-        self.history = history
+    init(_ ids: [OperationID], downstream: Bool, of owner: UInt32?) {
+        asked = ids.reversed().map(\.rawValue)
         isDownstream = downstream
         self.owner = owner
-        for id in ids { try add(id.rawValue) }
-        while let id = waiting.popLast() { try follow(id) }
     }
 
-    private mutating func add(_ id: Int64, isAbove: Bool = false) throws(StoreError) {
+    /// Follows the next operation; false: all of them have been followed.
+    mutating func step(_ history: History) throws(StoreError) -> Bool {
+        if let id = asked.popLast() {
+            try add(id, history)
+        } else if let id = waiting.popLast() {
+            try follow(id, history)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private mutating func add(_ id: Int64, isAbove: Bool = false, _ history: History) throws(StoreError) {
         // One that is only above is followed again when it is asked for itself.
         if chosen.contains(id) && (isAbove || !above.contains(id)) { return }
-        guard try isFinished(id) else { return }
+        guard try isFinished(id, history) else { return }
         chosen.insert(id)
         if isAbove { above.insert(id) } else { above.remove(id) }
         waiting.append(id)
     }
 
-    private mutating func follow(_ id: Int64) throws(StoreError) {
-        for skipped in try list("SELECT id FROM operation WHERE root = ?1 AND root IS NOT NULL", id) {
-            try add(skipped)
+    private mutating func follow(_ id: Int64, _ history: History) throws(StoreError) {
+        for skipped in try list("SELECT id FROM operation WHERE root = ?1 AND root IS NOT NULL", id, history) {
+            try add(skipped, history)
         }
-        for parent in try list("SELECT parent FROM operation WHERE id = ?1 AND parent IS NOT NULL", id) {
-            try add(parent, isAbove: true)
+        for parent in try list("SELECT parent FROM operation WHERE id = ?1 AND parent IS NOT NULL", id, history) {
+            try add(parent, isAbove: true, history)
         }
         if !above.contains(id) {
             let children = try list(
-                "SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0", id)
-            for child in children { try add(child) }
+                "SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0", id,
+                history)
+            for child in children { try add(child, history) }
         }
         if isDownstream {
-            for dependent in try owned(try dependents(id)) { try add(dependent) }
+            for dependent in try owned(try dependents(id, history), history) { try add(dependent, history) }
         }
     }
 
-    private func owned(_ ids: [Int64]) throws(StoreError) -> [Int64] {
+    private func owned(_ ids: [Int64], _ history: History) throws(StoreError) -> [Int64] {
         guard let owner else { return ids }
         let owners = try history.owners(of: ids.map { OperationID($0) })
         return ids.filter { owners[OperationID($0)] == owner }
     }
 
-    private mutating func dependents(_ id: Int64) throws(StoreError) -> [Int64] {
-        var found = try list("SELECT operation FROM edge WHERE dependency = ?1 AND crossing", id)
-        guard let first = try list("SELECT max(first) FROM submission WHERE first <= ?1", id).first else {
+    private mutating func dependents(_ id: Int64, _ history: History) throws(StoreError) -> [Int64] {
+        var found = try list("SELECT operation FROM edge WHERE dependency = ?1 AND crossing", id, history)
+        guard let first = try list("SELECT max(first) FROM submission WHERE first <= ?1", id, history).first else {
             return found
         }
         if submissions[first] == nil { submissions[first] = try LocalDependents(history, first) }
@@ -63,11 +75,11 @@ struct RetryClosure {
         return found
     }
 
-    private func isFinished(_ id: Int64) throws(StoreError) -> Bool {
-        try !list("SELECT 1 FROM operation WHERE id = ?1 AND state = 3", id).isEmpty
+    private func isFinished(_ id: Int64, _ history: History) throws(StoreError) -> Bool {
+        try !list("SELECT 1 FROM operation WHERE id = ?1 AND state = 3", id, history).isEmpty
     }
 
-    private func list(_ sql: String, _ id: Int64) throws(StoreError) -> [Int64] {
+    private func list(_ sql: String, _ id: Int64, _ history: History) throws(StoreError) -> [Int64] {
         let rows = try history.statement(sql)
         rows.bind(1, id)
         var found: [Int64] = []
@@ -77,7 +89,7 @@ struct RetryClosure {
 }
 
 /// The edges within one submission, from dependency to dependents: stored the other way round, so sorted here.
-private struct LocalDependents {
+private struct LocalDependents: Sendable {
     private var edges: [(on: Int64, from: Int64)] = []
 
     init(_ history: History, _ first: Int64) throws(StoreError) {

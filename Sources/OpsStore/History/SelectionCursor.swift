@@ -116,8 +116,8 @@ public struct SelectionCursor: Sendable {
         return low
     }
 
-    /// In order and without overlap, so that nothing is told twice.
-    private static func apart(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
+    /// The same ids in order and without overlap, so that nothing is told twice.
+    public static func apart(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
         var result: [ClosedRange<Int64>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = result.last, range.lowerBound <= last.upperBound {

@@ -1,0 +1,77 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// Reads what a retry brings back. Others may bring back or end operations on which that rests while it is read; then it
+/// is read once more.
+struct RetryQuery: Query {
+    struct Answer: Sendable {
+        var selected: Selected
+        var revived: Revival
+        /// The event up to which nothing has changed on which the answer rests.
+        var sequence: Int64
+        var foundations: Set<OperationID>
+
+        /// Whether something has changed since on which the answer rests.
+        func isStale(_ history: History) throws(StoreError) -> Bool {
+            let events = try history.events(after: sequence, limit: RetryQuery.events)
+            if events.count == RetryQuery.events { return true }
+            return try history.concern(events, foundations)
+        }
+    }
+
+    private let makeTargets: TargetsQuery
+    private let isDownstream: Bool
+    private let owner: UInt32?
+    private var targets: TargetsQuery
+    private var selected: Selected?
+    private var reader: RevivalReader?
+    private var answer: Answer?
+    private var sequence: Int64?
+    private var attempts = 0
+
+    /// Number of events that are looked at in one step.
+    private static let events = 1000
+    private static let mostAttempts = 4
+
+    /// `owner`: whose operations `downstream` may reach; nil: everybody's.
+    init(_ targets: TargetsQuery, downstream: Bool, of owner: UInt32?) {
+        makeTargets = targets
+        self.targets = targets
+        isDownstream = downstream
+        self.owner = owner
+    }
+
+    mutating func proceed(_ history: History) throws -> Answer? {
+        if sequence == nil { sequence = try history.lastSequence() }
+        guard let selected else {
+            if let found = try targets.proceed(history) {
+                selected = found
+                reader = RevivalReader(found.ids, downstream: isDownstream, of: owner)
+            }
+            return nil
+        }
+        if let revived = try reader?.proceed(history) {
+            reader = nil
+            answer = Answer(
+                selected: selected, revived: revived, sequence: sequence ?? 0, foundations: revived.foundations)
+        }
+        return try answer.flatMap { try caughtUp($0, history) }
+    }
+
+    /// Goes through the events since the reading began.
+    private mutating func caughtUp(_ answer: Answer, _ history: History) throws -> Answer? {
+        let events = try history.events(after: answer.sequence, limit: Self.events)
+        guard try !history.concern(events, answer.foundations) else {
+            attempts += 1
+            guard attempts < Self.mostAttempts else { throw RetryQuery.changing }
+            (targets, selected, reader, self.answer, sequence) = (makeTargets, nil, nil, nil, nil)
+            return nil
+        }
+        self.answer?.sequence = events.last?.sequence ?? answer.sequence
+        return events.count < Self.events ? self.answer : nil
+    }
+
+    static let changing = ControlError.busy(
+        "the operations that are to be tried again change while they are looked up; try again, or name fewer at once")
+}

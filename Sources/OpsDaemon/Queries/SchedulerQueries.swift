@@ -1,0 +1,107 @@
+internal import OpsCore
+internal import OpsSystem
+internal import OpsSystemd
+
+/// Answers questions to the scheduler. Those to a large one take long: they are answered one after the other, in each turn
+/// of the loop as many as a few milliseconds allow, and users take turns.
+final class SchedulerQueries {
+    private unowned let daemon: Daemon
+    /// One slot: a question that is answered from a copy of the scheduler holds it, so there is one copy at a time.
+    private var waiting = FairBacklog<Question>(slots: 1)
+    private lazy var thread = SideWork(loop: daemon.loop, diary: daemon.diary)
+    /// Brings the loop back to the questions that wait.
+    private var work: DeferredSource?
+    private var isAnswering = false
+    /// Nanoseconds of this turn in which questions were answered.
+    private var spent: Int64 = 0
+
+    private struct Question {
+        let exchange: Exchange
+        /// Answers; it calls what it is given when it no longer needs the slot.
+        let answer: (_ done: @escaping () -> Void) -> Void
+    }
+
+    /// Nanoseconds of a turn in which questions are answered, but for the first.
+    private let inATurn: Int64
+
+    init(daemon: Daemon, inATurn: Int64 = 4_000_000) {
+        self.daemon = daemon
+        self.inATurn = inATurn
+    }
+
+    /// Answers in the loop.
+    func ask(_ exchange: Exchange, _ answer: @escaping () throws -> Void) {
+        add(exchange) { [unowned self] done in
+            do { try answer() } catch { self.daemon.requests.fail(exchange, error) }
+            done()
+        }
+    }
+
+    /// Asks a copy of the scheduler, beside the loop where it is large, then answers in the loop.
+    func askCopy<Value: Sendable>(
+        _ exchange: Exchange, _ question: @escaping @Sendable (consuming Scheduler) throws -> Value,
+        then answer: @escaping (Value) throws -> Void
+    ) {
+        let finish = { [unowned self] (result: Result<Value, any Error>) in
+            if exchange.isAbandoned { return }
+            do { try answer(result.get()) } catch { self.daemon.requests.fail(exchange, error) }
+        }
+        add(exchange) { [unowned self] done in
+            guard let core = self.daemon.core else {
+                self.daemon.requests.fail(exchange, self.daemon.unavailable)
+                return done()
+            }
+            let copy = Moved(core)
+            let ask = { @Sendable in Result { try question(copy.take()) } }
+            guard self.isLarge else {
+                finish(ask())
+                return done()
+            }
+            self.thread.run(ask) { result in
+                finish(result)
+                done()
+            }
+        }
+    }
+
+    /// The next turn has time for questions again.
+    func turnEnded() {
+        spent = 0
+        guard !waiting.isEmpty, waiting.running == 0 else { return }
+        do throws(SystemError) {
+            if work == nil { work = try daemon.loop.deferred { [unowned self] in self.proceed() } }
+            try work?.schedule()
+        } catch {
+            daemon.diary.error("\(error)")
+        }
+    }
+
+    /// Goes on with the questions that wait.
+    private func proceed() {
+        guard !isAnswering else { return }
+        isAnswering = true
+        defer { isAnswering = false }
+        while spent < inATurn, let (question, user) = waiting.start() {
+            let end = { [unowned self] in
+                self.waiting.end(of: user)
+                self.proceed()
+            }
+            guard !question.exchange.isAbandoned else {
+                end()
+                continue
+            }
+            let start = Clock.read().monotonic
+            question.answer(end)
+            spent += Clock.read().monotonic - start
+        }
+    }
+
+    /// Whether a single question may take long.
+    private var isLarge: Bool { daemon.ask { $0.counts.isMoreThanTheLoopTakes } ?? false }
+
+    private func add(_ exchange: Exchange, _ answer: @escaping (_ done: @escaping () -> Void) -> Void) {
+        exchange.holdNext()
+        waiting.append(Question(exchange: exchange, answer: answer), of: exchange.caller.user)
+        proceed()
+    }
+}

@@ -1,0 +1,116 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// References looked up a few at a time, in their order.
+struct ReferencesQuery: Query {
+    typealias Found = Result<OperationID, ControlError>
+
+    private let references: [String]
+    /// A name alone means an operation of this graph.
+    private let graph: GraphID?
+    /// Number of unknown references after which no more are looked up: the search for a name like an unknown one costs as
+    /// much as a thousand that are known.
+    private let mostUnknown: Int
+    private var found: [Found] = []
+    private var unknown = 0
+
+    private static let step = 20
+
+    init(_ references: [String], in graph: GraphID? = nil, mostUnknown: Int = 1) {
+        self.references = references
+        self.graph = graph
+        self.mostUnknown = mostUnknown
+    }
+
+    mutating func proceed(_ history: History) throws -> [Found]? {
+        let selections = Selections(history)
+        for reference in references[found.count...].prefix(Self.step) {
+            do {
+                found.append(.success(try selections.operation(reference, inOrOutside: graph)))
+            } catch let error as ControlError {
+                found.append(.failure(error))
+                unknown += 1
+                if unknown >= mostUnknown { return found }
+            }
+        }
+        return found.count == references.count ? found : nil
+    }
+}
+
+/// Asks the store what a submission must know of it: an earlier one with the same key, and the operations it names.
+struct SubmissionQuery: Query {
+    struct Answer: Sendable {
+        var earlier: KeyedSubmission?
+        /// The names of the operations of `earlier`, where they are asked for.
+        var names: [OperationID: String] = [:]
+        /// As many of the references as were looked up.
+        var targets: [ReferencesQuery.Found] = []
+        /// How those of the targets ended that had finished.
+        var finished: [OperationID: FinishedFact] = [:]
+    }
+
+    /// `isActive`: only an earlier submission that has not finished counts.
+    typealias Key = (text: String, isActive: Bool)
+
+    private let keys: [Key]
+    private let user: UInt32
+    private let wantsNames: Bool
+    private var references: ReferencesQuery
+    private var answer = Answer()
+    private var step = Step.key
+    private var count = 0
+
+    private enum Step { case key, names, targets, facts }
+    private static let rows = 500
+
+    init(keys: [Key], of user: UInt32, wantsNames: Bool, _ references: ReferencesQuery) {
+        self.keys = keys
+        self.user = user
+        self.wantsNames = wantsNames
+        self.references = references
+    }
+
+    mutating func proceed(_ history: History) throws -> Answer? {
+        switch step {
+        case .key:
+            answer.earlier = try earlier(history)
+            step = answer.earlier == nil ? .targets : .names
+        case .names: return try readNames(history)
+        case .targets:
+            guard let found = try references.proceed(history) else { return nil }
+            answer.targets = found
+            step = .facts
+        case .facts: return try readFacts(history)
+        }
+        return nil
+    }
+
+    private func earlier(_ history: History) throws -> KeyedSubmission? {
+        for key in keys {
+            if let earlier = try history.submission(key: key.text, uid: user), !key.isActive || earlier.isUnfinished {
+                return earlier
+            }
+        }
+        return nil
+    }
+
+    private mutating func readNames(_ history: History) throws -> Answer? {
+        guard let earlier = answer.earlier, wantsNames, count < earlier.count else { return answer }
+        let next = (count..<min(count + Self.rows, earlier.count)).map {
+            OperationID(earlier.first.rawValue + Int64($0))
+        }
+        count += next.count
+        answer.names.merge(try history.names(of: next)) { $1 }
+        return nil
+    }
+
+    private mutating func readFacts(_ history: History) throws -> Answer? {
+        guard count < answer.targets.count else { return answer }
+        let next = answer.targets[count...].prefix(Self.rows)
+        count += next.count
+        let ids = next.compactMap { target in if case .success(let id) = target { id } else { nil } }
+        answer.finished.merge(try history.finishedFacts(ids)) { $1 }
+        return nil
+    }
+}

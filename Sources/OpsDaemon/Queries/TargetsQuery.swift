@@ -1,0 +1,132 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// The operations that a request is about: those that were selected and, where the request changes something, those of
+/// them that the caller may change. One that was named and is another user's is refused.
+struct TargetsQuery: Query {
+    private let selection: OpsWire.Selection
+    private let wanted: Wanted
+    /// Nil: nothing is changed.
+    private let authorization: Authorization?
+    private let caller: Caller
+    /// What is still to be read, the next first; nil: nothing was read yet.
+    private var cursors: [SelectionCursor]?
+    private var found = Selected(ids: [], isSingle: false)
+
+    enum Wanted {
+        case unfinished
+        /// Finished and, unless they were named, not succeeded.
+        case unsuccessful
+        case all
+    }
+
+    init(_ selection: OpsWire.Selection, _ wanted: Wanted, _ authorization: Authorization?, _ caller: Caller) {
+        self.selection = selection
+        self.wanted = wanted
+        self.authorization = authorization
+        self.caller = caller
+    }
+
+    mutating func proceed(_ history: History) throws -> Selected? {
+        guard cursors != nil else { return try begin(history) }
+        guard var cursor = cursors?.first else {
+            found.ids.sort()
+            return found
+        }
+        let next = try cursor.next(history, limit: .max)
+        cursors?[0] = cursor
+        if cursor.isAtEnd { cursors?.removeFirst() }
+        found.ids += try changeable(next, history)
+        return nil
+    }
+
+    private mutating func begin(_ history: History) throws -> Selected? {
+        guard var query = try Selections(history).query(selection) else {
+            throw ControlError.invalidOperation([
+                .with { $0.message = "nothing is selected; name operations, or say all" }
+            ])
+        }
+        if let only = query.ids, only.count == 1, let id = only.first?.lowerBound, id == only.first?.upperBound,
+            selection.isOnlyRefs
+        {
+            let id = OperationID(id)
+            try authorization?.requireChange(caller, of: id, ownedBy: try history.owners(of: [id])[id] ?? 0)
+            return Selected(ids: [id], isSingle: true)
+        }
+        (found.state, found.queue) = (query.state, query.queue)
+        switch wanted {
+        case .unfinished:
+            let states = [OperationState.pending, .ready, .executing].filter { query.state ?? $0 == $0 }
+            cursors = states.map { state in
+                query.state = state
+                return SelectionCursor(query)
+            }
+        case .unsuccessful:
+            query.isUnsuccessful = !selection.isOnlyRefs || selection.refs == nil
+            if query.state == nil { query.state = .finished }
+            cursors = query.state == .finished ? [SelectionCursor(query)] : []
+        case .all: cursors = [SelectionCursor(query)]
+        }
+        return nil
+    }
+
+    private func changeable(_ ids: [OperationID], _ history: History) throws -> [OperationID] {
+        guard let authorization, !authorization.isPrivileged(caller) else { return ids }
+        let owners = try history.owners(of: ids)
+        return ids.filter { authorization.mayChange(caller, ownedBy: owners[$0] ?? 0) }
+    }
+}
+
+/// The target of `Suspend` and `Resume`: the daemon, a queue, a graph, or chosen operations; each for those who may.
+struct LevelQuery: Query {
+    enum Target: Sendable {
+        case level(Level)
+        case selected(Selected)
+    }
+
+    private let selection: OpsWire.Selection?
+    private let authorization: Authorization
+    private let caller: Caller
+    private var targets: TargetsQuery?
+
+    init(_ selection: OpsWire.Selection?, _ authorization: Authorization, _ caller: Caller) {
+        self.selection = selection
+        self.authorization = authorization
+        self.caller = caller
+    }
+
+    mutating func proceed(_ history: History) throws -> Target? {
+        if targets != nil { return try targets?.proceed(history).map { .selected($0) } }
+        guard let level = try Selections(history).level(selection) else {
+            targets = TargetsQuery(selection ?? OpsWire.Selection(), .unfinished, authorization, caller)
+            return nil
+        }
+        switch level {
+        case .daemon: try authorization.requirePrivilege(caller, to: "suspend and resume the daemon")
+        case .queue: try authorization.requirePrivilege(caller, to: "suspend and resume queues")
+        case .graph(let graph):
+            if let first = try history.firstOperation(of: graph), let owner = try history.owners(of: [first])[first] {
+                try authorization.requireChange(caller, of: first, ownedBy: owner)
+            }
+        case .operations: break
+        }
+        return .level(level)
+    }
+}
+
+/// Those of chosen operations that are cancelled or on the way there.
+struct CancelledQuery: Query {
+    private let ids: [OperationID]
+    private var count = 0
+    private var cancelled: [OperationID] = []
+
+    init(_ ids: [OperationID]) { self.ids = ids }
+
+    mutating func proceed(_ history: History) throws -> [OperationID]? {
+        let next = Array(ids[count...].prefix(500))
+        count += next.count
+        cancelled += try history.nodes(of: next).filter { $0.outcome == nil || $0.outcome == .cancelled }.map(\.id)
+        return count == ids.count ? cancelled : nil
+    }
+}

@@ -1,0 +1,136 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// Where a `Wait` begins: the operations that are finished, those that are not, and the event up to which that is so.
+struct WaitStart: Sendable {
+    var scope: WaitScope
+    /// Ends in the order in which they are told; one of them where any one is waited for.
+    var ended: [OperationID]
+    var untold: Set<OperationID>
+    /// Operations that have ended last in any other way than well.
+    var unsuccessful: Set<OperationID>
+    var waitsForAny: Bool
+    var sequence: Int64
+
+    /// Takes in what has happened since. `isIn` says whether an operation is in a queue.
+    mutating func take(_ reports: [Report], isIn: (OperationID, String) throws(StoreError) -> Bool) throws {
+        for report in reports {
+            guard report.sequence == sequence + 1 else {
+                throw ControlError.busy("events were pruned while the operations were looked up; wait again")
+            }
+            sequence = report.sequence
+            guard try scope.take(report, isIn: isIn), let operation = report.operation else { continue }
+            if waitsForAny, !ended.isEmpty { continue }
+            if untold.insert(operation).inserted { ended.append(operation) }
+            if report.outcome == .succeeded { unsuccessful.remove(operation) } else { unsuccessful.insert(operation) }
+        }
+    }
+}
+
+/// Finds the operations that a `Wait` is about, and how those of them have ended that have.
+struct WaitQuery: Query {
+    private let selection: OpsWire.Selection
+    private let waitsForAny: Bool
+    private var targets: TargetsQuery
+    private var sequence: Int64?
+    private var level: Level?
+    /// The unsuccessful operations of a queue, as far back as is remembered.
+    private var unsuccessful: SelectionCursor?
+    private var selected: [OperationID]?
+    private var count = 0
+    private var outcomes: [OperationID: Outcome] = [:]
+    private var start: WaitStart?
+
+    /// Number of events that are looked at in one step.
+    static let events = 1000
+
+    init(_ selection: OpsWire.Selection, any: Bool, _ caller: Caller) {
+        self.selection = selection
+        waitsForAny = any
+        targets = TargetsQuery(selection, .all, nil, caller)
+        self.caller = caller
+    }
+
+    private let caller: Caller
+
+    mutating func proceed(_ history: History) throws -> WaitStart? {
+        if start != nil { return try catchUp(history) }
+        guard selected != nil else {
+            try select(history)
+            return nil
+        }
+        guard var cursor = unsuccessful else {
+            try readOutcomes(history)
+            return nil
+        }
+        selected? += try cursor.next(history, limit: .max)
+        unsuccessful = cursor.isAtEnd ? nil : cursor
+        return nil
+    }
+
+    /// How a graph or a queue has ended does not depend on when one asks. The operations of a queue that succeeded are not
+    /// read: they may be all that the machine ever did.
+    private mutating func select(_ history: History) throws {
+        if sequence == nil {
+            sequence = try history.lastSequence()
+            level = try Selections(history).level(selection)
+            if case .queue = level { targets = TargetsQuery(selection, .unfinished, nil, caller) }
+        }
+        guard let found = try targets.proceed(history) else { return }
+        selected = found.ids
+        guard case .queue(let name) = level, !waitsForAny || found.ids.isEmpty else { return }
+        var query = OpsStore.Selection()
+        query.queue = name
+        query.isUnsuccessful = true
+        unsuccessful = SelectionCursor(query)
+    }
+
+    private mutating func readOutcomes(_ history: History) throws {
+        let selected = selected ?? []
+        let next = Array(selected[count...].prefix(1000))
+        count += next.count
+        outcomes.merge(try history.outcomes(of: next)) { $1 }
+        guard count == selected.count else { return }
+        let extent: WaitScope.Extent =
+            switch level {
+            case .graph(let graph): .graph(graph)
+            case .queue(let name): .queue(name)
+            case .daemon, .operations, nil: .operations(Set(selected))
+            }
+        let ended = selected.filter { outcomes[$0] != nil }
+        let counted = waitsForAny ? Array(ended.prefix(1)) : ended
+        start = WaitStart(
+            scope: WaitScope(extent, unfinished: Set(selected.filter { outcomes[$0] == nil })), ended: counted,
+            untold: Set(counted), unsuccessful: Set(counted.filter { outcomes[$0] != .succeeded }),
+            waitsForAny: waitsForAny, sequence: sequence ?? 0)
+    }
+
+    /// Goes through the events since the reading began, but for the last few, which are the loop's.
+    private mutating func catchUp(_ history: History) throws -> WaitStart? {
+        let events = try history.events(after: start?.sequence ?? 0, limit: Self.events)
+        try start?.take(events) { (id, queue) throws(StoreError) in
+            var one = OpsStore.Selection()
+            one.ids = [id.rawValue...id.rawValue]
+            one.queue = queue
+            return try !history.select(one, limit: 1).isEmpty
+        }
+        return events.count < Self.events ? start : nil
+    }
+}
+
+/// How operations ended, in the order given.
+struct EndedQuery: Query {
+    private let ids: [OperationID]
+    private var count = 0
+    private var rows: [EndedRow] = []
+
+    init(_ ids: [OperationID]) { self.ids = ids }
+
+    mutating func proceed(_ history: History) throws -> [EndedRow]? {
+        let next = Array(ids[count...].prefix(500))
+        count += next.count
+        rows += try history.ends(of: next).map { EndedRow($0) }
+        return count == ids.count ? rows : nil
+    }
+}

@@ -1,0 +1,77 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsWire
+
+/// Verbs that change one operation, which is named.
+extension Requests {
+    func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
+        try requireRoom(for: request.message, of: "a message", atMost: WireLimits.textBytes)
+        let failed = request.failed ?? false
+        one(request.ref, exchange) { [unowned self] id in
+            self.put(.finish(id, failed: failed, message: request.message, by: exchange.caller.name), exchange)
+        }
+    }
+
+    func note(_ request: NoteRequest, _ exchange: Exchange) throws {
+        let text = request.text.flatMap { $0.isEmpty ? nil : $0 }
+        try requireRoom(for: text, of: "a note", atMost: WireLimits.textBytes)
+        one(request.ref, exchange) { [unowned self] id in
+            guard let graph = try self.daemon.history.graph(of: id) else {
+                throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
+            }
+            self.put(.note(id, graph, text), exchange)
+        }
+    }
+
+    func addDependency(_ request: AddDependencyRequest, _ exchange: Exchange) throws {
+        pair(request.ref, request.on, exchange) { [unowned self] id, on in
+            let name = request.when ?? EdgeCondition.succeeded.rawValue
+            guard let when = When.allCases.first(where: { EdgeCondition($0).rawValue == name }) else {
+                let known = EdgeCondition.allCases.map(\.rawValue)
+                throw self.invalid("when", "\"\(name)\" is none of \(known.joined(separator: ", "))")
+            }
+            let fact = try self.daemon.history.finishedFacts([on])[on]
+            self.put(.depend(id, on: on, when: when, finished: fact), exchange)
+        }
+    }
+
+    func removeDependency(_ request: RemoveDependencyRequest, _ exchange: Exchange) throws {
+        pair(request.ref, request.on, exchange) { [unowned self] id, on in
+            let isMet = try self.daemon.history.hasEdge(from: id, on: on)
+            self.put(.undepend(id, on: on, isMet: isMet), exchange)
+        }
+    }
+
+    /// Looks up the one operation that a request changes.
+    private func one(_ ref: String, _ exchange: Exchange, then change: @escaping (OperationID) throws -> Void) {
+        let (authorization, caller) = (daemon.authorization, exchange.caller)
+        let query = SingleStep { try Selections($0).changeable(ref, authorization, caller) }
+        self.change(exchange, after: query, change)
+    }
+
+    /// Looks up the one operation that a request changes, and another that it names.
+    private func pair(
+        _ ref: String, _ other: String, _ exchange: Exchange,
+        then change: @escaping (OperationID, OperationID) throws -> Void
+    ) {
+        let (authorization, caller) = (daemon.authorization, exchange.caller)
+        let query = SingleStep { history in
+            let selections = Selections(history)
+            return [try selections.changeable(ref, authorization, caller), try selections.operation(other)]
+        }
+        self.change(exchange, after: query) { both in try change(both[0], both[1]) }
+    }
+}
+
+extension Selections {
+    /// Returns one operation that the caller may change.
+    fileprivate func changeable(
+        _ ref: String, _ authorization: Authorization, _ caller: Caller
+    ) throws -> OperationID {
+        let id = try operation(ref)
+        if !authorization.isPrivileged(caller) {
+            try authorization.requireChange(caller, of: id, ownedBy: try owner(of: id))
+        }
+        return id
+    }
+}

@@ -1,0 +1,38 @@
+import OpsCore
+import OpsWire
+import Testing
+import WireTesting
+
+@testable import OpsDaemon
+
+/// An operation that waits for very many others.
+@Suite struct ManyDependenciesTests {
+    private let count = 20_000
+
+    /// The last operation is after all others, which were cancelled, and is held.
+    private func fixture() throws -> (Fixture, Client, last: OperationID) {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let held = #"{"command":["true"],"held":true}"#
+        _ = try client.submit("[" + Array(repeating: held, count: count).joined(separator: ",") + "]")
+        _ = try client.call(CancelRequest.with { $0.selection.all = true })
+        let after = (1...count).map { #"{"op":\#($0),"when":"finished"}"# }.joined(separator: ",")
+        let last = try client.submit(#"[{"command":["true"],"held":true,"after":[\#(after)]}]"#)
+        return (fixture, client, OperationID(last.first))
+    }
+
+    @Test func `it is started with the results of its dependencies`() throws {
+        let (fixture, client, last) = try fixture()
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        _ = try client.call(ResumeRequest.with { $0.selection = .with { $0.refs = ["\(last.rawValue)"] } })
+        for _ in 0..<500 where runner.launches.isEmpty { try runner.listen() }
+        #expect(runner.launches.map(\.attempt.operation) == [last.rawValue])
+    }
+
+    @Test func `it is explained in few words`() throws {
+        let (_, client, last) = try fixture()
+        let why = try client.call(WhyRequest.with { $0.ref = "\(last.rawValue)" })
+        #expect(why.waitingFor.map(\.kind) == [.held])
+    }
+}
