@@ -9,23 +9,26 @@ public final class Pruning {
     private let olderThan: Int64?
     /// The oldest graphs beyond so many operations.
     private let keeping: Int?
-    private var phase = Phase.graphs
+    private var phase: Phase
     /// The last graph that was looked at.
     private var graph: Int64 = 0
+    /// The operation from which on it is still to be looked at; nil: it has been.
+    private var unchecked: Int64?
     /// The one that is being taken away.
     private var doomed: Int64?
     private var sweep: Sweep?
     /// Known to be stored only when its step is.
     private var hasSwept = false
-    /// How many operations there were.
-    private var counted: Int?
+    /// Reads all submissions to count their operations, or to find the oldest.
+    private var scan = SubmissionScan()
     private(set) public var removed = 0
-    private enum Phase { case graphs, events, texts, done }
+    private enum Phase { case counting, graphs, dating, events, texts, done }
 
     init(_ store: Store, olderThan: Int64?, keeping: Int?) {
         self.store = store
         self.olderThan = olderThan
         self.keeping = keeping
+        phase = keeping == nil ? .graphs : .counting
     }
 
     public var isComplete: Bool { phase == .done }
@@ -37,7 +40,9 @@ public final class Pruning {
         var attempts: [AttemptID] = []
         try store.database.transaction { () throws(StoreError) in
             switch phase {
+            case .counting: if try scan.proceed(store, limit) { phase = .graphs }
             case .graphs: attempts = try removeGraphs(limit)
+            case .dating: if try scan.proceed(store, limit) { phase = .events }
             case .events: try removeEvents(limit)
             case .texts: try removeTexts(limit)
             case .done: break
@@ -54,24 +59,31 @@ public final class Pruning {
         try store.database.execute(Self.rememberNumbers)
         var attempts: [AttemptID] = []
         var budget = limit
-        while budget > 0 {
+        var checks = limit * Self.checksForARemoval
+        while budget > 0, checks > 0 {
             if let graph = doomed {
                 let count = try remove(graph, budget, &attempts)
                 budget -= count
                 removed += count
                 if count > 0 { store.mayHaveUnusedTexts = true }
                 if count == 0 { doomed = nil }
+            } else if unchecked != nil {
+                if try mayGo(graph, &checks) { doomed = graph }
             } else if let next = try nextGraph() {
                 budget -= 1
                 graph = next
-                if try mayGo(next) { doomed = next }
+                if bound != nil { unchecked = 0 }
             } else {
-                phase = store.mayHaveUnusedTexts || olderThan != nil ? .events : .done
+                scan = SubmissionScan()
+                phase = olderThan != nil ? .events : store.mayHaveUnusedTexts ? .dating : .done
                 break
             }
         }
         return attempts
     }
+
+    /// Number of operations that may be looked at in the time in which one is taken away.
+    private static let checksForARemoval = 5
 
     private static let rememberNumbers = """
         UPDATE meta SET
@@ -87,32 +99,51 @@ public final class Pruning {
         return try next.step() ? next.optionalInt(0) : nil
     }
 
-    private func total() throws(StoreError) -> Int {
-        if let counted { return counted }
-        let count = Int(try store.database.integer("SELECT ifnull(sum(count), 0) FROM submission")) + removed
-        counted = count
-        return count
+    /// The instant before which a graph must have ended; nil: it stays.
+    private var bound: Int64? {
+        if let keeping, scan.operations - removed > keeping { return .max }
+        return olderThan
     }
 
-    /// All of it has finished, long enough ago or beyond the number to keep, and nothing that waits refers to it.
-    private func mayGo(_ graph: Int64) throws(StoreError) -> Bool {
-        var bound = olderThan
-        if let keeping, try total() - removed > keeping { bound = .max }
-        guard let bound else { return false }
+    /// Looks at a part of a graph. Returns whether all of it has finished, long enough ago or beyond the number to keep,
+    /// and nothing that waits refers to it.
+    private func mayGo(_ graph: Int64, _ checks: inout Int) throws(StoreError) -> Bool {
+        guard let from = unchecked, let bound else {
+            unchecked = nil
+            return false
+        }
+        let next = try store.kept(
+            "SELECT first, count FROM submission WHERE graph = ?1 AND first + count > ?2 ORDER BY first LIMIT 1")
+        next.bind(1, graph)
+        next.bind(2, from)
+        guard try next.step() else {
+            unchecked = nil
+            return true
+        }
+        let start = max(from, next.int(0))
+        let last = min(next.int(0) + next.int(1) - 1, start + Int64(checks) - 1)
+        next.reset()
+        checks -= Int(last - start) + 1
+        let isBlocked = try isBlocked(from: start, to: last, bound)
+        unchecked = isBlocked ? nil : last + 1
+        return false
+    }
+
+    private func isBlocked(from start: Int64, to last: Int64, _ bound: Int64) throws(StoreError) -> Bool {
         let blocked = try store.kept(
             """
             SELECT EXISTS (
-                SELECT 1 FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
-                WHERE s.graph = ?1 AND (o.state < 3 OR o.finishedAt >= ?2
+                SELECT 1 FROM operation o WHERE o.id BETWEEN ?1 AND ?2 AND (o.state < 3 OR o.finishedAt >= ?3
                     OR EXISTS (SELECT 1 FROM owedObserver w WHERE w.operation = o.id)
                     OR EXISTS (
                         SELECT 1 FROM edge e JOIN operation d ON d.id = e.operation
                         WHERE e.dependency = o.id AND e.crossing AND d.state < 3)))
             """)
-        blocked.bind(1, graph)
-        blocked.bind(2, bound)
+        blocked.bind(1, start)
+        blocked.bind(2, last)
+        blocked.bind(3, bound)
         defer { blocked.reset() }
-        return try blocked.step() && !blocked.bool(0)
+        return try !blocked.step() || blocked.bool(0)
     }
 
     /// Takes up to `limit` operations from the end of a graph. 0: nothing of it is left, or it has come to life again.
@@ -128,14 +159,8 @@ public final class Pruning {
         latest.reset()
         let last = first + count - 1
         let start = max(first, last - Int64(limit) + 1)
-        let alive = try store.kept("SELECT EXISTS (SELECT 1 FROM operation WHERE id BETWEEN ?1 AND ?2 AND state < 3)")
-        alive.bind(1, start)
-        alive.bind(2, last)
-        guard try alive.step(), !alive.bool(0) else {
-            alive.reset()
-            return 0
-        }
-        alive.reset()
+        // It was looked at before, and in several steps where it is large.
+        if try isBlocked(from: start, to: last, olderThan ?? .max) { return 0 }
         let gone = try store.kept("SELECT operation, number FROM attempt WHERE operation BETWEEN ?1 AND ?2")
         gone.bind(1, start)
         gone.bind(2, last)
@@ -154,7 +179,7 @@ public final class Pruning {
 
     private func removeEvents(_ limit: Int) throws(StoreError) {
         // A stretch from the oldest on: what stays has no gap.
-        let bound = if let olderThan { olderThan } else { try store.database.integer("SELECT min(at) FROM submission") }
+        let bound = olderThan ?? scan.oldest
         let statement = try store.kept(
             """
             DELETE FROM event WHERE seq <= (
@@ -186,5 +211,30 @@ extension Store {
     /// Begins housekeeping. The newest `keeping` operations stay whatever their age, when that is all that is given.
     public func prune(olderThan instant: Int64?, keeping: Int? = nil) -> Pruning {
         Pruning(self, olderThan: instant, keeping: keeping)
+    }
+}
+
+/// All submissions, read a few at a time.
+private struct SubmissionScan {
+    private(set) var operations = 0
+    private(set) var oldest = Int64.max
+    private var last: Int64 = 0
+
+    /// Submissions are cheaper to read than operations are to remove.
+    private static let factor = 10
+
+    /// Reads on; returns whether all have been read.
+    mutating func proceed(_ store: Store, _ limit: Int) throws(StoreError) -> Bool {
+        let rows = try store.kept("SELECT first, count, at FROM submission WHERE first > ?1 ORDER BY first LIMIT ?2")
+        rows.bind(1, last)
+        rows.bind(2, limit * Self.factor)
+        var count = 0
+        while try rows.step() {
+            count += 1
+            last = rows.int(0)
+            operations += Int(rows.int(1))
+            oldest = min(oldest, rows.int(2))
+        }
+        return count < limit * Self.factor
     }
 }

@@ -11,6 +11,8 @@ final class Sweep {
     private let nextSet: Int64
     private var operation: Int64 = 0
     private var text: Int64 = 0
+    /// What is still to be deleted of what operations share: the first is next, from its id on.
+    private var tables: [Shared]
     private var hasReadAll = false
 
     init(_ store: Store) throws(StoreError) {
@@ -19,6 +21,11 @@ final class Sweep {
         nextPolicy = store.interned.nextPolicy
         nextSet = store.interned.nextCategorySet
         usedTexts = BitSet(1...max(1, nextText))
+        tables = [
+            Shared(table: "policy", column: "id", next: nextPolicy, isSets: false),
+            Shared(table: "categoryUse", column: "categorySet", next: nextSet, isSets: true),
+            Shared(table: "categorySet", column: "id", next: nextSet, isSets: true),
+        ]
         store.interned.beginSweep()
     }
 
@@ -31,10 +38,9 @@ final class Sweep {
             return true
         }
         if try deleteTexts(limit) { return true }
-        try delete("policy", below: nextPolicy, except: usedPolicies)
-        try delete("categoryUse", column: "categorySet", below: nextSet, except: usedSets)
-        try delete("categorySet", below: nextSet, except: usedSets)
-        return false
+        guard let table = tables.first else { return false }
+        if try delete(table, limit) { tables.removeFirst() }
+        return !tables.isEmpty
     }
 
     private func read(_ limit: Int) throws(StoreError) {
@@ -88,18 +94,36 @@ final class Sweep {
         return count == limit
     }
 
-    private func delete(
-        _ table: String, column: String = "id", below next: Int64, except used: Set<Int64>
-    ) throws(StoreError) {
-        let rows = try store.database.prepare("SELECT DISTINCT \(column) FROM \(table) WHERE \(column) < \(next)")
-        var unused: [Int64] = []
-        while try rows.step() {
-            if !used.contains(rows.int(0)) { unused.append(rows.int(0)) }
-        }
-        let delete = try store.database.prepare("DELETE FROM \(table) WHERE \(column) = ?1")
-        for id in unused {
+    /// Deletes some of what no operation refers to; returns whether that was all.
+    private func delete(_ shared: Shared, _ limit: Int) throws(StoreError) -> Bool {
+        let column = shared.column
+        let rows = try store.kept(
+            """
+            SELECT DISTINCT \(column) FROM \(shared.table) WHERE \(column) > ?1 AND \(column) < ?2
+            ORDER BY \(column) LIMIT ?3
+            """)
+        rows.bind(1, shared.last)
+        rows.bind(2, shared.next)
+        rows.bind(3, limit)
+        var all: [Int64] = []
+        while try rows.step() { all.append(rows.int(0)) }
+        let delete = try store.kept("DELETE FROM \(shared.table) WHERE \(column) = ?1")
+        for id in all where !(shared.isSets ? usedSets : usedPolicies).contains(id) {
             delete.bind(1, id)
             try delete.run()
         }
+        if let last = all.last { tables[0].last = last }
+        return all.count < limit
     }
+}
+
+/// A table of what operations share.
+private struct Shared {
+    let table: String
+    let column: String
+    /// Rows from this id on were stored after the sweep began.
+    let next: Int64
+    let isSets: Bool
+    /// The last id that was looked at.
+    var last: Int64 = 0
 }

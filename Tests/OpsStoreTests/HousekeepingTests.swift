@@ -104,6 +104,64 @@ import Testing
         #expect(try world.history().check() == [])
     }
 
+    /// No step looks at more than its part, however large a graph is, and however many things operations share.
+    @Test func `a graph that stays is looked at in slices`() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = (0..<100).map { _ in Draft() }
+        let particulars = submission.operations.indices.map { _ in SubmissionTexts.Particulars(command: "[1]") }
+        let first = world.submit(SubmissionTexts(submission, particulars: particulars))
+        for place in 0..<99 { finish(world, OperationID(first.rawValue + Int64(place))) }
+        finish(world, world.submit(one("[2]")))
+        try world.commit()
+        let pruning = world.store.prune(olderThan: .max)
+        var steps = 0
+        while pruning.removed == 0, steps < 100 {
+            _ = try pruning.step(limit: 2)
+            steps += 1
+        }
+        #expect(steps >= 10, "of ten operations each")
+        _ = try run(pruning)
+        #expect(pruning.removed == 1, "the last of the large graph has not ended")
+        #expect(try world.history().check() == [])
+    }
+
+    @Test func `an operation that is named while its graph is looked at stays`() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = (0..<40).map { _ in Draft() }
+        let particulars = submission.operations.indices.map { _ in SubmissionTexts.Particulars(command: "[1]") }
+        let first = world.submit(SubmissionTexts(submission, particulars: particulars))
+        for place in 0..<40 { finish(world, OperationID(first.rawValue + Int64(place))) }
+        try world.commit()
+        let pruning = world.store.prune(olderThan: .max)
+        _ = try pruning.step(limit: 2)
+        var after = one("[2]")
+        after.submission.edges = [DraftEdge(from: 0, on: .existing(OperationID(first.rawValue + 39)))]
+        world.submit(after)
+        try world.commit()
+        _ = try run(pruning)
+        #expect(pruning.removed == 0)
+        #expect(try world.history().check() == [])
+    }
+
+    @Test func `policies that nobody refers to go in slices`() throws {
+        let world = try World()
+        for number in 1...20 {
+            var timed = one("[\(number)]")
+            var policy = Policy()
+            policy.timeout = Int64(number)
+            timed.submission.policies = [policy]
+            timed.submission.operations[0].policy = 0
+            let id = world.submit(timed)
+            if number != 7 { finish(world, id) }
+        }
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: .max), limit: 3)
+        #expect(try Raw(world.store.path).integer("SELECT count(*) FROM policy") == 1)
+        #expect(try world.history().check() == [])
+    }
+
     @Test func aBackupIsWholeAlthoughItIsWrittenMeanwhile() throws {
         let world = try World()
         for _ in 1...200 { world.submit(one("[1]", environment: String(repeating: "x", count: 2000))) }
