@@ -17,6 +17,8 @@ final class ConditionDesk {
         let deadline = Clock.read().monotonic + DaemonLimits.evaluation
         var index = 0
         var errand: Attempt?
+        /// Its dependencies are being read beside the loop.
+        var isReading = false
         init(_ operation: OperationID, _ token: Int64, _ details: Details) {
             self.operation = operation
             self.token = token
@@ -25,6 +27,8 @@ final class ConditionDesk {
     }
 
     private unowned let daemon: Daemon
+    /// Where very many dependencies are read.
+    private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
     private var running: [OperationID: Evaluation] = [:]
 
     init(daemon: Daemon) { self.daemon = daemon }
@@ -55,7 +59,7 @@ final class ConditionDesk {
     /// A runner has connected: what waited for one, or was lost with the last, is asked now.
     func goOnWithRunner() {
         for operation in running.keys.sorted() {
-            if let evaluation = running[operation], evaluation.errand == nil { goOn(evaluation) }
+            if let evaluation = running[operation], evaluation.errand == nil, !evaluation.isReading { goOn(evaluation) }
         }
     }
 
@@ -117,13 +121,48 @@ final class ConditionDesk {
             let isInside = from < to ? (from..<to).contains(minute) : minute >= from || minute < to
             return .known(isInside, "it is outside of the window")
         case .dependenciesSucceeded:
-            let missed = try daemon.history.dependencies(of: evaluation.operation).map(\.id)
-            let failed = try daemon.history.nodes(of: missed).first {
-                $0.state == .finished && $0.outcome != .succeeded
-            }
-            return .known(failed == nil, failed.map { "\(daemon.label($0.id)) did not succeed" } ?? "")
+            return try askDependencies(evaluation)
         case .not: preconditionFailure("negations are taken off first")
         }
+    }
+
+    /// Looks at the dependencies, of which there may be very many: then beside the loop.
+    private func askDependencies(_ evaluation: Evaluation) throws -> Asking {
+        let operation = evaluation.operation
+        let end = Clock.read().monotonic + DaemonLimits.dependenciesInTheLoop
+        do {
+            let isOver = { Clock.read().monotonic >= end }
+            let failed = try daemon.history.reading(until: isOver) {
+                try daemon.history.unsuccessfulDependency(of: operation)
+            }
+            return known(failed)
+        } catch let error as StoreError where error.kind == .interrupted {
+            let path = daemon.store.path
+            evaluation.isReading = true
+            reading.run(
+                { Result { try History.open(path: path).unsuccessfulDependency(of: operation) } },
+                then: { [unowned self] in self.read(evaluation, $0) })
+            return .asked
+        }
+    }
+
+    private func known(_ failed: OperationID?) -> Asking {
+        .known(failed == nil, failed.map { "\(daemon.label($0)) did not succeed" } ?? "")
+    }
+
+    private func read(_ evaluation: Evaluation, _ result: Result<OperationID?, any Error>) {
+        evaluation.isReading = false
+        guard running[evaluation.operation] === evaluation else { return }
+        do {
+            guard case .known(let isTrue, let detail) = known(try result.get()) else { return }
+            let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
+            guard take(evaluation, isTrue != isNegated, detail) else { return }
+        } catch let error as StoreError {
+            return daemon.fall(error)
+        } catch {
+            guard take(evaluation, false, "\(error)") else { return }
+        }
+        goOn(evaluation)
     }
 
     private static let usualTimeout: Int64 = 10_000_000_000

@@ -46,6 +46,7 @@ extension Daemon {
             settle()
         }
         if core?.counts.executing == 0 { runner.stopOwn() }
+        publisher.finish()
         loop.stop()
     }
 

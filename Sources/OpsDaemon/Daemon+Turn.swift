@@ -102,6 +102,7 @@ extension Daemon {
         upkeep.turnEnded()
         idleExit.turnEnded()
         requests.queries.turnEnded()
+        requests.schedulerQueries.turnEnded()
         if turnIsDue { wakeUp() }
     }
 

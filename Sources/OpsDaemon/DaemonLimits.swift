@@ -16,6 +16,8 @@ enum DaemonLimits {
     static let bytesReadInTheLoop = 256 << 10
     /// A request about more operations is decided and stored beside the loop.
     static let operationsInTheLoop = 2000
+    /// Nanoseconds in which the dependencies of one operation are read in the loop; very many are read beside it.
+    static let dependenciesInTheLoop: Int64 = 4_000_000
     /// What one reply of a stream holds.
     static let rowsInABatch = 256
     static let eventsInABatch = 256

@@ -7,6 +7,8 @@ internal import OpsSystem
 final class EffectPerformer {
     private unowned let daemon: Daemon
     private var composer: LaunchComposer
+    /// Where the results of very many dependencies are read.
+    private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
 
     init(daemon: Daemon) {
         self.daemon = daemon
@@ -59,8 +61,16 @@ final class EffectPerformer {
     private func launch(_ attempt: AttemptID, _ slot: Int32) {
         // Without a runner the order is given again when one has connected.
         guard daemon.runner.isConnected else { return }
+        launch(attempt, slot) { try $0.composed(attempt, slot) }
+    }
+
+    private func launch(
+        _ attempt: AttemptID, _ slot: Int32, _ compose: (EffectPerformer) throws -> LaunchRequest
+    ) {
         do {
-            try daemon.runner.send(launch: try composed(attempt, slot))
+            try daemon.runner.send(launch: try compose(self))
+        } catch let error as StoreError where error.kind == .interrupted {
+            launchAfterReading(attempt, slot)
         } catch let error as StoreError {
             daemon.fall(error)
         } catch let error as SystemError {
@@ -71,12 +81,41 @@ final class EffectPerformer {
         }
     }
 
+    /// Reads the results of very many dependencies beside the loop, then launches.
+    private func launchAfterReading(_ attempt: AttemptID, _ slot: Int32) {
+        let texts: LaunchTexts?
+        do throws(StoreError) { texts = try daemon.store.texts(of: attempt.operation) } catch {
+            return daemon.fall(error)
+        }
+        guard let texts else { return }
+        let (path, reader) = (daemon.store.path, composer.reader(texts))
+        reading.run(
+            {
+                Result {
+                    try History.open(path: path).results(
+                        for: attempt.operation, of: reader, atMost: DaemonLimits.launchBytes)
+                }
+            },
+            then: { [unowned self] results in
+                // It is launched once more where there is another runner or scheduler by now.
+                guard self.daemon.outage == nil, self.daemon.runner.isConnected,
+                    self.daemon.ask({ $0.isExecuting(attempt) }) == true
+                else { return }
+                guard self.daemon.ask({ $0.isCancelling(attempt.operation) }) != true else {
+                    return self.daemon.record(
+                        .launchFailed(attempt, step: "cancelled", errno: SystemError.invalid))
+                }
+                self.launch(attempt, slot) { try $0.composed(attempt, slot, given: results.get()) }
+                self.daemon.runner.flush()
+            })
+    }
+
     /// What cannot be launched is no more in hand than what comes after it: it fails when its turn has come.
     private func hand(_ attempt: AttemptID, _ after: [AttemptID]) {
         guard daemon.runner.isConnected, daemon.ask({ $0.isStaged(attempt) }) == true else { return }
         do {
             try daemon.runner.hand(try composed(attempt, -1), after: after)
-        } catch let error as StoreError {
+        } catch let error as StoreError where error.kind != .interrupted {
             daemon.fall(error)
         } catch {
             daemon.takeHandBack()
@@ -95,12 +134,16 @@ final class EffectPerformer {
         daemon.runner.send(.killStaleTree(Attempt(attempt), socket: daemon.configuration.socket, uid: uid))
     }
 
-    private func composed(_ attempt: AttemptID, _ slot: Int32) throws -> LaunchRequest {
+    private func composed(
+        _ attempt: AttemptID, _ slot: Int32, given results: ResultsOfDependencies? = nil
+    ) throws -> LaunchRequest {
         guard let texts = try daemon.store.texts(of: attempt.operation) else {
             throw SystemError("read what to start", errno: SystemError.noSuchFile)
         }
         let policy = daemon.ask({ $0.policy(of: attempt.operation) }) ?? Policy()
-        return try composer.launch(attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.takesHand)
+        return try composer.launch(
+            attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.takesHand,
+            given: results)
     }
 
     private func cannotStart(_ attempt: AttemptID, _ error: SystemError) {
@@ -114,7 +157,7 @@ final class EffectPerformer {
         of operation: OperationID, _ arguments: [String], adding environment: [String] = []
     ) throws -> LaunchRequest? {
         guard let texts = try daemon.history.texts(of: operation) else { return nil }
-        let attempt = AttemptID(operation, try daemon.history.record(of: operation)?.attempt ?? 0)
+        let attempt = AttemptID(operation, try daemon.history.brief(of: operation)?.attempt ?? 0)
         return try composer.errand(of: attempt, arguments, adding: environment, texts)
     }
 }

@@ -5,6 +5,9 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
+/// The results that an operation is given; nil: they are of more bytes than a process can be given.
+typealias ResultsOfDependencies = [DependencyResult]?
+
 /// Puts together what the runner needs to start an attempt: texts of the store, and what opsd adds.
 struct LaunchComposer {
     let socket: String
@@ -24,8 +27,11 @@ struct LaunchComposer {
         self.authorization = authorization
     }
 
+    /// Throws an error of kind `interrupted` where it takes long to read the results of the dependencies; then they are
+    /// `given` next time.
     mutating func launch(
-        _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool
+        _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool,
+        given: ResultsOfDependencies? = nil
     ) throws -> LaunchRequest {
         let details = try details(texts)
         var request = LaunchRequest(
@@ -36,7 +42,7 @@ struct LaunchComposer {
         for variable in own(attempt, texts) { request.environment.append(variable) }
         // A runner of today says it itself, since it may choose it.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
-        let results = texts.hasDependencies ? try results(for: attempt.operation, of: texts.uid) : []
+        let results = texts.hasDependencies ? try words(given ?? results(for: attempt.operation, texts)) : []
         try requireRoom(for: request, and: results)
         request.environment += results
         request.output = try output(attempt, details)
@@ -121,11 +127,21 @@ struct LaunchComposer {
         return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
     }
 
+    private func results(for operation: OperationID, _ texts: LaunchTexts) throws -> ResultsOfDependencies {
+        let end = Clock.read().monotonic + DaemonLimits.dependenciesInTheLoop
+        let isOver = { Clock.read().monotonic >= end }
+        return try store.reading(until: isOver) {
+            try store.results(for: operation, of: reader(texts), atMost: DaemonLimits.launchBytes)
+        }
+    }
+
+    /// Returns the user whose results an operation is given; nil: it is given those of everybody.
+    func reader(_ texts: LaunchTexts) -> UInt32? { authorization.isPrivileged(user: texts.uid) ? nil : texts.uid }
+
     /// Returns OPS_RESULT_<NAME> for each dependency whose result the owner of the operation may read.
-    private func results(for operation: OperationID, of owner: UInt32) throws -> CStringArray {
-        let owner = authorization.isPrivileged(user: owner) ? nil : owner
+    private func words(_ results: ResultsOfDependencies) throws -> CStringArray {
         let limit = DaemonLimits.launchBytes
-        guard let results = try store.results(for: operation, of: owner, atMost: limit) else {
+        guard let results else {
             throw tooLarge("the results of its dependencies (more than \(SizeText.format(Int64(limit))))")
         }
         return CStringArray(

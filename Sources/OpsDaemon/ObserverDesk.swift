@@ -43,7 +43,8 @@ final class ObserverDesk {
         if order.kind == .finished, !owed.insert(order).inserted { return }
         do throws(StoreError) {
             // An operation that is not there any more has no observer: see `begin`.
-            orders.append(order, of: try daemon.history.record(of: order.operation)?.uid ?? 0)
+            let owner = try daemon.history.owners(of: [order.operation])[order.operation]
+            orders.append(order, of: owner ?? 0)
         } catch {
             orders.append(order, of: 0)
             return daemon.fall(error)
@@ -112,7 +113,7 @@ final class ObserverDesk {
 
     /// The event as `watch --json` prints it, with what the observed operation is.
     private func event(_ order: Order) throws -> String {
-        guard let record = try daemon.history.record(of: order.operation) else { return "{}" }
+        guard let record = try daemon.history.recordAlone(of: order.operation) else { return "{}" }
         var row =
             try daemon.history.newestEvent(
                 order.kind, of: order.operation, product: order.product, amongLast: DaemonLimits.eventsSearched

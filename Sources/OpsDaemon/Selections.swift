@@ -11,6 +11,9 @@ struct Selected: Sendable {
     var state: OperationState?
     var queue: String?
 
+    /// With room for the same ids in the request that is made of them.
+    var heldBytes: Int { 2 * ids.count * MemoryLayout<OperationID>.stride }
+
     init(ids: [OperationID], isSingle: Bool) {
         self.ids = ids
         self.isSingle = isSingle

@@ -14,6 +14,9 @@ struct Statistics {
     private var count = 0
     private var path = CriticalPath()
 
+    /// Bytes of the times and of the longest path.
+    var heldBytes: Int { count * 150 }
+
     mutating func add(_ node: GraphNode) {
         states[node.state, default: 0] += 1
         if let outcome = node.outcome { outcomes[outcome, default: 0] += 1 }

@@ -1,13 +1,37 @@
 public import OpsCore
 
+/// The result that a dependency has published.
+public struct DependencyResult: Sendable {
+    public let id: OperationID
+    public let name: String?
+    public let result: String
+}
+
 extension Store {
-    /// What the dependencies of an operation have published, each by its latest attempt: for a launch, from the
-    /// connection whose pages are at hand. `owner`: only those of this user's operations; nil: of everybody's. Returns nil
+    /// Returns the results that the dependencies of an operation have published, each by its latest attempt: for a launch,
+    /// from the connection whose pages are at hand. `owner`: only those of this user's operations; nil: of everybody's. Nil
     /// where their names and texts are of more than `limit` bytes.
     public func results(
         for id: OperationID, of owner: UInt32?, atMost limit: Int
-    ) throws(StoreError) -> [(id: OperationID, name: String?, result: String)]? {
-        let rows = try kept(
+    ) throws(StoreError) -> [DependencyResult]? {
+        try DependencyResult.read(for: id, of: owner, atMost: limit) { (sql) throws(StoreError) in try kept(sql) }
+    }
+}
+
+extension History {
+    /// The same, beside the loop.
+    public func results(
+        for id: OperationID, of owner: UInt32?, atMost limit: Int
+    ) throws(StoreError) -> [DependencyResult]? {
+        try DependencyResult.read(for: id, of: owner, atMost: limit) { (sql) throws(StoreError) in try statement(sql) }
+    }
+}
+
+extension DependencyResult {
+    fileprivate static func read(
+        for id: OperationID, of owner: UInt32?, atMost limit: Int, _ prepare: (String) throws(StoreError) -> Statement
+    ) throws(StoreError) -> [DependencyResult]? {
+        let rows = try prepare(
             """
             SELECT DISTINCT d.id, d.name, a.result FROM edge e JOIN operation d ON d.id = e.dependency
             JOIN attempt a ON a.operation = d.id AND a.number = d.attempt
@@ -17,11 +41,12 @@ extension Store {
             """)
         rows.bind(1, id.rawValue)
         rows.bind(2, owner.map(Int64.init))
-        var results: [(id: OperationID, name: String?, result: String)] = []
+        var results: [DependencyResult] = []
         var bytes = 0
         defer { rows.reset() }
         while try rows.step() {
-            let row = (id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2))
+            let row = DependencyResult(
+                id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2))
             bytes += (row.name?.utf8.count ?? 0) + row.result.utf8.count
             if bytes > limit { return nil }
             results.append(row)

@@ -1,7 +1,7 @@
 import OpsCore
+import OpsRunner
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 

@@ -74,6 +74,45 @@ import Testing
         #expect(error is QueryTooLong)
     }
 
+    private struct Hoard: Query {
+        let heldBytes: Int
+        var left = 3
+
+        mutating func proceed(_ history: History) throws -> Int? {
+            left -= 1
+            return left == 0 ? heldBytes : nil
+        }
+    }
+
+    @Test func `a query is charged with what it holds`() throws {
+        let fixture = try Fixture()
+        let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, inLoop: 0))
+        var results: [Result<Int, any Error>] = []
+        for bytes in [1 << 19, 1 << 21] {
+            queue.ask(Hoard(heldBytes: bytes), of: try fixture.exchange(of: 1)) { results.append($0) }
+        }
+        try fixture.turn { results.count == 2 }
+        #expect(results.compactMap { try? $0.get() } == [1 << 19], "of 1 MiB")
+    }
+
+    @Test func `a wait is charged for the operations that it remembers`() throws {
+        let fixture = try Fixture(buffered: 16 << 10)
+        let client = try fixture.connect()
+        let held = #"{"command":["true"],"held":true}"#
+        for _ in 0..<20 {
+            _ = try client.submit("[" + Array(repeating: held, count: 100).joined(separator: ",") + "]")
+        }
+        let one = try fixture.connect()
+        try one.send(WaitRequest.with { $0.selection.refs = ["1-100"] })
+        let refusal = try client.refusal(WaitRequest.with { $0.selection.all = true })
+        guard case .control(.busy) = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        _ = try client.call(CancelRequest.with { $0.selection.refs = ["1-100"] })
+        #expect(try one.receive()?.failure == nil)
+    }
+
     @Test func `a query of a client that has gone is dropped`() throws {
         let fixture = try Fixture()
         let queue = QueryQueue(daemon: fixture.daemon, limits: QueryLimits(slice: 0, inLoop: 0))

@@ -4,7 +4,6 @@ import OpsCore
 import OpsSystemd
 import OpsWire
 import Testing
-import WireTesting
 
 @testable import OpsDaemon
 

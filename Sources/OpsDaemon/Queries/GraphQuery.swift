@@ -10,6 +10,13 @@ struct GraphQuery: Query {
 
     init(_ name: String) { self.name = name }
 
+    /// With the bytes of the answer that is made of it.
+    var heldBytes: Int {
+        guard let reply else { return 0 }
+        return reply.nodes.count * (MemoryLayout<NodeRow>.stride + 200)
+            + reply.edges.count * (MemoryLayout<EdgeRow>.stride + 60)
+    }
+
     /// Nodes of a graph that anybody can look at, and edges between them.
     private static let nodes = 100_000
     private static let edges = 1_000_000

@@ -16,6 +16,18 @@ struct ListQuery: Query {
     private let count: Int
     private let isReversed: Bool
     private let rows: OperationRows
+    private var made: [OperationRow] = []
+    /// Number of the ids whose rows are made.
+    private var done = 0
+
+    /// Operations whose rows are made in one step: they may have very many dependencies.
+    private static let step = 64
+
+    var heldBytes: Int {
+        made.reduce(ids.count * 8) {
+            $0 + MemoryLayout<OperationRow>.stride + $1.dependencies.count * 2 * MemoryLayout<DependencyRow>.stride
+        }
+    }
 
     /// `isReversed`: what the cursor finds is told the other way round.
     init(_ cursor: SelectionCursor, count: Int, isReversed: Bool = false, rows: OperationRows) {
@@ -39,9 +51,11 @@ struct ListQuery: Query {
             ids += try cursor?.next(history, limit: count - ids.count) ?? []
             if ids.count < count, cursor?.isAtEnd == false { return nil }
         }
-        return Answer(
-            rows: try rows.rows(isReversed ? ids.reversed() : ids, history), cursor: cursor,
-            isLast: cursor?.isAtEnd ?? true)
+        if isReversed, done == 0 { ids.reverse() }
+        let next = ids[done...].prefix(Self.step)
+        done += next.count
+        made += try rows.rows(Array(next), history)
+        return done == ids.count ? Answer(rows: made, cursor: cursor, isLast: cursor?.isAtEnd ?? true) : nil
     }
 }
 
@@ -50,6 +64,8 @@ struct SelectionQuery: Query {
     private var cursor: SelectionCursor
     private let limit: Int
     private var ids: [OperationID] = []
+
+    var heldBytes: Int { ids.count * MemoryLayout<OperationID>.stride }
 
     init(_ cursor: SelectionCursor, limit: Int = .max) {
         self.cursor = cursor

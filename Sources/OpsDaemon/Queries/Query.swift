@@ -7,6 +7,13 @@ protocol Query: Sendable {
 
     /// Reads on, for about a millisecond; nil: there is more to read.
     mutating func proceed(_ history: History) throws -> Answer?
+
+    /// Bytes of what was found so far, which its user's budget is charged with; about 0 where that is bounded.
+    var heldBytes: Int { get }
+}
+
+extension Query {
+    var heldBytes: Int { 0 }
 }
 
 /// A question that is answered in one step. What it reads is bounded, or grows with one operation alone.

@@ -62,7 +62,7 @@ final class QueryQueue {
     ) {
         exchange.holdNext()
         users[exchange.caller.user, default: 0] += 1
-        add(Moved(query), used: 0, exchange, answer)
+        add(Moved(query), used: 0, charged: exchange.share.bytes, exchange, answer)
     }
 
     /// Nil: it takes longer than this turn has time for. `query` has got as far as it did.
@@ -92,8 +92,10 @@ final class QueryQueue {
 
     // MARK: Beside the loop
 
+    /// `charged`: bytes that the user's budget is charged with for the call itself.
     private func add<Q: Query>(
-        _ query: Moved<Q>, used: Int64, _ exchange: Exchange, _ answer: @escaping (Result<Q.Answer, any Error>) -> Void
+        _ query: Moved<Q>, used: Int64, charged: Int, _ exchange: Exchange,
+        _ answer: @escaping (Result<Q.Answer, any Error>) -> Void
     ) {
         let entry = Entry(
             exchange: exchange,
@@ -104,16 +106,29 @@ final class QueryQueue {
                     then: { [unowned self] slice in
                         self.waiting.end(of: exchange.caller.user)
                         switch slice {
-                        case .more(let query, let used): self.add(query, used: used, exchange, answer)
-                        case .over(let result):
-                            self.leave(exchange)
-                            if !exchange.isAbandoned { answer(result) }
+                        case .more(let query, let used, let held):
+                            if exchange.isAbandoned || exchange.share.resize(to: charged + held) {
+                                self.add(query, used: used, charged: charged, exchange, answer)
+                            } else {
+                                self.end(exchange, charged, .failure(exchange.connection.user.budget.refusal), answer)
+                            }
+                        case .over(let result): self.end(exchange, charged, result, answer)
                         }
                         self.startNext()
                     })
             })
         waiting.append(entry, of: exchange.caller.user)
         startNext()
+    }
+
+    private func end<Answer>(
+        _ exchange: Exchange, _ charged: Int, _ result: Result<Answer, any Error>,
+        _ answer: (Result<Answer, any Error>) -> Void
+    ) {
+        leave(exchange)
+        if exchange.isAbandoned { return }
+        exchange.share.set(charged)
+        answer(result)
     }
 
     private func leave(_ exchange: Exchange) {
@@ -150,7 +165,7 @@ private final class QueryReader: @unchecked Sendable {
     init(_ limits: QueryLimits) { self.limits = limits }
 
     enum Slice<Q: Query>: Sendable {
-        case more(Moved<Q>, used: Int64)
+        case more(Moved<Q>, used: Int64, held: Int)
         case over(Result<Q.Answer, any Error>)
     }
 
@@ -171,8 +186,9 @@ private final class QueryReader: @unchecked Sendable {
             }
             if let answer { return .over(.success(answer)) }
             let used = used + elapsed()
+            let held = query.heldBytes
             return used < limits.total
-                ? .more(Moved(query), used: used) : .over(.failure(QueryTooLong(limit: limits.total)))
+                ? .more(Moved(query), used: used, held: held) : .over(.failure(QueryTooLong(limit: limits.total)))
         } catch let error as StoreError where error.kind == .interrupted {
             return .over(.failure(QueryTooLong(limit: limits.total)))
         } catch {

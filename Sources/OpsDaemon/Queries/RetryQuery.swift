@@ -12,6 +12,8 @@ struct RetryQuery: Query {
         var sequence: Int64
         var foundations: Set<OperationID>
 
+        var heldBytes: Int { selected.heldBytes + revived.heldBytes + foundations.count * 2 * 16 }
+
         /// Whether something has changed since on which the answer rests.
         func isStale(_ history: History) throws(StoreError) -> Bool {
             let events = try history.events(after: sequence, limit: RetryQuery.events)
@@ -29,6 +31,10 @@ struct RetryQuery: Query {
     private var answer: Answer?
     private var sequence: Int64?
     private var attempts = 0
+
+    var heldBytes: Int {
+        answer?.heldBytes ?? (targets.heldBytes + (selected?.heldBytes ?? 0) + (reader?.heldBytes ?? 0))
+    }
 
     /// Number of events that are looked at in one step.
     private static let events = 1000

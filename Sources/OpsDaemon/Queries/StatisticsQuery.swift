@@ -13,6 +13,8 @@ struct StatisticsQuery: Query {
         self.workers = workers
     }
 
+    var heldBytes: Int { statistics.heldBytes }
+
     mutating func proceed(_ history: History) throws -> JSONObject? {
         let ids = try cursor.next(history, limit: 1000)
         for node in try history.nodes(of: ids) { statistics.add(node) }

@@ -17,6 +17,8 @@ struct ReferencesQuery: Query {
 
     private static let step = 20
 
+    var heldBytes: Int { found.count * MemoryLayout<Found>.stride }
+
     init(_ references: [String], in graph: GraphID? = nil, mostUnknown: Int = 1) {
         self.references = references
         self.graph = graph
@@ -60,6 +62,11 @@ struct SubmissionQuery: Query {
     private var answer = Answer()
     private var step = Step.key
     private var count = 0
+
+    var heldBytes: Int {
+        references.heldBytes + answer.names.count * 2 * 32
+            + answer.finished.count * 2 * (MemoryLayout<FinishedFact>.stride + 8)
+    }
 
     private enum Step { case key, names, targets, facts }
     private static let rows = 500

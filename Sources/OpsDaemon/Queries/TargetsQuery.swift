@@ -14,6 +14,8 @@ struct TargetsQuery: Query {
     private var cursors: [SelectionCursor]?
     private var found = Selected(ids: [], isSingle: false)
 
+    var heldBytes: Int { found.heldBytes }
+
     enum Wanted {
         case unfinished
         /// Finished and, unless they were named, not succeeded.
@@ -90,6 +92,8 @@ struct LevelQuery: Query {
     private let caller: Caller
     private var targets: TargetsQuery?
 
+    var heldBytes: Int { targets?.heldBytes ?? 0 }
+
     init(_ selection: OpsWire.Selection?, _ authorization: Authorization, _ caller: Caller) {
         self.selection = selection
         self.authorization = authorization
@@ -120,6 +124,8 @@ struct CancelledQuery: Query {
     private let ids: [OperationID]
     private var count = 0
     private var cancelled: [OperationID] = []
+
+    var heldBytes: Int { (ids.count + cancelled.count) * MemoryLayout<OperationID>.stride }
 
     init(_ ids: [OperationID]) { self.ids = ids }
 

@@ -13,6 +13,9 @@ struct WaitStart: Sendable {
     var waitsForAny: Bool
     var sequence: Int64
 
+    /// Bytes that a wait takes as long as it goes on.
+    var heldBytes: Int { scope.heldBytes + ended.count * 8 + (untold.count + unsuccessful.count) * 2 * 16 }
+
     /// Takes in what has happened since. `isIn` says whether an operation is in a queue.
     mutating func take(_ reports: [Report], isIn: (OperationID, String) throws(StoreError) -> Bool) throws {
         for report in reports {
@@ -41,6 +44,10 @@ struct WaitQuery: Query {
     private var count = 0
     private var outcomes: [OperationID: Outcome] = [:]
     private var start: WaitStart?
+
+    var heldBytes: Int {
+        start?.heldBytes ?? (targets.heldBytes + (selected?.count ?? 0) * 8 + outcomes.count * 2 * 16)
+    }
 
     /// Number of events that are looked at in one step.
     static let events = 1000
@@ -124,6 +131,9 @@ struct EndedQuery: Query {
     private let ids: [OperationID]
     private var count = 0
     private var rows: [EndedRow] = []
+
+    /// With the answer that is made of them.
+    var heldBytes: Int { ids.count * 8 + rows.count * 2 * MemoryLayout<EndedRow>.stride }
 
     init(_ ids: [OperationID]) { self.ids = ids }
 

@@ -15,6 +15,7 @@ extension Requests {
         _ makeEvent: @escaping @Sendable ([OperationID], Scheduler) throws -> Event,
         then answer: @escaping (Acceptance) -> Void
     ) throws {
+        try exchange.reserve(selected.heldBytes)
         guard selected.ids.count > DaemonLimits.operationsInTheLoop else {
             let made = daemon.ask { core in Result { try makeEvent(selected.present(in: core), core) } }
             guard let made else { throw daemon.unavailable }
@@ -124,6 +125,7 @@ extension Requests {
     private func retry(_ answer: RetryQuery.Answer, _ exchange: Exchange) throws {
         let ids = answer.selected.ids
         guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(TouchedOnes()) } }
+        try exchange.reserve(answer.heldBytes)
         if answer.selected.isSingle, daemon.ask({ $0.contains(ids[0]) }) == true { throw Rejection.notFinished(ids[0]) }
         let isStale: @Sendable (History) throws -> Void = { history in
             if try answer.isStale(history) { throw RetryQuery.changing }

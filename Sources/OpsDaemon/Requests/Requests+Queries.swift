@@ -81,20 +81,23 @@ extension Requests {
     private func why(
         _ id: OperationID, _ whatIf: String?, _ named: [String: OperationID], _ exchange: Exchange
     ) throws {
-        guard let whatIf, let core = daemon.core else {
-            return exchange.reply(whyReply(id, Explanation(id, daemon.core)))
+        guard let whatIf, daemon.core != nil else {
+            return schedulerQueries.ask(exchange) { [unowned self] in
+                let explanation = self.daemon.ask { Explanation(id, $0) } ?? Explanation()
+                self.send(self.whyReply(id, explanation), exchange)
+            }
         }
         let events = try WhatIf(daemon: daemon, found: named).events(whatIf)
-        let copy = Moved(core)
-        let explain = { @Sendable in
-            Result { try Explanation(id, WhatIf.simulate(events, copy.take())) }
-        }
-        guard core.counts.isMoreThanTheLoopTakes else { return exchange.reply(whyReply(id, try explain().get())) }
-        // The copy of a large scheduler costs the most of it.
-        trying.run(explain) { [unowned self] result in
-            if exchange.isAbandoned { return }
-            do { exchange.reply(whyReply(id, try result.get())) } catch { fail(exchange, error) }
-        }
+        schedulerQueries.askCopy(
+            exchange, { core in Explanation(id, try WhatIf.simulate(events, core)) },
+            then: { [unowned self] in self.send(self.whyReply(id, $0), exchange) })
+    }
+
+    /// Sends an explanation, put in bytes beside the loop where it is long.
+    private func send(_ reply: WhyReply, _ exchange: Exchange) {
+        let length = reply.waitingFor.reduce(0) { $0 + $1.ids.count }
+        guard length > DaemonLimits.operationsInTheLoop else { return exchange.reply(reply) }
+        queries.encode(exchange, { Reply.frame(reply) }, then: { exchange.reply(frame: $0) })
     }
 
     /// What an operation waits for, as the scheduler knows it.
@@ -102,9 +105,15 @@ extension Requests {
         let state: OperationState?
         let reasons: [Reason]
 
-        init(_ id: OperationID, _ core: Scheduler?) {
-            state = core?.state(of: id)
-            reasons = core?.why(id, at: .now()) ?? []
+        init(_ id: OperationID, _ core: Scheduler) {
+            state = core.state(of: id)
+            reasons = core.why(id, at: .now())
+        }
+
+        /// Of an operation in a database that cannot be read.
+        init() {
+            state = nil
+            reasons = []
         }
     }
 
@@ -163,7 +172,8 @@ extension Requests {
             ask(exchange, SingleStep { try $0.operationNames(prefix: prefix, limit: limit) }, then: answer)
         case .graph: ask(exchange, SingleStep { try $0.graphNames(prefix: prefix, limit: limit) }, then: answer)
         case .queue: beginning(daemon.queueNames)
-        case .category: beginning(daemon.core?.categoryNames ?? [])
+        case .category:
+            schedulerQueries.ask(exchange) { [unowned self] in beginning(self.daemon.core?.categoryNames ?? []) }
         }
     }
 

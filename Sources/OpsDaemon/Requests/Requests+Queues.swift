@@ -46,8 +46,15 @@ extension Requests {
     }
 
     func listCategories(_ exchange: Exchange) throws {
-        let standings = daemon.core?.categoryStandings ?? []
-        exchange.reply(.with { $0.categories = standings.map(CategoryRow.init) } as ListCategoriesReply)
+        schedulerQueries.ask(exchange) { [unowned self] in
+            let standings = self.daemon.ask { $0.categoryStandings } ?? []
+            let make: @Sendable () -> [UInt8] = {
+                Reply.frame(.with { $0.categories = standings.map(CategoryRow.init) } as ListCategoriesReply)
+            }
+            let length = standings.reduce(0) { $0 + $1.holders.count + $1.waiting.count }
+            guard length > DaemonLimits.operationsInTheLoop else { return exchange.reply(frame: make()) }
+            self.queries.encode(exchange, make) { exchange.reply(frame: $0) }
+        }
     }
 
     func setCategory(_ request: SetCategoryRequest, _ exchange: Exchange) throws {

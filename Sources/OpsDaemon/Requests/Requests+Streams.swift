@@ -16,7 +16,9 @@ extension Requests {
         try request.selection.checkBounds()
         let query = WaitQuery(request.selection, any: request.any ?? false, exchange.caller)
         ask(exchange, query) { [unowned self] start in
-            let stream = WaitStream(exchange, try self.caughtUp(start), daemon: self.daemon)
+            let start = try self.caughtUp(start)
+            try exchange.reserve(start.heldBytes)
+            let stream = WaitStream(exchange, start, daemon: self.daemon)
             self.daemon.publisher.add(stream)
             if let timeout { try stream.setTimeout(timeout) }
             exchange.goOn(with: stream)

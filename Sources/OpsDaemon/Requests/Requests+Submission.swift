@@ -30,6 +30,7 @@ extension Requests {
         exchange.share.set(0)
         guard parts.add(request.operations.bytes) else { throw giveUpParts(exchange) }
         let reply: () -> Void = { exchange.reply(.with { $0.count = parts.count } as AddOperationsReply) }
+        if parts.isLarge { return read(parts, exchange, then: reply) }
         switch parts.step() {
         case .isDone: return daemon.afterCommit(reply)
         case .hasNoRoom: throw giveUpParts(exchange)
@@ -45,6 +46,19 @@ extension Requests {
                     return true
                 }
             })
+    }
+
+    /// Reads parts beside the loop.
+    private func read(_ parts: SubmissionParts, _ exchange: Exchange, then reply: @escaping () -> Void) {
+        exchange.holdNext()
+        parts.step(beside: parsing) { [unowned self] step in
+            if exchange.isAbandoned { return }
+            switch step {
+            case .hasMore: self.read(parts, exchange, then: reply)
+            case .hasNoRoom: self.fail(exchange, self.giveUpParts(exchange))
+            case .isDone: reply()
+            }
+        }
     }
 
     /// Drops a submission for which there is no room: what follows on the connection is not taken for the rest of it.

@@ -31,8 +31,7 @@ final class Requests {
     /// Where much of the database is read.
     private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
     private(set) lazy var queries = QueryQueue(daemon: daemon)
-    /// Where copies of a large scheduler are asked what would be.
-    private(set) lazy var trying = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private(set) lazy var schedulerQueries = SchedulerQueries(daemon: daemon)
 
     init(daemon: Daemon) { self.daemon = daemon }
 

@@ -117,7 +117,7 @@ final class LogStream: ReplyStream, Follower {
     private func finish() throws {
         // It was waited for, and the operation ended without it.
         if let attempt = request.attempt, reader == nil,
-            let last = try daemon.history.record(of: request.operation)?.attempt, last < attempt
+            let last = try daemon.history.brief(of: request.operation)?.attempt, last < attempt
         {
             leave()
             return exchange.fail(ControlError.notFound(kind: "attempt", name: "\(attempt)", nearest: "\(last)"))

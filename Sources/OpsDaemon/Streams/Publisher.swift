@@ -1,11 +1,14 @@
 internal import OpsCore
+internal import OpsSystem
+internal import OpsSystemd
 
 /// Someone who wants to hear at once what every commit brought.
 protocol Follower: AnyObject {
     func take(_ reports: [Report])
 }
 
-/// Tells followers what became durable, in the order in which it did.
+/// Tells followers what became durable, in the order in which it did: a little in each turn, where there is much to tell or
+/// there are many followers.
 final class Publisher {
     private unowned let daemon: Daemon
     /// By the number of each: they count up in the order in which they came.
@@ -15,9 +18,28 @@ final class Publisher {
     private(set) var nextNumber = 0
     private(set) lazy var audience = Audience(daemon: daemon)
     private let journal: JournalWriter
+    /// Reports that are not told to anybody yet, a little of a commit at a time.
+    private var waiting = Backlog<Portion>()
+    /// The portion that some followers have been told.
+    private var current: (reports: [Report], followers: Backlog<Int>)?
+    private var work: DeferredSource?
+    /// Nanoseconds of a turn in which followers are told.
+    private let inATurn: Int64
 
-    init(daemon: Daemon) {
+    private struct Portion {
+        let reports: ArraySlice<Report>
+        /// Followers from this number on have read what the reports tell.
+        let newcomer: Int
+    }
+
+    private static let reportsInAPortion = 256
+    /// Number of portions that wait above which the loop waits for the followers: events must not come faster than they
+    /// are told.
+    private static let mostWaiting = 10_000
+
+    init(daemon: Daemon, inATurn: Int64 = DaemonLimits.streaming) {
         self.daemon = daemon
+        self.inATurn = inATurn
         journal = JournalWriter(diary: daemon.diary, history: daemon.history)
     }
 
@@ -34,9 +56,52 @@ final class Publisher {
     /// Tells those with a number below `newcomer`. Whoever came with the answers of this commit has read what it brought.
     func publish(_ reports: [Report], before newcomer: Int) {
         guard !reports.isEmpty else { return }
-        journal.write(reports)
-        // A copy: a follower may leave while it is told.
-        for number in followers.keys.sorted() where number < newcomer { followers[number]?.take(reports) }
+        let isBusy = current != nil || !waiting.isEmpty
+        for start in stride(from: 0, to: reports.count, by: Self.reportsInAPortion) {
+            let end = min(start + Self.reportsInAPortion, reports.count)
+            waiting.append(Portion(reports: reports[start..<end], newcomer: newcomer))
+        }
+        // What came before is told first, in its turn.
+        if !isBusy || waiting.count > Self.mostWaiting { tell(until: Clock.read().monotonic + inATurn) }
         audience.publish(reports)
+    }
+
+    /// Tells all that waits, however long it takes.
+    func finish() { tell(until: .max) }
+
+    private func tell(until end: Int64) {
+        while let number = nextFollower() {
+            if let reports = current?.reports { followers[number]?.take(reports) }
+            if Clock.read().monotonic >= end, waiting.count <= Self.mostWaiting { return tellLater() }
+        }
+    }
+
+    /// Returns the follower that is told next, and makes the next portion current where all have been told.
+    private func nextFollower() -> Int? {
+        while true {
+            if let number = current?.followers.removeFirst() { return number }
+            guard let portion = waiting.removeFirst() else {
+                current = nil
+                return nil
+            }
+            let reports = Array(portion.reports)
+            journal.write(reports)
+            // A copy: a follower may leave while it is told.
+            current = (reports, Backlog(followers.keys.sorted().filter { $0 < portion.newcomer }))
+        }
+    }
+
+    private func tellLater() {
+        do throws(SystemError) {
+            if work == nil {
+                work = try daemon.loop.deferred { [unowned self] in
+                    self.tell(until: Clock.read().monotonic + self.inATurn)
+                }
+            }
+            try work?.schedule()
+        } catch {
+            daemon.diary.error("\(error)")
+            finish()
+        }
     }
 }

@@ -22,6 +22,12 @@ struct WaitScope: Sendable {
 
     var remaining: Int { unfinished.count }
 
+    /// Bytes of its sets.
+    var heldBytes: Int {
+        guard case .operations(let all) = extent else { return unfinished.count * 2 * 16 }
+        return (all.count + unfinished.count) * 2 * 16
+    }
+
     /// Takes one report in; true: it tells of an end that this wait is about.
     /// `isIn` says whether an operation is in a queue.
     mutating func take(

@@ -9,7 +9,8 @@ final class SubmissionDecoding: ReplyStream {
     private unowned let requests: Requests
     private var decoder: GraphDecoder
     private var isStreaming = false
-    private var isFinishing = false
+    /// It is read beside the loop, or has been to its end.
+    private var isBeside = false
     let wantsRoom = false
 
     /// Operations read before others have their turn.
@@ -27,15 +28,43 @@ final class SubmissionDecoding: ReplyStream {
     /// Reads a slice; most submissions are done with the first.
     func proceed() {
         if exchange.isAbandoned { return }
-        let hasMore = decoder.step(maxOperations: Self.slice)
+        // A single operation may name very many others.
+        guard decoder.heldBytes <= DaemonLimits.bytesReadInTheLoop else { return proceedBeside() }
+        proceed(hasMore: decoder.step(maxOperations: Self.slice))
+    }
+
+    private func proceedBeside() {
+        isBeside = true
+        begin()
+        let moved = Moved(decoder)
+        decoder = GraphDecoder()
+        requests.parsing.run(
+            {
+                var decoder = moved.take()
+                let hasMore = decoder.step(maxOperations: Self.slice)
+                return (decoder: Moved(decoder), hasMore: hasMore)
+            },
+            then: { [self] slice in
+                isBeside = false
+                decoder = slice.decoder.take()
+                if !exchange.isAbandoned { proceed(hasMore: slice.hasMore) }
+            })
+    }
+
+    /// Lets the answer come late.
+    private func begin() {
+        guard !isStreaming else { return }
+        isStreaming = true
+        exchange.goOn(with: self)
+    }
+
+    /// Goes on after a slice.
+    private func proceed(hasMore: Bool) {
         guard exchange.share.resize(to: decoder.heldBytes) else {
             return requests.fail(exchange, exchange.connection.user.budget.refusal)
         }
         if hasMore {
-            if !isStreaming {
-                isStreaming = true
-                return exchange.goOn(with: self)
-            }
+            begin()
             requests.daemon.server?.resumeLater(self)
             return
         }
@@ -44,7 +73,8 @@ final class SubmissionDecoding: ReplyStream {
         guard isLarge else {
             return take(Self.finish(&decoder) { requests.daemon.queueNames })
         }
-        isFinishing = true
+        isBeside = true
+        begin()
         let moved = Moved(decoder)
         let queues = requests.daemon.queueNames
         decoder = GraphDecoder()
@@ -53,10 +83,6 @@ final class SubmissionDecoding: ReplyStream {
                 var decoder = moved.take()
                 return Self.finish(&decoder) { queues }
             }, then: { [self] input in self.take(input) })
-        if !isStreaming {
-            isStreaming = true
-            exchange.goOn(with: self)
-        }
     }
 
     private func take(_ input: Result<GraphInput, ControlError>) {
@@ -77,7 +103,7 @@ final class SubmissionDecoding: ReplyStream {
     }
 
     func resume() {
-        if !isFinishing { proceed() }
+        if !isBeside { proceed() }
     }
 
     func readerLeft() {}
@@ -111,9 +137,29 @@ final class SubmissionParts {
     /// What reading a slice came to.
     enum Step { case hasMore, isDone, hasNoRoom }
 
+    /// Whether it is read beside the loop: a single operation may name very many others.
+    var isLarge: Bool { decoder.heldBytes > DaemonLimits.bytesReadInTheLoop }
+
     /// Reads a slice.
-    func step() -> Step {
-        let hasMore = decoder.step(maxOperations: SubmissionDecoding.slice)
+    func step() -> Step { take(hasMore: decoder.step(maxOperations: SubmissionDecoding.slice)) }
+
+    /// Reads a slice beside the loop. No other call of the connection is taken meanwhile.
+    func step(beside thread: SideWork, then: @escaping (Step) -> Void) {
+        let moved = Moved(decoder)
+        decoder = GraphDecoder()
+        thread.run(
+            {
+                var decoder = moved.take()
+                let hasMore = decoder.step(maxOperations: SubmissionDecoding.slice)
+                return (decoder: Moved(decoder), hasMore: hasMore)
+            },
+            then: { [self] slice in
+                decoder = slice.decoder.take()
+                then(take(hasMore: slice.hasMore))
+            })
+    }
+
+    private func take(hasMore: Bool) -> Step {
         guard share.resize(to: decoder.heldBytes) else { return .hasNoRoom }
         return hasMore ? .hasMore : .isDone
     }

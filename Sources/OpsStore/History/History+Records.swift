@@ -21,6 +21,29 @@ extension History {
 
     public func record(of id: OperationID) throws(StoreError) -> OperationRecord? { try records(of: [id]).first }
 
+    /// Returns an operation without its dependencies, of which there may be very many.
+    public func recordAlone(of id: OperationID) throws(StoreError) -> OperationRecord? {
+        var records: [OperationRecord] = []
+        try inOneRead { () throws(StoreError) in
+            var reader = RecordReader(self)
+            reader.readsDependencies = false
+            try reader.read(from: id.rawValue, to: id.rawValue, into: &records)
+        }
+        return records.first
+    }
+
+    /// Returns the first dependency of an operation that has finished in any other way than succeeded.
+    public func unsuccessfulDependency(of id: OperationID) throws(StoreError) -> OperationID? {
+        let row = try statement(
+            """
+            SELECT d.id FROM edge e CROSS JOIN operation d ON d.id = e.dependency
+            WHERE e.operation = ?1 AND d.state = 3 AND d.outcome <> \(Outcome.succeeded.stored) LIMIT 1
+            """)
+        row.bind(1, id.rawValue)
+        defer { row.reset() }
+        return try row.step() ? OperationID(row.int(0)) : nil
+    }
+
     public func dependencies(of id: OperationID) throws(StoreError) -> [OperationRecord.Dependency] {
         let rows = try statement(RecordReader.dependencySQL)
         rows.bind(1, id.rawValue)

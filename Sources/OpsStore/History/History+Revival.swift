@@ -26,6 +26,9 @@ public struct RevivalReader: Sendable {
         closure = RetryClosure(ids, downstream: downstream, of: owner)
     }
 
+    /// Bytes of what was found so far.
+    public var heldBytes: Int { closure.heldBytes + (sorted?.count ?? 0) * 8 + revival.heldBytes }
+
     /// Reads on; nil: there is more to read.
     public mutating func proceed(_ history: History) throws(StoreError) -> Revival? {
         guard let sorted else {
@@ -47,6 +50,12 @@ public struct RevivalReader: Sendable {
 }
 
 extension Revival {
+    /// Bytes that it takes, of which the operations and the edges are by far the most.
+    public var heldBytes: Int {
+        operations.count * MemoryLayout<Snapshot.Row>.stride + edges.count * MemoryLayout<Snapshot.Edge>.stride
+            + finished.count * 2 * (MemoryLayout<FinishedFact>.stride + 8)
+    }
+
     /// The operations on whose state it rests.
     public var foundations: Set<OperationID> {
         var all = Set(operations.map(\.id))

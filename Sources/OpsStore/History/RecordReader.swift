@@ -4,6 +4,7 @@ internal import OpsCore
 /// once. For one answer: what it remembers may be changed by the next commit.
 struct RecordReader {
     private let history: History
+    var readsDependencies = true
     private var submission: SubmissionRow?
     private var queues: [Int64: String] = [:]
     private var details: [Int64: String] = [:]
@@ -41,7 +42,7 @@ struct RecordReader {
             }
             records.append(record)
         }
-        try readDependencies(from: first, to: last, &records[start...])
+        if readsDependencies { try readDependencies(from: first, to: last, &records[start...]) }
     }
 
     private static let sql = """

@@ -14,6 +14,12 @@ struct RetryClosure: Sendable {
     private var waiting: [Int64] = []
     private var submissions: [Int64: LocalDependents] = [:]
 
+    /// Bytes of sets and lists, and of the edges of whole submissions.
+    var heldBytes: Int {
+        (chosen.count + above.count) * 2 * 16 + (asked.count + waiting.count) * 8
+            + submissions.values.reduce(0) { $0 + $1.heldBytes }
+    }
+
     init(_ ids: [OperationID], downstream: Bool, of owner: UInt32?) {
         asked = ids.reversed().map(\.rawValue)
         isDownstream = downstream
@@ -103,6 +109,8 @@ private struct LocalDependents: Sendable {
         while try rows.step() { edges.append((on: rows.int(0), from: rows.int(1))) }
         edges.sort { $0 < $1 }
     }
+
+    var heldBytes: Int { edges.count * 16 }
 
     func dependents(of id: Int64) -> [Int64] {
         var low = 0

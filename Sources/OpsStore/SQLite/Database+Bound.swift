@@ -51,3 +51,12 @@ extension History {
         try database.interrupting(when: isOver, body)
     }
 }
+
+extension Store {
+    /// Ends what `body` reads, with an error of kind `interrupted`, once `isOver` says so.
+    public func reading<Result>(
+        until isOver: @escaping () -> Bool, _ body: () throws -> Result
+    ) rethrows -> Result {
+        try database.interrupting(when: isOver, body)
+    }
+}
