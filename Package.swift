@@ -73,7 +73,8 @@ let package = Package(
         // Started thousands of times by scripts: without a dynamic loader it starts in half the time. It asks the C
         // library for nothing that a static one lacks: no names of users or hosts, no locales.
         .executableTarget(
-            name: "opsctl", dependencies: ["OpsDrawing", "OpsClient", "OpsWire", "OpsSystem"], swiftSettings: strict,
+            name: "opsctl", dependencies: ["OpsDrawing", "OpsClient", "OpsCalendar", "OpsWire", "OpsSystem"],
+            swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
 
         .executableTarget(

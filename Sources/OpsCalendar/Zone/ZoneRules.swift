@@ -16,6 +16,10 @@ public struct ClockChange: Hashable, Sendable {
     public let after: Int
 
     public var isForward: Bool { after > before }
+    /// Local time that the clocks would show without the change.
+    public var localBefore: LocalTime { LocalTime(seconds: instant.seconds + Int64(before)) }
+    /// Local time that they show instead.
+    public var localAfter: LocalTime { LocalTime(seconds: instant.seconds + Int64(after)) }
 }
 
 /// The instants at which the clocks of a zone show a local time.

@@ -1,0 +1,108 @@
+internal import OpsCalendar
+internal import OpsWire
+
+/// The instants of calendar expressions, and the zone whose clock shows them.
+struct SchedulePreview {
+    /// Sentences about expressions that are taken all the same.
+    private(set) var notes: [String] = []
+    private let zone: ZoneRules
+    private let recurrences: Recurrences
+
+    init(_ texts: [String], zone name: String?, after: Instant) throws(Failure) {
+        let start = UnixTime(flooringNanoseconds: after.nanoseconds)
+        var expressions: [CalendarExpression] = []
+        for text in texts { expressions.append(try Self.expression(text)) }
+        let own = expressions[0].zoneName
+        // A clock that all expressions name is the one to show.
+        let shown = name ?? (expressions.allSatisfy { $0.zoneName == own } ? own : nil)
+        let clock = if let shown { try ZoneSource.zone(shown) } else { try ZoneSource.machine() }
+        var all: [Recurrence] = []
+        for expression in expressions {
+            notes += expression.warnings.map { "warning: \($0)" }
+            let rules = if let name = expression.zoneName { try ZoneSource.zone(name) } else { clock }
+            let recurrence = Recurrence(expression, zone: rules, start: start)
+            switch expression.timing {
+            case .afterFinish, .reboot:
+                notes.append("\"\(expression)\" starts after an event: the calendar has no instants of it")
+            case .pattern, .every:
+                guard recurrence.next(after: start) != nil else {
+                    throw Failure(
+                        .refused, "schedule next", "\"\(expression)\" has no instant after \(after.rfc3339)",
+                        "its day never comes, or its years are over")
+                }
+                all.append(recurrence)
+            }
+        }
+        zone = clock
+        recurrences = Recurrences(all, after: start)
+    }
+
+    private static func expression(_ text: String) throws(Failure) -> CalendarExpression {
+        do throws(CalendarProblem) {
+            return try CalendarExpression(text, duration: DurationText.parse)
+        } catch {
+            throw Failure(.refused, "--at", "\(error)")
+        }
+    }
+
+    // MARK: - Output
+
+    func write(_ count: Int, _ session: Session) throws(Failure) {
+        var table = Table(
+            [.init("LOCAL TIME"), .init("UTC"), .init("CLOCKS", elastic: true)],
+            style: session.style, columns: session.screen.columns)
+        for instant in recurrences.prefix(count) {
+            // The wire's instants end in 2262.
+            guard let nanoseconds = instant.nanoseconds else { break }
+            let nominal = InstantText.format(nanoseconds)
+            if session.wantsJSON {
+                let row = JSONWriter.object {
+                    $0.member("nominal", nominal)
+                    $0.member("local", rfc3339(instant))
+                    $0.member("start", nominal)
+                }
+                try session.output.line(row)
+            } else {
+                let change = zone.clockChange(on: zone.localTime(at: instant).date)
+                try table.add(
+                    [
+                        .init(local(instant)), .init(Self.text(ZoneRules.utc.localTime(at: instant), "T") + "Z"),
+                        .init(change.map(Self.text) ?? "", .yellow),
+                    ], to: session.output)
+            }
+        }
+        if !session.wantsJSON { try table.finish(session.output) }
+    }
+
+    /// `Sun 2026-03-29 03:00:00 +02:00`
+    private func local(_ instant: UnixTime) -> String {
+        let local = zone.localTime(at: instant)
+        let weekday = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][local.date.weekday]
+        return "\(weekday) \(Self.text(local, " ")) \(Self.offset(zone.offset(at: instant)))"
+    }
+
+    private func rfc3339(_ instant: UnixTime) -> String {
+        Self.text(zone.localTime(at: instant), "T") + Self.offset(zone.offset(at: instant))
+    }
+
+    private static func text(_ local: LocalTime, _ separator: String) -> String {
+        let date = local.date
+        return "\(Instant.padded(date.year, 4))-\(Instant.padded(date.month, 2))-\(Instant.padded(date.day, 2))"
+            + separator + clock(local)
+    }
+
+    private static func clock(_ local: LocalTime) -> String {
+        [local.hour, local.minute, local.second].map { Instant.padded($0, 2) }.joined(separator: ":")
+    }
+
+    /// `+02:00`. Seconds, which only the local mean times before 1972 have, are dropped.
+    private static func offset(_ seconds: Int) -> String {
+        let minutes = abs(seconds) / 60
+        return (seconds < 0 ? "-" : "+") + "\(Instant.padded(minutes / 60, 2)):\(Instant.padded(minutes % 60, 2))"
+    }
+
+    /// `02:00:00 becomes 03:00:00`
+    private static func text(_ change: ClockChange) -> String {
+        "\(clock(change.localBefore)) becomes \(clock(change.localAfter))"
+    }
+}
