@@ -98,8 +98,8 @@ import Testing
             try machine.ok("submit", "--array", "1-\(count)", "--", "/bin/true")
             try machine.ok("wait", "--all", "--timeout", "120s")
         }
-        // Whatever is opened once, such as a socket for each slot, is open after this.
-        try run(20)
+        // Everything that is opened once, such as a socket for each slot and threads beside the loop, is open after this.
+        try run(2000)
         let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
         func open(_ pid: pid_t) throws -> Int {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
