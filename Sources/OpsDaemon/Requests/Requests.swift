@@ -74,6 +74,10 @@ final class Requests {
 
     /// A refusal in the words of the interface.
     private func answer(_ exchange: Exchange, _ error: any Error) {
+        // A fault of the daemon, which must not end it for everybody.
+        guard !exchange.isOver else {
+            return daemon.diary.error("\(exchange.call.method): failed after its answer: \(error)")
+        }
         switch error {
         case let error as ControlError: exchange.fail(error)
         case let error as ServiceError: exchange.fail(error)

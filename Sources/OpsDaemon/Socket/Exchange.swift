@@ -6,7 +6,7 @@ final class Exchange {
     let connection: Connection
     /// What its message, what is made of it, and an answer that is being made take of the user's budget.
     let share: BufferShare
-    private var isOver = false
+    private(set) var isOver = false
     /// It was answered because too much waits for the clients of its user: what else is said is dropped.
     private var isRefused = false
 

@@ -71,6 +71,8 @@ final class SubmissionDecoding: ReplyStream {
         let isLarge =
             decoder.count > DaemonLimits.operationsInTheLoop || decoder.heldBytes > DaemonLimits.bytesReadInTheLoop
         guard isLarge else {
+            // The answer may come after a commit, and the connection goes on with its stream before that.
+            isBeside = true
             return take(Self.finish(&decoder) { requests.daemon.queueNames })
         }
         isBeside = true
