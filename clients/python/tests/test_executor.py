@@ -336,6 +336,14 @@ def test_a_call_that_races_with_shutdown_is_refused(opsd: PrivateDaemon) -> None
     executor.shutdown()
 
 
+def test_a_call_that_is_written_after_the_directory_was_removed_is_refused(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+    executor.shutdown()
+    assert not executor._engine.spool.path.exists()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor._core._write(1, {}, [b""], "f")
+
+
 def test_a_result_counts_where_no_note_can_be_written(
     opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

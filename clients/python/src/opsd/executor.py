@@ -256,7 +256,13 @@ class _Core:
         inside = enclosing_operation(self._engine.client.socket)
         if inside is not None:
             submission["inside"] = inside
-        return spool.write(number, header, calls, [function] * len(calls), submission)
+        try:
+            return spool.write(number, header, calls, [function] * len(calls), submission)
+        except FileNotFoundError:
+            # A shutdown in another thread has removed the directory.
+            if self._engine.is_shut_down:
+                raise RuntimeError("cannot schedule new futures after shutdown") from None
+            raise
 
     def _queue(self, number: int, calls: Calls, *, is_known: bool) -> list[OpsFuture[Any]]:
         engine = self._engine
