@@ -1,3 +1,6 @@
+// The words of the core are made of the values that all targets share.
+@_exported public import OpsModel
+
 /// An event for the scheduler: a request of a user, or a fact about processes.
 /// A request is answered by `handle` with an `Acceptance` or a `Rejection`; a fact is always accepted.
 public enum Event: Sendable {

@@ -96,8 +96,5 @@ extension Scheduler {
 }
 
 extension Moment {
-    static func now() -> Moment {
-        let reading = Clock.read()
-        return Moment(monotonic: reading.monotonic, wall: reading.wall)
-    }
+    static func now() -> Moment { Clock.read() }
 }

@@ -1,21 +1,11 @@
 internal import Glibc
-
-/// Reading of both clocks at one moment, in nanoseconds.
-public struct ClockReading: Hashable, Sendable {
-    /// CLOCK_BOOTTIME: continues while the machine sleeps, never jumps.
-    public var monotonic: Int64
-    /// CLOCK_REALTIME, since 1970: may jump.
-    public var wall: Int64
-    public init(monotonic: Int64, wall: Int64) {
-        self.monotonic = monotonic
-        self.wall = wall
-    }
-}
+// Clocks are read in moments.
+@_exported public import OpsModel
 
 /// The only clock of the project.
 public enum Clock {
-    public static func read() -> ClockReading {
-        ClockReading(monotonic: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME))
+    public static func read() -> Moment {
+        Moment(monotonic: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME))
     }
 
     /// Returns the minutes since local midnight.

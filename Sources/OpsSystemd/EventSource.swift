@@ -93,9 +93,9 @@ public final class DeferredSource: EventSource {
 extension EventLoop {
     /// Clock of a timer.
     public enum TimerClock: Sendable {
-        /// CLOCK_BOOTTIME, `ClockReading.monotonic`.
+        /// CLOCK_BOOTTIME, `Moment.monotonic`.
         case monotonic
-        /// CLOCK_REALTIME, `ClockReading.wall`: follows every jump.
+        /// CLOCK_REALTIME, `Moment.wall`: follows every jump.
         case wall
     }
 

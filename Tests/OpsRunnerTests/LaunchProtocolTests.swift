@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LaunchProtocolTests {
     static let attempt = Attempt(operation: 1 << 40, number: 3)
-    static let at = ClockReading(monotonic: -1, wall: .max)
+    static let at = Moment(monotonic: -1, wall: .max)
 
     static let commands: [RunnerCommand] = [
         .hello(version: 3),

@@ -16,7 +16,7 @@ extension Process {
     init(_ process: LaunchedProcess) {
         self.init(
             pid: process.pid, startTicks: process.startTicks,
-            at: Moment(monotonic: process.at.monotonic, wall: process.at.wall))
+            at: process.at)
     }
 }
 
@@ -32,7 +32,7 @@ extension Exit {
             usage: Usage(
                 userMicroseconds: exit.userMicroseconds, systemMicroseconds: exit.systemMicroseconds,
                 maxResidentBytes: exit.maxResidentBytes),
-            at: Moment(monotonic: exit.at.monotonic, wall: exit.at.wall))
+            at: exit.at)
     }
 }
 
@@ -45,8 +45,8 @@ extension OperationUpdate {
 }
 
 extension SlotStart {
-    init(_ slot: Int32, _ at: ClockReading) {
-        self.init(slot: slot, at: Moment(monotonic: at.monotonic, wall: at.wall))
+    init(_ slot: Int32, _ at: Moment) {
+        self.init(slot: slot, at: at)
     }
 }
 

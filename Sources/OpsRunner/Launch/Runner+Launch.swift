@@ -25,7 +25,7 @@ extension Runner {
         for first in record.reports { report(first) }
     }
 
-    private func start(_ request: LaunchRequest, at before: ClockReading) throws(SpawnError) -> AttemptRecord {
+    private func start(_ request: LaunchRequest, at before: Moment) throws(SpawnError) -> AttemptRecord {
         if let pooled = try acquirePooledGroup(for: request) {
             do throws(SpawnError) {
                 return try start(request, in: pooled.group, pooled, at: before)
@@ -38,7 +38,7 @@ extension Runner {
     }
 
     private func start(
-        _ request: LaunchRequest, in group: ControlGroup?, _ pooled: PooledControlGroup?, at before: ClockReading
+        _ request: LaunchRequest, in group: ControlGroup?, _ pooled: PooledControlGroup?, at before: Moment
     ) throws(SpawnError) -> AttemptRecord {
         do throws(SpawnError) {
             let socket = try notifySocket(for: request)
@@ -158,7 +158,7 @@ extension Runner {
 
     /// Returns the start time of a process in clock ticks, as /proc has it. Reads /proc only if the clock has gone from one
     /// tick to the next since `before`.
-    private static func startTicks(of pid: Int32, since before: ClockReading) -> UInt64 {
+    private static func startTicks(of pid: Int32, since before: Moment) -> UInt64 {
         // /proc counts in hundredths of a second (USER_HZ) on every architecture.
         let tick: Int64 = 10_000_000
         let first = before.monotonic / tick

@@ -61,7 +61,7 @@ extension RunnerReport: RunnerMessage {
 }
 
 extension Packer {
-    mutating func pack(_ reading: ClockReading) {
+    mutating func pack(_ reading: Moment) {
         pack(reading.monotonic)
         pack(reading.wall)
     }
@@ -151,8 +151,8 @@ extension Packer {
 }
 
 extension Unpacker {
-    mutating func clockReading() throws(ProtocolError) -> ClockReading {
-        ClockReading(monotonic: try number(), wall: try number())
+    mutating func clockReading() throws(ProtocolError) -> Moment {
+        Moment(monotonic: try number(), wall: try number())
     }
 
     mutating func launchedProcess() throws(ProtocolError) -> LaunchedProcess {

@@ -12,7 +12,7 @@ public enum RunnerReport: Hashable, Sendable {
     /// An operation has sent an update. Before `hello`: everything that a known attempt has sent so far.
     case updated(Attempt, NotifyUpdate)
     /// The first staged launch is being started, in this slot.
-    case stagedStarted(Attempt, slot: Int32, at: ClockReading)
+    case stagedStarted(Attempt, slot: Int32, at: Moment)
     /// No launch is staged any more.
     case stagingRevoked
     /// Answer to a ping.
@@ -59,8 +59,8 @@ public struct RunnerGreeting: Hashable, Sendable {
     public struct SlotStart: Hashable, Sendable {
         public var attempt: Attempt
         public var slot: Int32
-        public var at: ClockReading
-        public init(_ attempt: Attempt, slot: Int32, at: ClockReading) {
+        public var at: Moment
+        public init(_ attempt: Attempt, slot: Int32, at: Moment) {
             self.attempt = attempt
             self.slot = slot
             self.at = at
@@ -100,8 +100,8 @@ public struct LaunchedProcess: Hashable, Sendable {
     public var pid: Int32
     /// Start time in clock ticks since boot (`/proc/PID/stat`, field 22). Together with the pid it identifies the process.
     public var startTicks: UInt64
-    public var at: ClockReading
-    public init(pid: Int32, startTicks: UInt64, at: ClockReading) {
+    public var at: Moment
+    public init(pid: Int32, startTicks: UInt64, at: Moment) {
         self.pid = pid
         self.startTicks = startTicks
         self.at = at
@@ -119,10 +119,10 @@ public struct ProcessExit: Hashable, Sendable {
     public var userMicroseconds: Int64
     public var systemMicroseconds: Int64
     public var maxResidentBytes: Int64
-    public var at: ClockReading
+    public var at: Moment
     public init(
         status: Status, outOfMemory: Bool = false, userMicroseconds: Int64 = 0, systemMicroseconds: Int64 = 0,
-        maxResidentBytes: Int64 = 0, at: ClockReading
+        maxResidentBytes: Int64 = 0, at: Moment
     ) {
         self.status = status
         self.outOfMemory = outOfMemory

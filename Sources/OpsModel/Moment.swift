@@ -1,10 +1,10 @@
-/// One reading of both clocks, in nanoseconds. The core has no other notion of "now".
+/// One reading of both clocks, in nanoseconds.
 public struct Moment: Hashable, Sendable {
-    /// CLOCK_BOOTTIME: what durations are measured with.
+    /// CLOCK_BOOTTIME: durations are measured with it. It continues while the machine sleeps and never jumps.
     public var monotonic: Int64
-    /// CLOCK_REALTIME since 1970: what people name and what is stored.
+    /// CLOCK_REALTIME, since 1970: people name it and the store keeps it. It may jump.
     public var wall: Int64
-    public init(monotonic: Int64, wall: Int64) {
+    @inlinable public init(monotonic: Int64, wall: Int64) {
         self.monotonic = monotonic
         self.wall = wall
     }
