@@ -18,7 +18,7 @@ extension Daemon {
         try Signals.ignore(Signals.fileSize)
         // The only child is a runner that detaches itself: nobody waits for it.
         try Signals.ignore(Signals.child)
-        let diary = Diary(level: configuration.logLevel)
+        let log = DaemonLog(level: configuration.logLevel)
         let loop = try EventLoop()
         try makeStateDirectory(configuration.state)
         // A migration after its copy, or the recovery of a long log, may take longer than a start usually does.
@@ -26,7 +26,7 @@ extension Daemon {
         let store = try Store.open(directory: configuration.state, boot: try Boot.identifier())
         let history = try History.open(path: store.path)
         let daemon = try Daemon(
-            configuration: configuration, options: options, loop: loop, diary: diary, store: store, history: history)
+            configuration: configuration, options: options, loop: loop, log: log, store: store, history: history)
         try daemon.start()
         try loop.run()
         daemon.server?.flush()
@@ -36,7 +36,7 @@ extension Daemon {
     /// Says why it did not start, or could not go on, and ends.
     public static func refuse(_ error: any Error) -> Never {
         let error = (error as? StoreError)?.atStart ?? error
-        Diary(level: .error).write(
+        DaemonLog(level: .error).write(
             .error, "\(error)", [(name: "MESSAGE_ID", value: JournalWriter.Message.startRefused)])
         Program.exit(status: 1)
     }
@@ -56,7 +56,7 @@ extension Daemon {
 
     private func start() throws {
         let server = try Server(
-            loop: loop, limits: connectionLimits, authorization: authorization, diary: diary,
+            loop: loop, limits: connectionLimits, authorization: authorization, log: log,
             handler: { [unowned self] frame, connection in self.requests.take(frame, from: connection) })
         self.server = server
         for socket in try listeningSockets() { try server.listen(on: socket) }
@@ -70,16 +70,16 @@ extension Daemon {
         turn.hasEvents = true
         wakeUp()
         try Service.notify("READY=1\nSTATUS=\(statusText)")
-        diary.notice("opsd \(Release.current.text) serves \(configuration.socket), state in \(configuration.state)")
+        log.notice("opsd \(Release.current.text) serves \(configuration.socket), state in \(configuration.state)")
     }
 
     private func setStrangeLogsAside() {
         guard let core else { return }
         do throws(SystemError) {
             guard let aside = try logs.setAside(from: core.nextOperationID) else { return }
-            diary.notice("logs of operations that the database does not know are in \(aside)")
+            log.notice("logs of operations that the database does not know are in \(aside)")
         } catch {
-            diary.warning("logs of operations that the database does not know stay: \(error)")
+            log.warning("logs of operations that the database does not know stay: \(error)")
         }
     }
 
@@ -111,7 +111,7 @@ extension Daemon {
             do throws(SystemError) {
                 try Files.give(path, toGroup: group)
             } catch {
-                diary.warning("cannot give \(path) to group \(configuration.group): \(error)")
+                log.warning("cannot give \(path) to group \(configuration.group): \(error)")
             }
         }
         return [ListeningSocket(descriptor)]

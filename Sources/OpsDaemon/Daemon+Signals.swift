@@ -20,7 +20,7 @@ extension Daemon {
         stopping = mode
         endWhatExecutes()
         let condition = outage == nil ? "" : " after the disk takes writes again; a second signal does not wait"
-        diary.notice("stopping when \(core?.counts.executing ?? 0) operations have ended\(condition)")
+        log.notice("stopping when \(core?.counts.executing ?? 0) operations have ended\(condition)")
     }
 
     var isDraining: Bool { stopping != nil }
@@ -42,7 +42,7 @@ extension Daemon {
 
     private func leave() {
         if outage == nil, longTurn == nil, (core?.stagedCount ?? 0) > 0 {
-            takeHandBack()
+            revokeStaged()
             settle()
         }
         if core?.counts.executing == 0 { runner.stopOwn() }
@@ -56,20 +56,20 @@ extension Daemon {
             let (old, oldWorkers) = (configuration, configuredWorkers)
             configuration = try Configuration.load(options)
             if configuration.state != old.state || configuration.socket != old.socket {
-                diary.warning("state and socket change with the next start only")
+                log.warning("state and socket change with the next start only")
             }
             configuration.state = old.state
             configuration.socket = old.socket
-            diary.level = configuration.logLevel
+            log.level = configuration.logLevel
             performer.setLogCap(configuration.logLimit)
             retention.schedule()
             server?.setLimits(connectionLimits)
             if configuredWorkers != oldWorkers { record(.setWorkers(configuredWorkers)) }
             // After an outage the scheduler is made with it.
             record(.setOperationsPerUser(configuration.operationsPerUser))
-            diary.notice("configuration read again")
+            log.notice("configuration read again")
         } catch {
-            diary.error("configuration not changed: \(error)")
+            log.error("configuration not changed: \(error)")
         }
         notify("READY=1\nSTATUS=\(statusText)")
     }
@@ -85,6 +85,6 @@ extension Daemon {
     func notifyStatus() { notify("STATUS=\(statusText)") }
 
     func notify(_ state: String) {
-        do throws(SystemError) { try Service.notify(state) } catch { diary.debug("\(error)") }
+        do throws(SystemError) { try Service.notify(state) } catch { log.debug("\(error)") }
     }
 }

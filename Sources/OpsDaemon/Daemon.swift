@@ -11,7 +11,7 @@ internal import OpsSystemd
 ///
 /// - `Turn`: what waits for the commit.
 /// - `Daemon+Turn`: the turn itself.
-/// - `Daemon+Hand`: starts that the runner makes by itself.
+/// - `Daemon+Staging`: starts that the runner makes by itself.
 /// - `LongTurn`: a turn so large that it is decided and committed beside the loop.
 /// - `Daemon+Storage`: what happens when the disk says no.
 /// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
@@ -20,7 +20,7 @@ public final class Daemon {
     var configuration: Configuration
     let options: CommandLineOptions
     let loop: EventLoop
-    let diary: Diary
+    let log: DaemonLog
     let store: Store
     let history: History
     let authorization: Authorization
@@ -47,14 +47,14 @@ public final class Daemon {
     private(set) lazy var performer = EffectPerformer(daemon: self)
     private(set) lazy var requests = Requests(daemon: self)
     private(set) lazy var publisher = Publisher(daemon: self)
-    private(set) lazy var errands = Errands(daemon: self)
-    private(set) lazy var conditions = ConditionDesk(daemon: self)
+    private(set) lazy var helpers = HelperProcesses(daemon: self)
+    private(set) lazy var conditions = ConditionEvaluator(daemon: self)
     private(set) lazy var retention = Retention(daemon: self)
     /// Where large requests are decided and stored.
-    private(set) lazy var writing = SideWork(loop: loop, diary: diary)
+    private(set) lazy var writing = SideWork(loop: loop, log: log)
     private(set) lazy var upkeep = Upkeep(daemon: self)
     private(set) lazy var idleExit = IdleExit(daemon: self)
-    private(set) lazy var observers = ObserverDesk(daemon: self)
+    private(set) lazy var observers = ObserverRunner(daemon: self)
     var server: Server?
 
     private(set) lazy var monotonicAlarm = Alarm(self, .monotonic) { [unowned self] in self.timeHasCome() }
@@ -67,13 +67,13 @@ public final class Daemon {
     var signals: [SignalSource] = []
 
     init(
-        configuration: Configuration, options: CommandLineOptions, loop: EventLoop, diary: Diary, store: Store,
+        configuration: Configuration, options: CommandLineOptions, loop: EventLoop, log: DaemonLog, store: Store,
         history: History
     ) throws {
         self.configuration = configuration
         self.options = options
         self.loop = loop
-        self.diary = diary
+        self.log = log
         self.store = store
         self.history = history
         authorization = Authorization(daemonUser: Identity.uid)

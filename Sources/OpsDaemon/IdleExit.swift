@@ -16,7 +16,7 @@ final class IdleExit {
             hasPassed = false
             alarm.set(at: nil)
         } else if hasPassed {
-            daemon.diary.notice("nobody has needed opsd for a while: ending until somebody calls")
+            daemon.log.notice("nobody has needed opsd for a while: ending until somebody calls")
             daemon.stop(.keep)
         } else if alarm.instant == nil {
             alarm.set(after: limit)

@@ -13,7 +13,7 @@ public final class Store {
     let boot: String
     var interned: Interned
     /// Of the turn that is being stored.
-    var courses = Courses()
+    var attemptWrites = AttemptWrites()
     /// A commit has failed since `recover`.
     var needsRecovery = false
     /// How many operations had finished when `load` last read what has not.

@@ -30,11 +30,12 @@ final class Fixture {
         let store = try Store.open(directory: directory, boot: "boot")
         let history = try History.open(path: store.path)
         daemon = try Daemon(
-            configuration: configuration, options: try CommandLineOptions([]), loop: loop, diary: Diary(level: .error),
+            configuration: configuration, options: try CommandLineOptions([]), loop: loop,
+            log: DaemonLog(level: .error),
             store: store, history: history)
         let limits = ConnectionLimits(total: connections, perUser: perUser, bytesPerUser: buffered)
         daemon.server = try Server(
-            loop: loop, limits: limits, authorization: daemon.authorization, diary: daemon.diary,
+            loop: loop, limits: limits, authorization: daemon.authorization, log: daemon.log,
             handler: { [unowned daemon] frame, connection in daemon.requests.take(frame, from: connection) })
     }
 

@@ -96,8 +96,8 @@ import Testing
         let argument = String(repeating: "x", count: 60_000)
         let id = try client.submit(#"[{"command":["true"],"conditions":[{"exec":["false","\#(argument)"]}]}]"#).first
         try runner.listen()
-        let errand = try #require(runner.launches.first?.attempt)
-        try runner.tell(.exited(errand, ProcessExit(status: .code(1), at: Clock.read()), treeIsGone: true))
+        let helper = try #require(runner.launches.first?.attempt)
+        try runner.tell(.exited(helper, ProcessExit(status: .code(1), at: Clock.read()), treeIsGone: true))
         try runner.listen()
         let row = try client.call(.with { $0.ref = "\(id)" } as ShowRequest).operation
         #expect(row.outcome == .failed)

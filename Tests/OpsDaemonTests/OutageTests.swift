@@ -94,18 +94,18 @@ import Testing
         _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
         let runner = StandInRunner(fixture)
         try runner.greet()
-        let request = try #require(try daemon.performer.errand(of: OperationID(1), ["sleep", "1000"]))
-        var endings: [Errands.Ending] = []
-        let errand = try #require(daemon.errands.start(request, timeout: 1_000_000) { endings.append($0) })
+        let request = try #require(try daemon.performer.helper(of: OperationID(1), ["sleep", "1000"]))
+        var endings: [HelperProcesses.Ending] = []
+        let helper = try #require(daemon.helpers.start(request, timeout: 1_000_000) { endings.append($0) })
         daemon.runner.flush()
         daemon.runner.disconnect()
-        try fixture.turn { daemon.errands.isEnding(errand) }
+        try fixture.turn { daemon.helpers.isEnding(helper) }
         let running = LaunchedProcess(pid: 5, startTicks: 1, at: Clock.read())
-        try runner.greet(knowing: [RunnerGreeting.Entry(errand, .running(running))])
-        #expect(runner.orders.contains { if case .terminate(errand, _) = $0 { true } else { false } })
+        try runner.greet(knowing: [RunnerGreeting.Entry(helper, .running(running))])
+        #expect(runner.orders.contains { if case .terminate(helper, _) = $0 { true } else { false } })
         let exit = ProcessExit(
             status: .signal(15), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
-        try runner.tell(.exited(errand, exit, treeIsGone: true))
+        try runner.tell(.exited(helper, exit, treeIsGone: true))
         try fixture.turn { endings == [.signal(15)] }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite struct MessageTests {
     /// Where a message begins: the text that follows is one, up to what is put into it at run time.
     private static let beginnings = [
-        #"diary\.(?:error|warning)\(\s*"#, #"diary\.write\(\s*\.(?:error|warning),\s*"#, #"Program\.writeError\(\s*"#,
+        #"log\.(?:error|warning)\(\s*"#, #"log\.write\(\s*\.(?:error|warning),\s*"#, #"Program\.writeError\(\s*"#,
         #"StartError\(\s*description:\s*"#,
         #"(?:Misuse|ConfigurationError)\([^"\n]*\s*[^"\n]*(?:description|message): "#,
         #"UsageError\("#,

@@ -8,7 +8,7 @@ internal import OpsSystemd
 final class QueryQueue {
     private unowned let daemon: Daemon
     private let limits: QueryLimits
-    private lazy var thread = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private lazy var thread = SideWork(loop: daemon.loop, log: daemon.log)
     private let reader: QueryReader
     private var waiting = FairBacklog<Entry>(slots: 1)
     private var users: [UInt32: Int] = [:]
@@ -62,7 +62,7 @@ final class QueryQueue {
     ) {
         exchange.holdNext()
         users[exchange.caller.user, default: 0] += 1
-        add(Moved(query), used: 0, charged: exchange.share.bytes, exchange, answer)
+        add(Transferred(query), used: 0, charged: exchange.share.bytes, exchange, answer)
     }
 
     /// Nil: it takes longer than this turn has time for. `query` has got as far as it did.
@@ -94,7 +94,7 @@ final class QueryQueue {
 
     /// `charged`: bytes that the user's budget is charged with for the call itself.
     private func add<Q: Query>(
-        _ query: Moved<Q>, used: Int64, charged: Int, _ exchange: Exchange,
+        _ query: Transferred<Q>, used: Int64, charged: Int, _ exchange: Exchange,
         _ answer: @escaping (Result<Q.Answer, any Error>) -> Void
     ) {
         let entry = Entry(
@@ -165,11 +165,11 @@ private final class QueryReader: @unchecked Sendable {
     init(_ limits: QueryLimits) { self.limits = limits }
 
     enum Slice<Q: Query>: Sendable {
-        case more(Moved<Q>, used: Int64, held: Int)
+        case more(Transferred<Q>, used: Int64, held: Int)
         case over(Result<Q.Answer, any Error>)
     }
 
-    func readSlice<Q: Query>(of moved: Moved<Q>, used: Int64, _ path: String) -> Slice<Q> {
+    func readSlice<Q: Query>(of moved: Transferred<Q>, used: Int64, _ path: String) -> Slice<Q> {
         var query = moved.take()
         let start = Clock.read().monotonic
         func elapsed() -> Int64 { Clock.read().monotonic - start }
@@ -188,7 +188,7 @@ private final class QueryReader: @unchecked Sendable {
             let used = used + elapsed()
             let held = query.heldBytes
             return used < limits.total
-                ? .more(Moved(query), used: used, held: held) : .over(.failure(QueryTooLong(limit: limits.total)))
+                ? .more(Transferred(query), used: used, held: held) : .over(.failure(QueryTooLong(limit: limits.total)))
         } catch let error as StoreError where error.kind == .interrupted {
             return .over(.failure(QueryTooLong(limit: limits.total)))
         } catch {

@@ -8,7 +8,7 @@ final class SchedulerQueries {
     private unowned let daemon: Daemon
     /// One slot: a question that is answered from a copy of the scheduler holds it, so there is one copy at a time.
     private var waiting = FairBacklog<Question>(slots: 1)
-    private lazy var thread = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private lazy var thread = SideWork(loop: daemon.loop, log: daemon.log)
     /// Brings the loop back to the questions that wait.
     private var work: DeferredSource?
     private var isAnswering = false
@@ -51,7 +51,7 @@ final class SchedulerQueries {
                 self.daemon.requests.fail(exchange, self.daemon.unavailable)
                 return done()
             }
-            let copy = Moved(core)
+            let copy = Transferred(core)
             let ask = { @Sendable in Result { try question(copy.take()) } }
             guard self.isLarge else {
                 finish(ask())
@@ -72,7 +72,7 @@ final class SchedulerQueries {
             if work == nil { work = try daemon.loop.deferred { [unowned self] in self.proceed() } }
             try work?.schedule()
         } catch {
-            daemon.diary.error("\(error)")
+            daemon.log.error("\(error)")
         }
     }
 

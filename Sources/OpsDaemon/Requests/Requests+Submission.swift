@@ -138,7 +138,7 @@ extension Requests {
             self.reply(graph, first, count, order, exchange, names: { names[$0] })
         }
         guard input.operations.count + input.edges.count <= DaemonLimits.operationsInTheLoop else {
-            let moved = Moved(builder)
+            let moved = Transferred(builder)
             let path = daemon.store.path
             return daemon.requestBeside(
                 exchange, names: { names[Int($0)] },

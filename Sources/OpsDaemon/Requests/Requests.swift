@@ -27,9 +27,9 @@ private struct Incoming: Sendable {
 final class Requests {
     unowned let daemon: Daemon
     /// Where large messages are taken apart.
-    private(set) lazy var parsing = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private(set) lazy var parsing = SideWork(loop: daemon.loop, log: daemon.log)
     /// Where much of the database is read.
-    private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
     private(set) lazy var queries = QueryQueue(daemon: daemon)
     private(set) lazy var schedulerQueries = SchedulerQueries(daemon: daemon)
 
@@ -54,7 +54,7 @@ final class Requests {
     private func answer(_ incoming: Result<Incoming, any Error>, _ share: BufferShare, to connection: Connection) {
         switch incoming {
         case .failure(let error):
-            daemon.diary.info("connection of \(connection.caller.name) closed: not a call: \(error)")
+            daemon.log.info("connection of \(connection.caller.name) closed: not a call: \(error)")
             connection.refuse(Reply.frame(ServiceError.invalidParameter("")))
         case .success(let incoming):
             let exchange = Exchange(incoming.call, share, connection)
@@ -76,7 +76,7 @@ final class Requests {
     private func answer(_ exchange: Exchange, _ error: any Error) {
         // A fault of the daemon, which must not end it for everybody.
         guard !exchange.isOver else {
-            return daemon.diary.error("\(exchange.call.method): failed after its answer: \(error)")
+            return daemon.log.error("\(exchange.call.method): failed after its answer: \(error)")
         }
         switch error {
         case let error as ControlError: exchange.fail(error)
@@ -88,7 +88,7 @@ final class Requests {
         case let error as Edits.Refusal:
             exchange.fail(invalid(error.key, "operation \(daemon.label(error.id)) \(error.reason)"))
         default:
-            daemon.diary.error("\(exchange.call.method): \(error)")
+            daemon.log.error("\(exchange.call.method): \(error)")
             exchange.fail(ControlError.wrongState(id: nil, message: "\(error)"))
         }
     }

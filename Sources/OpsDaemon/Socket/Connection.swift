@@ -90,12 +90,12 @@ final class Connection {
                 decoder.append(bytes)
                 mayHoldMore = true
                 guard share.resize(to: held) else {
-                    server.diary.info("connection of \(caller.name) closed: buffered-per-user is used up")
+                    server.log.info("connection of \(caller.name) closed: buffered-per-user is used up")
                     return refuse(Reply.frame(user.budget.refusal))
                 }
             }
         } catch {
-            server.diary.debug("connection of \(caller.name): \(error)")
+            server.log.debug("connection of \(caller.name): \(error)")
             return close()
         }
         takeCalls()
@@ -116,7 +116,7 @@ final class Connection {
             do throws(FrameDecoder.TooLarge) {
                 frame = try decoder.next()
             } catch {
-                server.diary.info("connection of \(caller.name) closed: a message of more than \(error.limit) bytes")
+                server.log.info("connection of \(caller.name) closed: a message of more than \(error.limit) bytes")
                 return refuse(Reply.frame(ControlError.tooLarge(what: "message", limit: error.limit)))
             }
             guard let frame else {
@@ -213,7 +213,7 @@ final class Connection {
                 }
             }
         } catch {
-            server.diary.debug("connection of \(caller.name): \(error)")
+            server.log.debug("connection of \(caller.name): \(error)")
             return close()
         }
         updateInterest()
@@ -244,7 +244,7 @@ final class Connection {
         do {
             try source.setInterest(interest)
         } catch {
-            server.diary.error("\(error)")
+            server.log.error("\(error)")
             close()
         }
         let isHalf = holder == nil && decoder.isInsideMessage && !mayHoldMore

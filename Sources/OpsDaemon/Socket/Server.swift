@@ -4,7 +4,7 @@ internal import OpsWire
 
 /// Accepts clients, counts them, and decides when each is served. What calls mean is `Requests`' matter.
 final class Server {
-    let diary: Diary
+    let log: DaemonLog
     private let loop: EventLoop
     private var limits: ConnectionLimits
     /// Answers one message of a client.
@@ -23,10 +23,10 @@ final class Server {
     /// Those in `toResume`.
     private var awaited: Set<ObjectIdentifier> = []
     private var later: DeferredSource?
-    private lazy var idleAlarm = Alarm(loop, diary, accuracy: 1_000_000) { [unowned self] in
+    private lazy var idleAlarm = Alarm(loop, log, accuracy: 1_000_000) { [unowned self] in
         self.closeIdle(at: Clock.read().monotonic)
     }
-    private lazy var acceptAlarm = Alarm(loop, diary) { [unowned self] in self.setAccepting(true) }
+    private lazy var acceptAlarm = Alarm(loop, log) { [unowned self] in self.setAccepting(true) }
 
     private struct Listener {
         let source: ReadinessSource
@@ -34,13 +34,13 @@ final class Server {
     }
 
     init(
-        loop: EventLoop, limits: ConnectionLimits, authorization: Authorization, diary: Diary,
+        loop: EventLoop, limits: ConnectionLimits, authorization: Authorization, log: DaemonLog,
         handler: @escaping ([UInt8], Connection) -> Void
     ) throws(SystemError) {
         self.loop = loop
         self.limits = limits
         self.authorization = authorization
-        self.diary = diary
+        self.log = log
         self.handler = handler
         clients = try ReadinessGroup(loop)
         later = try loop.deferred { [unowned self] in self.doDeferredWork() }
@@ -68,10 +68,10 @@ final class Server {
             for _ in 0..<16 {
                 guard let descriptor = try UnixSocket.accept(from: socket.descriptor) else { return }
                 // What fails for one client is no reason to let the others wait.
-                do { try welcome(descriptor) } catch { diary.warning("a client was not served: \(error)") }
+                do { try welcome(descriptor) } catch { log.warning("a client was not served: \(error)") }
             }
         } catch {
-            diary.warning("\(error); no new connections for a second")
+            log.warning("\(error); no new connections for a second")
             setAccepting(false)
             acceptAlarm.set(after: 1_000_000_000)
         }
@@ -114,7 +114,7 @@ final class Server {
 
     private func setAccepting(_ accepting: Bool) {
         for listener in listeners {
-            do { try listener.source.setInterest(accepting ? .readable : []) } catch { diary.error("\(error)") }
+            do { try listener.source.setInterest(accepting ? .readable : []) } catch { log.error("\(error)") }
         }
     }
 
@@ -135,7 +135,7 @@ final class Server {
     func flush() {
         flushOutput()
         guard !toContinue.isEmpty || !toResume.isEmpty else { return }
-        do { try later?.schedule() } catch { diary.error("\(error)") }
+        do { try later?.schedule() } catch { log.error("\(error)") }
     }
 
     private func flushOutput() {
@@ -181,7 +181,7 @@ final class Server {
         for connection in Array(connections.values) {
             guard let (since, idleness) = connection.idle else { continue }
             if now - since >= DaemonLimits.idle {
-                diary.info("closed a connection of \(connection.caller.name): \(idleness.rawValue)")
+                log.info("closed a connection of \(connection.caller.name): \(idleness.rawValue)")
                 connection.close(saying: idleness.refusal)
             } else {
                 next = min(next ?? .max, since)

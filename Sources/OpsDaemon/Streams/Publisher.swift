@@ -40,7 +40,7 @@ final class Publisher {
     init(daemon: Daemon, inATurn: Int64 = DaemonLimits.streaming) {
         self.daemon = daemon
         self.inATurn = inATurn
-        journal = JournalWriter(diary: daemon.diary, history: daemon.history)
+        journal = JournalWriter(log: daemon.log, history: daemon.history)
     }
 
     func add(_ follower: any Follower) {
@@ -100,7 +100,7 @@ final class Publisher {
             }
             try work?.schedule()
         } catch {
-            daemon.diary.error("\(error)")
+            daemon.log.error("\(error)")
             finish()
         }
     }

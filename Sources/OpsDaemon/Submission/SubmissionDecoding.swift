@@ -36,13 +36,13 @@ final class SubmissionDecoding: ReplyStream {
     private func proceedBeside() {
         isBeside = true
         begin()
-        let moved = Moved(decoder)
+        let moved = Transferred(decoder)
         decoder = GraphDecoder()
         requests.parsing.run(
             {
                 var decoder = moved.take()
                 let hasMore = decoder.step(maxOperations: Self.slice)
-                return (decoder: Moved(decoder), hasMore: hasMore)
+                return (decoder: Transferred(decoder), hasMore: hasMore)
             },
             then: { [self] slice in
                 isBeside = false
@@ -77,7 +77,7 @@ final class SubmissionDecoding: ReplyStream {
         }
         isBeside = true
         begin()
-        let moved = Moved(decoder)
+        let moved = Transferred(decoder)
         let queues = requests.daemon.queueNames
         decoder = GraphDecoder()
         requests.parsing.run(
@@ -147,13 +147,13 @@ final class SubmissionParts {
 
     /// Reads a slice beside the loop. No other call of the connection is taken meanwhile.
     func step(beside thread: SideWork, then: @escaping (Step) -> Void) {
-        let moved = Moved(decoder)
+        let moved = Transferred(decoder)
         decoder = GraphDecoder()
         thread.run(
             {
                 var decoder = moved.take()
                 let hasMore = decoder.step(maxOperations: SubmissionDecoding.slice)
-                return (decoder: Moved(decoder), hasMore: hasMore)
+                return (decoder: Transferred(decoder), hasMore: hasMore)
             },
             then: { [self] slice in
                 decoder = slice.decoder.take()

@@ -123,7 +123,7 @@ struct Details {
         return (stdout: first, stderr: stderr.map(absoluteInDirectory) ?? first)
     }
 
-    func observer(_ occasion: ObserverDesk.Occasion) -> [String]? {
+    func observer(_ occasion: ObserverRunner.Occasion) -> [String]? {
         switch occasion {
         case .start: own.observers.start
         case .produce: own.observers.produce

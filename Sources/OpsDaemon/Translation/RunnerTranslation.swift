@@ -51,7 +51,7 @@ extension SlotStart {
 }
 
 extension Inventory {
-    /// Without errands, which are nobody's attempts.
+    /// Without helpers, which are nobody's attempts.
     init(_ greeting: RunnerGreeting) {
         self.init(
             runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding,

@@ -45,7 +45,7 @@ extension Daemon {
     }
 
     /// Whether the runner has processes to look after.
-    var hasProcesses: Bool { (core?.counts.executing ?? 0) > 0 || !errands.isIdle }
+    var hasProcesses: Bool { (core?.counts.executing ?? 0) > 0 || !helpers.isIdle }
 
     func statusReply() throws(StoreError) -> StatusReply {
         var reply = StatusReply()

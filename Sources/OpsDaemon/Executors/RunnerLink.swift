@@ -16,12 +16,12 @@ final class RunnerLink {
     private var isWanted = false
     /// What attempts have said, until the greeting tells how they are.
     private var words: [AttemptID: OperationUpdate] = [:]
-    /// One for each launch in the runner's hand; whoever takes it decides whether that begins.
+    /// One token for each staged launch: the side that takes it decides whether the launch begins.
     private var tokens: Tokens?
-    /// Launches given out beforehand, of which the runner has not told; and how many of their tokens we have taken back.
-    private var handed: [AttemptID] = []
+    /// Staged launches that the runner has not reported, and the number of their tokens that opsd has taken back.
+    private var staged: [AttemptID] = []
     private var takenBack = 0
-    /// While the hand is taken back what is no word of attempts has to wait.
+    /// Reports that concern no attempt wait while staged launches are revoked.
     private var isTakingBack = false
     private var putOff: [RunnerReport] = []
 
@@ -34,13 +34,13 @@ final class RunnerLink {
     /// How far it may raise what operations are given; nil: not known.
     private(set) var rights: ProcessRights?
     /// An older one holds no launches for later, and leaves OPS_SLOT to us.
-    private(set) var takesHand = false
+    private(set) var acceptsStaging = false
     /// The runner that was asked to become the program that is installed now: once is enough.
     private var renewed: String?
 
     /// Whether the runner answers.
     private(set) lazy var pulse = RunnerPulse(
-        daemon.loop, daemon.diary,
+        daemon.loop, daemon.log,
         isNeeded: { [unowned self] in self.answersPings && self.daemon.hasProcesses },
         ping: { [unowned self] in
             self.send(.ping)
@@ -92,7 +92,7 @@ final class RunnerLink {
             do throws(SystemError) {
                 try starter.startIfNeeded()
             } catch {
-                daemon.diary.error("cannot start opsd-runner: \(error)")
+                daemon.log.error("cannot start opsd-runner: \(error)")
                 delay = Self.longestDelay
             }
             connectLater()
@@ -123,19 +123,19 @@ final class RunnerLink {
         peerVersion = 0
         answersPings = false
         tokens = nil
-        handed = []
+        staged = []
         takenBack = 0
     }
 
     /// The other side is gone, or talks nonsense: tell the scheduler, and look for a runner again.
     private func lose(_ why: String) {
-        daemon.diary.write(
+        daemon.log.write(
             .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
         takeTokens()
-        let missing = handed.count - takenBack
+        let missing = staged.count - takenBack
         drop()
-        daemon.handIsBack(taken: missing)
-        daemon.errands.runnerIsGone()
+        daemon.stagingRevoked(started: missing)
+        daemon.helpers.runnerIsGone()
         daemon.record(.runnerLost)
         if isWanted { connectLater() }
     }
@@ -213,11 +213,11 @@ final class RunnerLink {
     }
 
     private func take(_ report: RunnerReport) {
-        if isTakingBack, !report.isWordOfAttempt { return putOff.append(report) }
+        if isTakingBack, !report.concernsAttempt { return putOff.append(report) }
         switch report {
         case .hello(let greeting): greet(greeting)
         case .stagedStarted(let attempt, let slot, let at):
-            handed.removeAll { $0 == AttemptID(attempt) }
+            staged.removeAll { $0 == AttemptID(attempt) }
             daemon.record(.stagedStarted(AttemptID(attempt), SlotStart(slot, at)))
         case .stagingRevoked: daemon.record(.revocationConfirmed)
         case .pong: break
@@ -225,13 +225,13 @@ final class RunnerLink {
             if attempt.isHelper { return }
             daemon.record(.launched(AttemptID(attempt), Process(process)))
         case .failed(let attempt, let step, let errno):
-            if attempt.isHelper { return daemon.errands.failed(attempt, step: step, errno: errno) }
+            if attempt.isHelper { return daemon.helpers.failed(attempt, step: step, errno: errno) }
             daemon.record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
         case .exited(let attempt, let exit, let treeIsGone):
-            if attempt.isHelper { return daemon.errands.exited(attempt, exit, treeIsGone: treeIsGone) }
+            if attempt.isHelper { return daemon.helpers.exited(attempt, exit, treeIsGone: treeIsGone) }
             daemon.record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
         case .gone(let attempt):
-            if attempt.isHelper { return daemon.errands.gone(attempt) }
+            if attempt.isHelper { return daemon.helpers.gone(attempt) }
             daemon.record(.gone(AttemptID(attempt)))
         case .updated(let attempt, let update):
             if attempt.isHelper { return }
@@ -240,10 +240,10 @@ final class RunnerLink {
         }
     }
 
-    // MARK: The hand
+    // MARK: Staged launches
 
-    /// Gives the runner a launch beforehand, and the token that makes it good.
-    func hand(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
+    /// Gives the runner a launch in advance, and the token that permits it.
+    func stage(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
         guard descriptor != nil else { return }
         // The token first counts when the order has left.
         try send(bounded: .stage(launch, after: after.map { Attempt($0) }))
@@ -252,17 +252,17 @@ final class RunnerLink {
         } catch {
             return lose("\(error)")
         }
-        handed.append(AttemptID(launch.attempt))
+        staged.append(AttemptID(launch.attempt))
     }
 
-    /// Takes all tokens back, and hears of what the runner was faster with: after that nothing is in its hand.
-    func takeHandBack() {
+    /// Takes all tokens back, and reads the reports of those launches that the runner began first. Nothing is staged after it.
+    func revokeStaged() {
         takeTokens()
         isTakingBack = true
-        let end = Clock.read().monotonic + DaemonLimits.handPatience
+        let end = Clock.read().monotonic + DaemonLimits.revocationPatience
         do {
             try hearWhatIsThere()
-            while handed.count > takenBack {
+            while staged.count > takenBack {
                 let left = (end - Clock.read().monotonic) / 1_000_000
                 guard left > 0 else { throw SystemError("hear what the runner has begun", errno: SystemError.timedOut) }
                 if try descriptor?.waitUntil(.readable, milliseconds: Int32(left)) == true { read() }
@@ -271,21 +271,21 @@ final class RunnerLink {
             lose("\(error)")
         }
         isTakingBack = false
-        handed = []
+        staged = []
         takenBack = 0
     }
 
     /// Tells the runner to drop what it holds. Its tokens are taken first, so that it starts nothing of that meanwhile;
-    /// `takeHandBack` has done so already, unless the scheduler has revoked by itself.
+    /// `revokeStaged` has done so already, unless the scheduler has revoked by itself.
     func recall() {
         takeTokens()
-        handed = []
+        staged = []
         takenBack = 0
         send(.revokeStaged)
     }
 
-    /// What had to wait until the hand was back.
-    func hearWhatWasPutOff() {
+    /// Handles the reports that waited until the staged launches were revoked.
+    func handleDeferredReports() {
         let late = putOff
         putOff = []
         for report in late where descriptor != nil { take(report) }
@@ -295,7 +295,7 @@ final class RunnerLink {
         do throws(SystemError) {
             while try tokens?.acquire() == true { takenBack += 1 }
         } catch {
-            daemon.diary.error("\(error)")
+            daemon.log.error("\(error)")
         }
     }
 
@@ -310,20 +310,20 @@ final class RunnerLink {
         lastPid = greeting.pid
         answersPings = greeting.version >= RunnerProtocol.versionWithPings
         if instance != greeting.instance {
-            daemon.diary.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
+            daemon.log.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
         }
         instance = greeting.instance
         isEnding = greeting.isEnding
         capabilities = greeting.capabilities
         rights = ProcessRights(of: greeting.pid)
-        takesHand = greeting.version >= RunnerProtocol.versionWithStaging
+        acceptsStaging = greeting.version >= RunnerProtocol.versionWithStaging
         pulse.heard()
-        daemon.errands.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
+        daemon.helpers.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
         swap(&inventory.updates, &words)
         daemon.leaveAlone(&inventory)
         daemon.record(.runnerConnected(inventory))
-        guard !greeting.isEnding else { return daemon.diary.notice("runner \(greeting.pid) is ending") }
+        guard !greeting.isEnding else { return daemon.log.notice("runner \(greeting.pid) is ending") }
         daemon.observers.startNext()
         daemon.conditions.goOnWithRunner()
         renewIfOlder(greeting)
@@ -335,7 +335,7 @@ final class RunnerLink {
         guard Release.isOlder(Release(greeting.release), than: .current), renewed != greeting.instance else { return }
         renewed = greeting.instance
         let release = greeting.release.isEmpty ? "an older release" : greeting.release
-        daemon.diary.notice("runner \(greeting.pid) is \(release): asking it to become \(Release.current.text)")
+        daemon.log.notice("runner \(greeting.pid) is \(release): asking it to become \(Release.current.text)")
         send(.reexecute)
         daemon.wakeUp()
     }

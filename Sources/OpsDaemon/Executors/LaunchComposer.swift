@@ -54,7 +54,7 @@ struct LaunchComposer {
     }
 
     /// A condition's command or an observer: no log, no limits, ended with everything it started.
-    mutating func errand(
+    mutating func helper(
         of attempt: AttemptID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts
     ) throws -> LaunchRequest {
         let details = try details(texts)

@@ -5,8 +5,8 @@ internal import OpsSystem
 /// Small processes beside the operations: what conditions ask and observers do. The runner starts them like attempts,
 /// so they have the operation's user, directory and environment, and their trees can be ended. Nothing of them is
 /// stored.
-final class Errands {
-    /// How an errand came out.
+final class HelperProcesses {
+    /// How a helper came out.
     enum Ending: Equatable {
         case code(Int32)
         case signal(Int32)
@@ -15,7 +15,7 @@ final class Errands {
         case lost
     }
 
-    private struct Errand {
+    private struct Helper {
         var ending: Ending?
         /// When its time is over; nil: it has been told to end, as often as there was somebody to tell.
         var deadline: Int64?
@@ -23,9 +23,9 @@ final class Errands {
     }
 
     private unowned let daemon: Daemon
-    private var running: [Attempt: Errand] = [:]
+    private var running: [Attempt: Helper] = [:]
     private var lastNumber: Int32 = 0
-    /// For the first deadline: there are a dozen errands at most.
+    /// For the first deadline: there are a dozen helpers at most.
     private lazy var alarm = Alarm(daemon) { [unowned self] in self.endOverdue() }
 
     init(daemon: Daemon) { self.daemon = daemon }
@@ -42,15 +42,15 @@ final class Errands {
         request.attempt.number = lastNumber
         let attempt = request.attempt
         try daemon.runner.send(launch: request)
-        running[attempt] = Errand(deadline: Clock.read().monotonic + timeout, end: end)
+        running[attempt] = Helper(deadline: Clock.read().monotonic + timeout, end: end)
         setAlarm()
         return attempt
     }
 
     /// Ends it, process and all, and forgets whoever waited.
     func stop(_ attempt: Attempt) {
-        guard let errand = running[attempt] else { return }
-        running[attempt] = Errand(ending: errand.ending, end: { _ in })
+        guard let helper = running[attempt] else { return }
+        running[attempt] = Helper(ending: helper.ending, end: { _ in })
         terminate(attempt)
     }
 
@@ -63,8 +63,8 @@ final class Errands {
 
     private func endOverdue() {
         let now = Clock.read().monotonic
-        for (attempt, errand) in running {
-            if let deadline = errand.deadline, deadline <= now { terminate(attempt) }
+        for (attempt, helper) in running {
+            if let deadline = helper.deadline, deadline <= now { terminate(attempt) }
         }
         setAlarm()
     }
@@ -102,7 +102,7 @@ final class Errands {
         for entry in known {
             let attempt = entry.attempt
             lastNumber = min(lastNumber, attempt.number)
-            if running[attempt] == nil { running[attempt] = Errand(end: { _ in }) }
+            if running[attempt] == nil { running[attempt] = Helper(end: { _ in }) }
             switch entry.state {
             case .running: if isEnding(attempt) { terminate(attempt) }
             case .exited(let exit):
@@ -117,11 +117,11 @@ final class Errands {
     func runnerIsGone() {
         let lost = running
         running = [:]
-        for errand in lost.values { errand.end(.lost) }
+        for helper in lost.values { helper.end(.lost) }
     }
 }
 
-extension Errands.Ending {
+extension HelperProcesses.Ending {
     init(_ exit: ProcessExit) {
         self =
             switch exit.status {

@@ -5,7 +5,7 @@ internal import OpsWire
 
 /// Runs observers: after the change is durable, outside the pool, a few at once, each for a bounded time.
 /// They never change an outcome. A `finish` observer is owed until it has run, across a crash too.
-final class ObserverDesk {
+final class ObserverRunner {
     enum Occasion: Hashable {
         case start
         case produce(OperationID)
@@ -63,7 +63,7 @@ final class ObserverDesk {
                 orders.append(order, of: user)
                 return daemon.fall(error)
             } catch {
-                daemon.diary.warning("observer of operation \(order.operation.rawValue): \(error)")
+                daemon.log.warning("observer of operation \(order.operation.rawValue): \(error)")
                 settle(order)
             }
             orders.end(of: user)
@@ -79,10 +79,10 @@ final class ObserverDesk {
         let arguments = ["/bin/sh", "-c", "printf '%s\\n' \"$OPS_EVENT\" | \"$@\"", "opsd-observer"] + command
         let event = try self.event(order)
         guard
-            let request = try daemon.performer.errand(
+            let request = try daemon.performer.helper(
                 of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
         else { return false }
-        let attempt = try daemon.errands.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
+        let attempt = try daemon.helpers.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
             [unowned self] ending in
             self.orders.end(of: user)
             self.ended(order, of: user, ending)
@@ -95,13 +95,13 @@ final class ObserverDesk {
         return true
     }
 
-    private func ended(_ order: Order, of user: UInt32, _ ending: Errands.Ending) {
+    private func ended(_ order: Order, of user: UInt32, _ ending: HelperProcesses.Ending) {
         switch ending {
         case .code(0): break
         // The runner went: it is not known to have run, and runs again.
         case .lost: return orders.append(order, of: user)
         case .code, .signal, .cannotStart:
-            daemon.diary.warning("observer of operation \(order.operation.rawValue) ended with \(ending)")
+            daemon.log.warning("observer of operation \(order.operation.rawValue) ended with \(ending)")
         }
         settle(order)
     }

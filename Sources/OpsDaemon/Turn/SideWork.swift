@@ -4,12 +4,12 @@ internal import OpsSystemd
 /// A side thread that is there once it is needed.
 final class SideWork {
     private let loop: EventLoop
-    private let diary: Diary
+    private let log: DaemonLog
     private var thread: SideThread?
 
-    init(loop: EventLoop, diary: Diary) {
+    init(loop: EventLoop, log: DaemonLog) {
         self.loop = loop
-        self.diary = diary
+        self.log = log
     }
 
     /// Does `job` beside the loop, then `tell` in it. Where no thread can be had it is done here: late, but done.
@@ -19,7 +19,7 @@ final class SideWork {
             self.thread = thread
             thread.run(job, then: tell)
         } catch {
-            diary.warning("\(error); the others wait")
+            log.warning("\(error); the others wait")
             tell(job())
         }
     }

@@ -6,9 +6,9 @@ internal import OpsWire
 
 /// Finds out whether the conditions of operations are true. The scheduler says of which, and how many at once.
 ///
-/// What could hang (a path on a dead server, a peer, a command) is asked by an errand as the operation's own user, so
+/// What could hang (a path on a dead server, a peer, a command) is asked by a helper as the operation's own user, so
 /// nobody learns more through opsd than they could see themselves, and the loop never waits.
-final class ConditionDesk {
+final class ConditionEvaluator {
     private final class Evaluation {
         let operation: OperationID
         let token: Int64
@@ -16,7 +16,7 @@ final class ConditionDesk {
         /// Monotonic instant at which what has not answered counts as false.
         let deadline = Clock.read().monotonic + DaemonLimits.evaluation
         var index = 0
-        var errand: Attempt?
+        var helper: Attempt?
         /// Its dependencies are being read beside the loop.
         var isReading = false
         init(_ operation: OperationID, _ token: Int64, _ details: Details) {
@@ -28,7 +28,7 @@ final class ConditionDesk {
 
     private unowned let daemon: Daemon
     /// Where very many dependencies are read.
-    private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
     private var running: [OperationID: Evaluation] = [:]
 
     init(daemon: Daemon) { self.daemon = daemon }
@@ -49,7 +49,7 @@ final class ConditionDesk {
 
     func stop(_ operation: OperationID) {
         guard let evaluation = running.removeValue(forKey: operation) else { return }
-        if let errand = evaluation.errand { daemon.errands.stop(errand) }
+        if let helper = evaluation.helper { daemon.helpers.stop(helper) }
     }
 
     func stopAll() {
@@ -59,7 +59,7 @@ final class ConditionDesk {
     /// A runner has connected: what waited for one, or was lost with the last, is asked now.
     func goOnWithRunner() {
         for operation in running.keys.sorted() {
-            if let evaluation = running[operation], evaluation.errand == nil, !evaluation.isReading { goOn(evaluation) }
+            if let evaluation = running[operation], evaluation.helper == nil, !evaluation.isReading { goOn(evaluation) }
         }
     }
 
@@ -82,7 +82,7 @@ final class ConditionDesk {
     }
 
     private enum Asking {
-        /// An errand will tell.
+        /// An helper will tell.
         case asked
         case known(Bool, String)
     }
@@ -170,20 +170,20 @@ final class ConditionDesk {
     private func send(
         _ arguments: [String], _ timeout: Int64, _ detail: String, _ evaluation: Evaluation
     ) throws -> Asking {
-        guard let request = try daemon.performer.errand(of: evaluation.operation, arguments) else {
+        guard let request = try daemon.performer.helper(of: evaluation.operation, arguments) else {
             return .known(false, "the operation is not in the store")
         }
         let left = max(evaluation.deadline - Clock.read().monotonic, 0)
-        let errand = try daemon.errands.start(request, timeout: min(timeout, left)) {
+        let helper = try daemon.helpers.start(request, timeout: min(timeout, left)) {
             [unowned self, unowned evaluation] ending in self.ended(evaluation, ending, detail)
         }
         // Without a runner it waits for one: see `goOnWithRunner`.
-        evaluation.errand = errand
+        evaluation.helper = helper
         return .asked
     }
 
-    private func ended(_ evaluation: Evaluation, _ ending: Errands.Ending, _ detail: String) {
-        evaluation.errand = nil
+    private func ended(_ evaluation: Evaluation, _ ending: HelperProcesses.Ending, _ detail: String) {
+        evaluation.helper = nil
         guard running[evaluation.operation] === evaluation else { return }
         let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
         switch ending {

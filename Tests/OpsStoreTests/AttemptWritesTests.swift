@@ -3,7 +3,7 @@ import OpsStore
 import Testing
 
 /// However many turns tell of a life, its rows are the same.
-@Suite struct CourseTests {
+@Suite struct AttemptWritesTests {
     /// Two attempts of `build`, of which the second fails, what it says meanwhile, and `test` that waits for it in vain.
     private func life(_ world: World) -> [[Change]] {
         let (build, test) = (OperationID(1), OperationID(2))

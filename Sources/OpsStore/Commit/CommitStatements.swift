@@ -2,7 +2,7 @@
 struct CommitStatements {
     let beginReading, begin, commit: Statement
     let submission: SubmissionStatements
-    let hand: HandStatements
+    let staging: StagingStatements
     let operation: OperationStatements
     let attempt: AttemptStatements
     let setting: SettingStatements
@@ -12,7 +12,7 @@ struct CommitStatements {
         begin = try database.prepare("BEGIN IMMEDIATE")
         commit = try database.prepare("COMMIT")
         submission = try SubmissionStatements(database)
-        hand = try HandStatements(database)
+        staging = try StagingStatements(database)
         operation = try OperationStatements(database)
         attempt = try AttemptStatements(database)
         setting = try SettingStatements(database)
@@ -129,28 +129,28 @@ struct OperationStatements {
         """
 }
 
-/// Starts that are foretold, and what becomes of that.
-struct HandStatements {
-    let write, presumeOperation, presumeAttempt, placeOperation, placeAttempt: Statement
-    let withdrawOperation, withdrawAttempt: Statement
+/// Statements for starts that the runner may make by itself.
+struct StagingStatements {
+    let write, assumeStartedOperation, assumeStartedAttempt, confirmStartOperation, confirmStartAttempt: Statement
+    let unstageOperation, unstageAttempt: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
         write = try make("UPDATE meta SET hand = ?1")
-        presumeOperation = try make(
+        assumeStartedOperation = try make(
             "UPDATE operation SET state = 2, attempt = ?2, run = ?3, notBefore = NULL WHERE id = ?1")
-        presumeAttempt = try make(
+        assumeStartedAttempt = try make(
             """
             INSERT INTO attempt (operation, number, run, runner, slot, startedMonotonic, startedAt)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """)
-        placeOperation = try make("UPDATE operation SET startedAt = ?2 WHERE id = ?1")
-        placeAttempt = try make(
+        confirmStartOperation = try make("UPDATE operation SET startedAt = ?2 WHERE id = ?1")
+        confirmStartAttempt = try make(
             """
             UPDATE attempt SET slot = ?3, startedMonotonic = ?4, startedAt = ?5 WHERE operation = ?1 AND number = ?2
             """)
-        withdrawAttempt = try make("DELETE FROM attempt WHERE operation = ?1 AND number = ?2")
-        withdrawOperation = try make(
+        unstageAttempt = try make("DELETE FROM attempt WHERE operation = ?1 AND number = ?2")
+        unstageOperation = try make(
             "UPDATE operation SET state = 1, attempt = ?2 - 1 WHERE id = ?1 AND state = 2")
     }
 }
@@ -165,13 +165,13 @@ struct AttemptStatements {
         insertAttempt = try make(
             """
             INSERT INTO attempt (
-                operation, number, run, runner, slot, startedMonotonic, startedAt, \(Course.facts.joined(separator: ", ")))
-            VALUES (\(Course.parameters(7 + Course.facts.count)))
+                operation, number, run, runner, slot, startedMonotonic, startedAt, \(AttemptWrite.facts.joined(separator: ", ")))
+            VALUES (\(AttemptWrite.parameters(7 + AttemptWrite.facts.count)))
             """)
         // Each fact is told once.
         updateAttempt = try make(
             """
-            UPDATE attempt SET \(Course.facts.enumerated().map { "\($1) = ifnull(?\($0 + 3), \($1))" }.joined(separator: ", "))
+            UPDATE attempt SET \(AttemptWrite.facts.enumerated().map { "\($1) = ifnull(?\($0 + 3), \($1))" }.joined(separator: ", "))
             WHERE operation = ?1 AND number = ?2
             """)
         told = try make(

@@ -8,7 +8,7 @@ final class EffectPerformer {
     private unowned let daemon: Daemon
     private var composer: LaunchComposer
     /// Where the results of very many dependencies are read.
-    private lazy var reading = SideWork(loop: daemon.loop, diary: daemon.diary)
+    private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
 
     init(daemon: Daemon) {
         self.daemon = daemon
@@ -42,7 +42,7 @@ final class EffectPerformer {
     private func perform(_ effect: Effect) {
         switch effect {
         case .launch(let attempt, let slot): launch(attempt, slot)
-        case .stage(let attempt, let after): hand(attempt, after)
+        case .stage(let attempt, let after): stage(attempt, after)
         case .revokeStaged: daemon.runner.recall()
         case .terminate(let attempt, let grace): daemon.runner.send(.terminate(Attempt(attempt), grace: grace))
         case .freeze(let attempt): daemon.runner.send(.freeze(Attempt(attempt)))
@@ -110,15 +110,15 @@ final class EffectPerformer {
             })
     }
 
-    /// What cannot be launched is no more in hand than what comes after it: it fails when its turn has come.
-    private func hand(_ attempt: AttemptID, _ after: [AttemptID]) {
+    /// A launch that cannot be made is not staged, nor is any after it: it fails when its turn has come.
+    private func stage(_ attempt: AttemptID, _ after: [AttemptID]) {
         guard daemon.runner.isConnected, daemon.ask({ $0.isStaged(attempt) }) == true else { return }
         do {
-            try daemon.runner.hand(try composed(attempt, -1), after: after)
+            try daemon.runner.stage(try composed(attempt, -1), after: after)
         } catch let error as StoreError where error.kind != .interrupted {
             daemon.fall(error)
         } catch {
-            daemon.takeHandBack()
+            daemon.revokeStaged()
         }
     }
 
@@ -129,7 +129,7 @@ final class EffectPerformer {
         } catch let error as StoreError {
             return daemon.fall(error)
         } catch {
-            daemon.diary.warning("operation \(attempt.operation.rawValue): \(error)")
+            daemon.log.warning("operation \(attempt.operation.rawValue): \(error)")
         }
         daemon.runner.send(.killStaleTree(Attempt(attempt), socket: daemon.configuration.socket, uid: uid))
     }
@@ -142,22 +142,22 @@ final class EffectPerformer {
         }
         let policy = daemon.ask({ $0.policy(of: attempt.operation) }) ?? Policy()
         return try composer.launch(
-            attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.takesHand,
+            attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.acceptsStaging,
             given: results)
     }
 
     private func cannotStart(_ attempt: AttemptID, _ error: SystemError) {
-        daemon.diary.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
-        daemon.takeHandBack()
+        daemon.log.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
+        daemon.revokeStaged()
         daemon.record(.launchFailed(attempt, step: error.call, errno: error.errno))
     }
 
     /// A process beside an operation, started as the operation itself would be.
-    func errand(
+    func helper(
         of operation: OperationID, _ arguments: [String], adding environment: [String] = []
     ) throws -> LaunchRequest? {
         guard let texts = try daemon.history.texts(of: operation) else { return nil }
         let attempt = AttemptID(operation, try daemon.history.brief(of: operation)?.attempt ?? 0)
-        return try composer.errand(of: attempt, arguments, adding: environment, texts)
+        return try composer.helper(of: attempt, arguments, adding: environment, texts)
     }
 }

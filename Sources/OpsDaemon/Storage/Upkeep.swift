@@ -50,7 +50,7 @@ final class Upkeep {
                 // The store may be lent to the next large request.
                 if !daemon.putOff(moved) { moved() }
                 // A later commit does it, and tells whether the disk is well.
-                if let error { daemon.diary.warning("the write-ahead log was not moved into the database: \(error)") }
+                if let error { daemon.log.warning("the write-ahead log was not moved into the database: \(error)") }
             })
     }
 
@@ -76,7 +76,7 @@ final class Upkeep {
             if try daemon.store.tidy() { goOn(after: 0) }
         } catch {
             // The next commit tells whether the disk is well.
-            daemon.diary.warning("unused room not given back: \(error)")
+            daemon.log.warning("unused room not given back: \(error)")
         }
     }
 }

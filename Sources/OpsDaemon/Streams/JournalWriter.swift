@@ -19,16 +19,16 @@ final class JournalWriter {
         static let startRefused = "54fcaad9ce6b5e7f9d749b7bf4c5e282"
     }
 
-    private let diary: Diary
+    private let log: DaemonLog
     private let history: History
 
-    init(diary: Diary, history: History) {
-        self.diary = diary
+    init(log: DaemonLog, history: History) {
+        self.log = log
         self.history = history
     }
 
     func write(_ reports: [Report]) {
-        guard diary.writesToJournal else { return }
+        guard log.writesToJournal else { return }
         let told = reports.filter { entry($0) != nil }
         if told.isEmpty { return }
         // A name is a courtesy: the entry stands without it.
@@ -47,7 +47,7 @@ final class JournalWriter {
         if let outcome = report.outcome { fields.append((name: "OPS_OUTCOME", value: "\(outcome)")) }
         if report.kind == .started, let attempt = report.detail { fields.append((name: "OPS_ATTEMPT", value: attempt)) }
         let message = "operation \(operation.rawValue) \(text)"
-        if !diary.writeToJournal(level, message, fields) { diary.write(level, message, fields) }
+        if !log.writeToJournal(level, message, fields) { log.write(level, message, fields) }
     }
 
     /// Nil: not worth an entry.

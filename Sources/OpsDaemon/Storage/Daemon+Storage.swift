@@ -21,7 +21,7 @@ extension Daemon {
     /// The disk failed. Nothing of the present turn has had an effect: forget all of it but what the world told.
     func fall(_ error: StoreError) {
         guard outage == nil, !putOff({ [unowned self] in self.fall(error) }) else { return }
-        diary.write(
+        log.write(
             .error, "storage unavailable: \(error)",
             [(name: "MESSAGE_ID", value: JournalWriter.Message.storageUnavailable)])
         let turn = self.turn
@@ -81,7 +81,7 @@ extension Daemon {
             return scheduleProbe()
         }
         outage = nil
-        diary.write(
+        log.write(
             .notice, "storage available again", [(name: "MESSAGE_ID", value: JournalWriter.Message.storageAvailable)])
         for fact in past.facts { record(fact) }
         endWhatExecutes()

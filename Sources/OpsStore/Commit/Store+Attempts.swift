@@ -10,18 +10,18 @@ extension Store {
     func start(
         _ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ runner: String, _ at: Moment
     ) throws(StoreError) {
-        _ = interned.hand.remove(attempt.operation)
-        let start = Course.Start(run: run, slot: slot, runner: try row(ofRunner: runner), at: at)
-        courses.add(attempt) { $0.start = start }
+        _ = interned.staged.remove(attempt.operation)
+        let start = AttemptWrite.Start(run: run, slot: slot, runner: try row(ofRunner: runner), at: at)
+        attemptWrites.add(attempt) { $0.start = start }
     }
 
     func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
         let text = try cause.map { cause throws(StoreError) in try words(cause, of: id) }
-        let finish = Course.Finish(outcome: outcome, text: text, root: cause?.root, at: at)
-        if !courses.finish(id, finish) { try write(finish, of: id) }
+        let finish = AttemptWrite.Finish(outcome: outcome, text: text, root: cause?.root, at: at)
+        if !attemptWrites.finish(id, finish) { try write(finish, of: id) }
     }
 
-    func write(_ finish: Course.Finish, of id: OperationID) throws(StoreError) {
+    func write(_ finish: AttemptWrite.Finish, of id: OperationID) throws(StoreError) {
         try deleteEnding(of: id)
         let statement = statements.operation.finished
         statement.bind(1, id.rawValue)
@@ -91,7 +91,7 @@ extension Store {
     }
 
     private func other(_ id: OperationID) throws(StoreError) -> CauseText.Other {
-        try writeCourses()
+        try writeAttempts()
         let statement = statements.operation.nameAndOutcome
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return CauseText.Other() }

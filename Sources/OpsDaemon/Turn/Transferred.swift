@@ -2,7 +2,7 @@
 /// at its next change.
 ///
 /// Unchecked: whoever puts it in lets go of it, and it is taken once, after the thread's mailbox has passed it on.
-final class Moved<Value>: @unchecked Sendable {
+final class Transferred<Value>: @unchecked Sendable {
     private var value: Value?
 
     init(_ value: consuming Value) { self.value = value }

@@ -6,7 +6,7 @@ struct Interned {
     var policies: [Policy: Int64] = [:]
     var categorySets: [[CategoryUse]: Int64] = [:]
     var runners: [String: Int64] = [:]
-    var hand = Hand()
+    var staged = StagedRows()
     /// Operations that have a row in `ending`.
     var endings: Set<Int64> = []
     /// The words of the latest cause in this transaction.
@@ -53,7 +53,7 @@ struct Interned {
         let known = try database.prepare("SELECT name, id FROM runner WHERE boot = ?1")
         known.bind(1, boot)
         while try known.step() { runners[known.text(0)] = known.int(1) }
-        hand = try Hand(from: database)
+        staged = try StagedRows(from: database)
         let ending = try database.prepare("SELECT operation FROM ending")
         while try ending.step() { endings.insert(ending.int(0)) }
         textHash = try TextHash(of: database)

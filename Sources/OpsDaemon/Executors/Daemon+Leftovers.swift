@@ -18,7 +18,7 @@ extension Daemon {
             let ended = try history.attempts(of: attempt.operation).first { $0.number == attempt.number }
             return ended?.outcome == .succeeded || ended?.outcome == .failed
         } catch {
-            diary.error("\(error)")
+            log.error("\(error)")
             return false
         }
     }

@@ -2,7 +2,7 @@ internal import OpsCore
 
 /// What one turn tells of an attempt and of its operation. What is short begins and ends within a turn: its two rows are
 /// written once, not once for each fact.
-struct Course {
+struct AttemptWrite {
     struct Start {
         var run: Int32
         var slot: Int32
@@ -38,27 +38,27 @@ struct Course {
     init(_ attempt: AttemptID) { self.attempt = attempt }
 }
 
-/// The courses of a turn, in the order in which they were first told of.
-struct Courses {
-    private var all: [Course] = []
+/// The attemptWrites of a turn, in the order in which they were first told of.
+struct AttemptWrites {
+    private var all: [AttemptWrite] = []
     private var places: [OperationID: Int] = [:]
 
-    mutating func add(_ attempt: AttemptID, _ fact: (inout Course) -> Void) {
+    mutating func add(_ attempt: AttemptID, _ fact: (inout AttemptWrite) -> Void) {
         if let place = places[attempt.operation], all[place].attempt == attempt { return fact(&all[place]) }
-        var course = Course(attempt)
-        fact(&course)
+        var added = AttemptWrite(attempt)
+        fact(&added)
         places[attempt.operation] = all.count
-        all.append(course)
+        all.append(added)
     }
 
     /// False when the turn tells nothing of the attempt before.
-    mutating func finish(_ id: OperationID, _ finish: Course.Finish) -> Bool {
+    mutating func finish(_ id: OperationID, _ finish: AttemptWrite.Finish) -> Bool {
         guard let place = places[id] else { return false }
         all[place].finish = finish
         return true
     }
 
-    mutating func removeAll() -> [Course] {
+    mutating func removeAll() -> [AttemptWrite] {
         if all.isEmpty { return [] }
         defer {
             all = []
@@ -71,35 +71,35 @@ struct Courses {
 extension Store {
     /// Writes what the turn has told of attempts so far: at its end, and before anything else that has to do with these
     /// rows.
-    func writeCourses() throws(StoreError) {
-        for course in courses.removeAll() {
-            try writeOperation(course)
-            if course.start != nil || course.hasFacts { try writeAttempt(course) }
+    func writeAttempts() throws(StoreError) {
+        for attempt in attemptWrites.removeAll() {
+            try writeOperation(attempt)
+            if attempt.start != nil || attempt.hasFacts { try writeAttempt(attempt) }
         }
     }
 
-    private func writeOperation(_ course: Course) throws(StoreError) {
-        let id = course.attempt.operation
-        guard let start = course.start else {
-            if let finish = course.finish { try write(finish, of: id) }
+    private func writeOperation(_ attempt: AttemptWrite) throws(StoreError) {
+        let id = attempt.attempt.operation
+        guard let start = attempt.start else {
+            if let finish = attempt.finish { try write(finish, of: id) }
             return
         }
-        if course.finish != nil { try deleteEnding(of: id) }
-        let statement = course.finish == nil ? statements.operation.started : statements.operation.ran
+        if attempt.finish != nil { try deleteEnding(of: id) }
+        let statement = attempt.finish == nil ? statements.operation.started : statements.operation.ran
         statement.bind(1, id.rawValue)
-        statement.bind(2, course.attempt.number)
+        statement.bind(2, attempt.attempt.number)
         statement.bind(3, start.run)
         statement.bind(4, start.at.wall)
-        course.finish?.bind(to: statement, from: 5)
+        attempt.finish?.bind(to: statement, from: 5)
         try statement.run()
     }
 
-    private func writeAttempt(_ course: Course) throws(StoreError) {
-        let statement = course.start == nil ? statements.attempt.updateAttempt : statements.attempt.insertAttempt
-        statement.bind(1, course.attempt.operation.rawValue)
-        statement.bind(2, course.attempt.number)
+    private func writeAttempt(_ attempt: AttemptWrite) throws(StoreError) {
+        let statement = attempt.start == nil ? statements.attempt.updateAttempt : statements.attempt.insertAttempt
+        statement.bind(1, attempt.attempt.operation.rawValue)
+        statement.bind(2, attempt.attempt.number)
         var first: Int32 = 3
-        if let start = course.start {
+        if let start = attempt.start {
             statement.bind(3, start.run)
             statement.bind(4, start.runner)
             statement.bind(5, start.slot)
@@ -107,12 +107,12 @@ extension Store {
             statement.bind(7, start.at.wall)
             first = 8
         }
-        course.bindFacts(to: statement, from: first)
+        attempt.bindFacts(to: statement, from: first)
         try statement.run()
     }
 }
 
-extension Course {
+extension AttemptWrite {
     fileprivate var hasFacts: Bool { process != nil || exit != nil || end != nil }
 
     /// The columns of what becomes known of an attempt once it has begun.
@@ -152,7 +152,7 @@ extension Course {
     }
 }
 
-extension Course.Finish {
+extension AttemptWrite.Finish {
     func bind(to statement: Statement, from first: Int32) {
         statement.bind(first, outcome.stored)
         statement.bind(first + 1, text)

@@ -56,10 +56,10 @@ extension Daemon {
         precondition(longTurn == nil, "one long turn at a time")
         exchange.holdNext()
         // What one turn answers may have led to the next.
-        takeHandBack()
+        revokeStaged()
         while turn.isAheadOfStore && outage == nil && longTurn == nil {
             settle()
-            takeHandBack()
+            revokeStaged()
         }
         let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
         if putOff(of: exchange, again) { return }
@@ -93,11 +93,11 @@ extension Daemon {
             // Events of this turn that came before.
             let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
             try store(transition ?? Transition()) { server?.flush() }
-            // What was begun of the hand is told after the facts that let it begin.
+            // Staged launches that began are reported after the facts that let them begin.
             if (core?.stagedCount ?? 0) > 0 {
-                runner.takeHandBack()
+                runner.revokeStaged()
                 keepForLater(.stagingRevoked(started: 0))
-                runner.hearWhatWasPutOff()
+                runner.handleDeferredReports()
             }
             let facts = longTurn?.facts ?? []
             longTurn?.facts = []
@@ -132,7 +132,7 @@ extension Daemon {
         // What is committed beside the loop is not seen before the scheduler knows of it.
         try history.hold()
         longTurn?.isGathering = false
-        let lent = Moved((core: core, store: store))
+        let lent = Transferred((core: core, store: store))
         writing.run(
             {
                 let (core, store) = lent.take()
@@ -167,7 +167,7 @@ private enum Verdict: Sendable {
     case rejected(Rejection)
     case tried(Acceptance)
     case failed(StoreError)
-    case committed(Moved<Scheduler>, Acceptance?, Transition)
+    case committed(Transferred<Scheduler>, Acceptance?, Transition)
 }
 
 /// Beside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
@@ -195,5 +195,5 @@ private func decide(
     } catch {
         return .failed(error)
     }
-    return .committed(Moved(core), acceptance, transition)
+    return .committed(Transferred(core), acceptance, transition)
 }

@@ -5,7 +5,7 @@ internal import OpsSystemd
 /// tells.
 final class Alarm {
     private let loop: EventLoop
-    private let diary: Diary
+    private let log: DaemonLog
     private let clock: EventLoop.TimerClock
     private let accuracy: UInt64
     private let work: () -> Void
@@ -14,15 +14,15 @@ final class Alarm {
     convenience init(
         _ daemon: Daemon, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1, _ work: @escaping () -> Void
     ) {
-        self.init(daemon.loop, daemon.diary, clock, accuracy: accuracy, work)
+        self.init(daemon.loop, daemon.log, clock, accuracy: accuracy, work)
     }
 
     init(
-        _ loop: EventLoop, _ diary: Diary, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1,
+        _ loop: EventLoop, _ log: DaemonLog, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1,
         _ work: @escaping () -> Void
     ) {
         self.loop = loop
-        self.diary = diary
+        self.log = log
         self.clock = clock
         self.accuracy = accuracy
         self.work = work
@@ -40,7 +40,7 @@ final class Alarm {
             try timer?.arm(at: instant)
             return true
         } catch {
-            diary.error("cannot set a timer: \(error)")
+            log.error("cannot set a timer: \(error)")
             return false
         }
     }

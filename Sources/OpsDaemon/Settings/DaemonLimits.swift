@@ -31,11 +31,11 @@ enum DaemonLimits {
     static let eventsBehind: Int64 = 1_000_000
     /// Nanoseconds that what nobody waits for may wait for its commit.
     static let patience: Int64 = 20_000_000
-    /// Nanoseconds in which what the runner tells is gathered for one commit while it has enough in hand.
+    /// Nanoseconds in which what the runner tells is gathered for one commit while it has enough staged launches.
     static let gathering: Int64 = 10_000_000
-    /// Nanoseconds in which the runner has to say what it began before its hand was taken back; it says so before it
+    /// Nanoseconds in which the runner has to report what it began before staged launches were revoked; it says so before it
     /// does.
-    static let handPatience: Int64 = 250_000_000
+    static let revocationPatience: Int64 = 250_000_000
     /// Nanoseconds without a word of the runner after which opsd asks it, and then nanoseconds in which it has to answer.
     static let runnerPatience: Int64 = 4_000_000_000
     /// Within which the service manager may expect the database to be open.

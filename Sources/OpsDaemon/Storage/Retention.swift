@@ -43,9 +43,9 @@ final class Retention {
             try step(pruning)
             if work == nil { work = try daemon.loop.deferred { [unowned self] in self.goOn() } }
             guard pruning.isComplete else { return try work?.schedule() ?? () }
-            if pruning.removed > 0 { daemon.diary.info("removed \(pruning.removed) old operations") }
+            if pruning.removed > 0 { daemon.log.info("removed \(pruning.removed) old operations") }
         } catch {
-            daemon.diary.warning("old operations not removed: \(error)")
+            daemon.log.warning("old operations not removed: \(error)")
         }
         self.pruning = nil
         look(after: Self.hour)
@@ -67,7 +67,7 @@ final class Retention {
             do throws(SystemError) {
                 try daemon.logs.remove(attempt)
             } catch {
-                daemon.diary.warning("\(error)")
+                daemon.log.warning("\(error)")
             }
         }
     }

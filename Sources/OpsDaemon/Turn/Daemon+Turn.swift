@@ -25,7 +25,7 @@ extension Daemon {
                     return LargeRequest(event: event, texts: texts)
                 }, then: answer)
         }
-        takeHandBack()
+        revokeStaged()
         turn.hasEvents = true
         switch core?.handle(event, at: .now()) {
         case .success(let acceptance):
@@ -52,7 +52,7 @@ extension Daemon {
             longTurn = LongTurn(facts: [fact])
             return wakeUp()
         }
-        if !fact.isRunnerReport { takeHandBack() }
+        if !fact.isRunnerReport { revokeStaged() }
         if fact.isToldOnce { turn.facts.append(fact) }
         _ = core?.handle(fact, at: .now())
         // Nothing to store, nothing to decide.
@@ -90,7 +90,7 @@ extension Daemon {
         } else if turn.isAheadOfStore {
             settle(within: turn.hasEvents ? DaemonLimits.gathering : DaemonLimits.patience)
         }
-        // What needs no commit: errands that are over or have had their time.
+        // What needs no commit: helpers that are over or have had their time.
         runner.flush()
         server?.flush()
         if longTurn == nil, outage == nil, ask({ $0.hasPutOff }) == true {
@@ -106,7 +106,7 @@ extension Daemon {
         if turnIsDue { wakeUp() }
     }
 
-    /// Somebody waits for its commit: not while the runner has enough in hand.
+    /// Somebody waits for its commit: not while the runner has enough staged launches.
     private var turnIsDue: Bool {
         !turn.afterwards.isEmpty || turn.hasEvents && core?.hasEnoughStaged != true
     }
@@ -118,7 +118,7 @@ extension Daemon {
         guard longTurn?.isGathering != true else { return wakeUp() }
         var now = Moment.now()
         if turn.isAheadOfStore, ask({ $0.mustRevokeStaged(at: now) }) == true {
-            takeHandBack()
+            revokeStaged()
             now = .now()
         }
         var transition = Transition()
@@ -159,13 +159,13 @@ extension Daemon {
 
     func setAlarms() {
         let next = outage == nil && longTurn == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
-        // It may fire too early: setting it anew at every turn for a hand that rests a little longer would cost more.
+        // It may fire too early: setting it at every turn for staged launches that rest a little longer would cost more.
         let isEarly = next.monotonic.map { monotonicAlarm.instant ?? .max <= $0 } ?? false
         if !isEarly { monotonicAlarm.set(at: next.monotonic) }
         wallAlarm.set(at: next.wall)
     }
 
-    /// What is due now, if anything is: the timer may still be set for a hand that has changed since.
+    /// What is due now, if anything is: the timer may still be set for staged launches that have changed since.
     func timeHasCome() {
         guard let due = core?.nextDeadline.monotonic, due <= Clock.read().monotonic else { return }
         record(.tick)
@@ -173,7 +173,7 @@ extension Daemon {
 
     /// Makes the loop turn once more although nothing is ready.
     func wakeUp() {
-        do throws(SystemError) { try again?.schedule() } catch { diary.error("\(error)") }
+        do throws(SystemError) { try again?.schedule() } catch { log.error("\(error)") }
     }
 }
 

@@ -6,7 +6,7 @@ internal import OpsSystemd
 /// A connection that waits for its greeting is a question, and so is a ping. opsd sends a ping when it has heard nothing
 /// for a while and an operation executes or somebody asks for the status: an idle machine stays asleep.
 final class RunnerPulse {
-    private let diary: Diary
+    private let log: DaemonLog
     private let isNeeded: () -> Bool
     private let ping: () -> Void
     private let giveUp: () -> Void
@@ -20,15 +20,15 @@ final class RunnerPulse {
 
     /// `isNeeded`: the runner has processes to look after. `giveUp` is called once for each silence.
     init(
-        _ loop: EventLoop, _ diary: Diary, isNeeded: @escaping () -> Bool, ping: @escaping () -> Void,
+        _ loop: EventLoop, _ log: DaemonLog, isNeeded: @escaping () -> Bool, ping: @escaping () -> Void,
         giveUp: @escaping () -> Void
     ) {
-        self.diary = diary
+        self.log = log
         self.isNeeded = isNeeded
         self.ping = ping
         self.giveUp = giveUp
         var ring: () -> Void = {}
-        alarm = Alarm(loop, diary) { ring() }
+        alarm = Alarm(loop, log) { ring() }
         ring = { [unowned self] in look() }
     }
 
@@ -50,7 +50,7 @@ final class RunnerPulse {
         askedAt = nil
         if isSilent {
             silentSince = nil
-            diary.notice("opsd-runner answers again")
+            log.notice("opsd-runner answers again")
         }
         answerThoseWaiting()
         if isNeeded() { watch() } else { alarm.set(at: nil) }
@@ -85,7 +85,7 @@ final class RunnerPulse {
 
     private func fallSilent(since instant: Int64) {
         silentSince = instant
-        diary.write(
+        log.write(
             .error, "opsd-runner does not answer: nothing starts, ends or is cancelled until it does",
             [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerSilent)])
         giveUp()

@@ -16,15 +16,15 @@ extension Store {
                 try apply(change, submissions, &submittedAt)
             }
             try reopened.settle(self)
-            try writeCourses()
-            try writeHand()
+            try writeAttempts()
+            try writeStaged()
             for report in transition.reports { try insert(report) }
             try statements.commit.run()
         } catch {
             database.rollBack()
             // It may name rows that were just rolled back; `recover` fills it again.
             interned = Interned(sharedSince: interned.sharedSince)
-            courses = Courses()
+            attemptWrites = AttemptWrites()
             needsRecovery = true
             throw error
         }
@@ -50,23 +50,23 @@ extension Store {
             try start(id, run, at)
         case .started(let id, let attempt, let run, let slot?, let runner, let at):
             try start(AttemptID(id, attempt), run, slot, runner, at)
-        case .staged(let attempt, let runner): try foretell(attempt, runner)
-        case .unstaged(let attempt): try withdraw(attempt)
-        case .assumedStarted(let attempt, let run, let slot, let at): try presume(attempt, run, slot, at)
-        case .startConfirmed(let attempt, let begun): try place(attempt, begun)
-        case .launched(let attempt, let process): courses.add(attempt) { $0.process = process }
-        case .exited(let attempt, let exit): courses.add(attempt) { $0.exit = exit }
+        case .staged(let attempt, let runner): try stage(attempt, runner)
+        case .unstaged(let attempt): try unstage(attempt)
+        case .assumedStarted(let attempt, let run, let slot, let at): try assumeStarted(attempt, run, slot, at)
+        case .startConfirmed(let attempt, let begun): try confirmStart(attempt, begun)
+        case .launched(let attempt, let process): attemptWrites.add(attempt) { $0.process = process }
+        case .exited(let attempt, let exit): attemptWrites.add(attempt) { $0.exit = exit }
         case .attemptEnded(let attempt, let outcome, let cause, let at):
             let text = outcome == .succeeded ? nil : try words(cause, of: attempt.operation)
-            courses.add(attempt) { $0.end = Course.End(outcome: outcome, cause: cause, text: text, at: at) }
+            attemptWrites.add(attempt) { $0.end = AttemptWrite.End(outcome: outcome, cause: cause, text: text, at: at) }
         case .retrying(let id, let notBefore, let counts):
-            try writeCourses()
+            try writeAttempts()
             try deleteEnding(of: id)
             try update(statements.operation.retrying, id, notBefore, submittedAt.turn, counts ? 0 : 1)
         case .finished(let id, let outcome, let cause, let at):
             try finished(id, outcome, cause, at)
         case .reopened(let id, let run, let state):
-            try writeCourses()
+            try writeAttempts()
             try reopen(id, run, state, at: submittedAt.turn)
         case .cancelling(let id, let user, let reason, let outcome, let cause):
             try cancelling(id, user, reason, outcome, cause)
@@ -80,10 +80,10 @@ extension Store {
             statements.operation.setNote.bind(2, text)
             try update(statements.operation.setNote, id)
         case .updated(let attempt, let update):
-            try writeCourses()
+            try writeAttempts()
             try record(attempt, update)
         case .timeoutMoved(let attempt, let remaining):
-            try writeCourses()
+            try writeAttempts()
             try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
         case .edgeAdded(let id, let on, let when):
             // It may cross submissions; only what was submitted together is known not to.

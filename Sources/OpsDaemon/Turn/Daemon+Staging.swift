@@ -1,0 +1,35 @@
+internal import OpsCore
+internal import OpsRunner
+
+extension Daemon {
+    /// Revokes staged launches before the scheduler handles an event that is no report of an attempt, or decides more
+    /// than the staging plan foresees. The runner has begun those that it has reported, and begins no other.
+    func revokeStaged() {
+        guard longTurn == nil, (core?.stagedCount ?? 0) > 0 else { return }
+        runner.revokeStaged()
+        stagingRevoked(started: 0)
+        runner.handleDeferredReports()
+    }
+
+    /// `started`: the number of launches that began without a report.
+    func stagingRevoked(started: Int) {
+        guard (core?.stagedCount ?? 0) > 0 else { return }
+        if longTurn != nil { return keepForLater(.stagingRevoked(started: started)) }
+        _ = core?.handle(.stagingRevoked(started: started), at: .now())
+        turn.hasEvents = true
+        wakeUp()
+    }
+}
+
+extension RunnerReport {
+    /// True for a report of one attempt of an operation, or of revoked launches.
+    var concernsAttempt: Bool {
+        switch self {
+        case .hello, .pong: false
+        case .launched(let attempt, _), .failed(let attempt, _, _), .exited(let attempt, _, _), .gone(let attempt),
+            .updated(let attempt, _), .stagedStarted(let attempt, _, _):
+            !attempt.isHelper
+        case .stagingRevoked: true
+        }
+    }
+}

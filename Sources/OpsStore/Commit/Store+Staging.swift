@@ -1,0 +1,98 @@
+internal import OpsCore
+
+/// A start that the runner may make by itself.
+struct StagedRow {
+    var attempt: AttemptID
+    /// The row of its runner.
+    var runner: Int64
+    /// Counts as started, and has rows of its own.
+    var isAssumedStarted: Bool
+}
+
+/// All staged starts, as one value of `meta`.
+struct StagedRows {
+    private(set) var starts: [StagedRow] = []
+    /// Since it was written.
+    private(set) var hasChanged = false
+
+    init() {}
+
+    init(from database: Database) throws(StoreError) {
+        let rows = try database.prepare(
+            """
+            SELECT operation, attempt, runner, EXISTS (
+                SELECT 1 FROM attempt a WHERE a.operation = foretold.operation AND a.number = foretold.attempt)
+            FROM foretold
+            """)
+        while try rows.step() {
+            starts.append(
+                StagedRow(
+                    attempt: AttemptID(OperationID(rows.int(0)), rows.int32(1)), runner: rows.int(2),
+                    isAssumedStarted: rows.bool(3)))
+        }
+    }
+
+    mutating func add(_ start: StagedRow) {
+        starts.append(start)
+        hasChanged = true
+    }
+
+    mutating func remove(_ id: OperationID) -> StagedRow? {
+        guard let place = starts.firstIndex(where: { $0.attempt.operation == id }) else { return nil }
+        hasChanged = true
+        return starts.remove(at: place)
+    }
+
+    /// Returns the row of its runner; nil when it is not staged.
+    mutating func assumeStarted(_ attempt: AttemptID) -> Int64? {
+        guard let place = starts.firstIndex(where: { $0.attempt == attempt }) else { return nil }
+        starts[place].isAssumedStarted = true
+        return starts[place].runner
+    }
+
+    /// As it is to be stored.
+    mutating func written() -> String {
+        hasChanged = false
+        let list = starts.map { "[\($0.attempt.operation.rawValue),\($0.attempt.number),\($0.runner)]" }
+        return "[\(list.joined(separator: ","))]"
+    }
+}
+
+/// Starts that are staged, and what becomes of them.
+extension Store {
+    func stage(_ attempt: AttemptID, _ runner: String) throws(StoreError) {
+        interned.staged.add(StagedRow(attempt: attempt, runner: try row(ofRunner: runner), isAssumedStarted: false))
+    }
+
+    /// Removes a staged start that did not happen, with the rows that it has if it was assumed.
+    func unstage(_ attempt: AttemptID) throws(StoreError) {
+        guard let start = interned.staged.remove(attempt.operation), start.isAssumedStarted else { return }
+        try update(statements.staging.unstageAttempt, attempt.operation, Int64(attempt.number))
+        try update(statements.staging.unstageOperation, attempt.operation, Int64(attempt.number))
+    }
+
+    /// Counts a staged start as made. It stays staged, so that a loader knows that it is not certain.
+    func assumeStarted(_ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ at: Moment) throws(StoreError) {
+        guard let runner = interned.staged.assumeStarted(attempt) else { return }
+        try update(statements.staging.assumeStartedOperation, attempt.operation, Int64(attempt.number), Int64(run))
+        try update(
+            statements.staging.assumeStartedAttempt, attempt.operation, Int64(attempt.number), Int64(run), runner,
+            Int64(slot),
+            at.monotonic, at.wall)
+    }
+
+    func confirmStart(_ attempt: AttemptID, _ begun: SlotStart) throws(StoreError) {
+        _ = interned.staged.remove(attempt.operation)
+        try update(
+            statements.staging.confirmStartAttempt, attempt.operation, Int64(attempt.number), Int64(begun.slot),
+            begun.at.monotonic, begun.at.wall)
+        try update(statements.staging.confirmStartOperation, attempt.operation, begun.at.wall)
+    }
+
+    /// At the end of a turn.
+    func writeStaged() throws(StoreError) {
+        guard interned.staged.hasChanged else { return }
+        statements.staging.write.bind(1, interned.staged.written())
+        try statements.staging.write.run()
+    }
+}
