@@ -57,6 +57,18 @@ import Testing
         #expect(try Database(copy, .readOnly).integer("SELECT count(*) FROM operation") == Int64(count))
     }
 
+    @Test func `a submission that shrinks while it is read beside the loop is answered once`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let blanks = String(repeating: " ", count: 2 * DaemonLimits.bytesReadInTheLoop)
+        let reply = try client.submit("[" + blanks + #"{"command":["true"],"held":true}]"#)
+        #expect(reply.count == 1)
+        // A second answer would be taken for the answer to this call.
+        let counts = try client.call(StatusRequest()).counts
+        #expect(counts.pending + counts.ready == 1)
+        #expect(try client.hasReply() == false)
+    }
+
     @Test func `requests that wait for a long turn are taken from each user in turn`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon

@@ -34,6 +34,13 @@ enum Canaries {
                 return true
             }
         ),
+        (
+            "the daemon reported a fault of its own",
+            {
+                $0.ownFaults.append("planted")
+                return true
+            }
+        ),
         ("a dependent started first", startBefore),
         (
             "an exit status is wrong",

@@ -33,6 +33,7 @@ struct Checker {
         prove("logs have no bytes of other users, and keep their limit") { $0.foreignBytes() }
         prove("attackers have no power over other users") { $0.powers() }
         prove("calls are answered within 6 s") { $0.answers() }
+        prove("the daemon reports no fault of its own") { $0.ownFaults() }
     }
 
     private mutating func prove(_ promise: String, _ check: (inout Checker) -> Int) {
@@ -144,6 +145,11 @@ struct Checker {
         }
         for line in evidence.marks.malformed { find("a mark that nobody can have written: \(line)") }
         return evidence.marks.starts.count
+    }
+
+    private mutating func ownFaults() -> Int {
+        for line in evidence.ownFaults { find(line) }
+        return evidence.faults.count
     }
 
     private mutating func exclusion() -> Int {

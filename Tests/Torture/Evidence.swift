@@ -79,6 +79,8 @@ struct Evidence {
     /// What attackers did, by kind, and what they must not have been able to do.
     var attacks: [String: Int] = [:]
     var powers: [String] = []
+    /// Lines of the daemon's log that report a fault of its own code.
+    var ownFaults: [String] = []
 
     init(victims: Victims, ledger: Ledger, watched: Watcher.Seen, faults: [Faults.Fault], dice: Dice) throws {
         marks = try Marks(path: victims.marks)
@@ -96,6 +98,8 @@ struct Evidence {
         try readRows(victims.socket, of: victims.people?.honest)
         try readEvents(victims.socket, victims.shim?.clockSettings ?? [.init(since: -.infinity, ahead: 0)])
         try readLogs(victims, dice)
+        ownFaults = try victims.log.split(separator: "\n").filter { $0.contains("failed after its answer") }
+            .map(String.init)
     }
 
     /// The numbers of the events between which each attempt executed.

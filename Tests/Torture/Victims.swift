@@ -213,6 +213,10 @@ final class Victims: Sendable {
         running.withLock { $0.daemon = nil }
     }
 
+    /// Everything that the daemon has logged.
+    var log: String {
+        get throws { try String(contentsOfFile: work + "/opsd.log", encoding: .utf8) }
+    }
     var logTail: String { Self.tail(work + "/opsd.log") }
     var runnerLogTail: String { Self.tail(state + "/runner.log") }
 
