@@ -37,7 +37,9 @@ test: setup ## run every test
 	@# Beside one another: a torture waits for most of its time.
 	@BIN=.build/debug scripts/clean-run scripts/torture 2 1 & torture=$$!; \
 	scripts/clean-run scripts/test-as-user .build/debug 'EndToEndTests|OpsRunnerTests'; tests=$$?; \
-	wait $$torture && exit $$tests
+	wait $$torture; torture=$$?; \
+	[ $$tests = 0 ] || echo "make test: the tests as an ordinary user failed; they say why above the torture's lines" >&2; \
+	exit $$((torture | tests))
 
 test-python: setup ## check the Python client: ruff, mypy, its tests, and CPython's own tests of executors
 	swift build --explicit-target-dependency-import-check error --product opsd

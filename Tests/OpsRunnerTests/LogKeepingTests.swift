@@ -142,8 +142,11 @@ private final class OpenPlace {
         }
         #expect(try !descriptors(of: runner, on: path).isEmpty)
         // After that the log is no longer open.
-        for pid in try runner.survivors() { kill(pid, SIGKILL) }
-        try runner.until("it keeps the log open") { try descriptors(of: runner, on: path).isEmpty }
+        try runner.until("it keeps the log open") {
+            // Repeated: a process has no environment for a moment while it executes another program.
+            for pid in try runner.survivors() { kill(pid, SIGKILL) }
+            return try descriptors(of: runner, on: path).isEmpty
+        }
     }
 
     /// No process of the tree is left, but its descriptor is: it was passed to another process.

@@ -143,7 +143,7 @@ import Testing
         #expect(try address(2) == first)
         #expect(try address(3, leaving: true) == first)
         #expect(try address(4) != first)
-        for pid in try runner.survivors() { kill(pid, SIGKILL) }
+        try runner.killLeftover()
     }
 
     @Test(arguments: treeKinds)

@@ -261,6 +261,13 @@ extension RunnerProcess {
             !record.hasEnded && ProcessRecord.environment(of: record.pid).contains("DIR=\(state)")
         }.map(\.pid)
     }
+
+    /// Kills the one process that an operation has left behind. Waits for it to be seen: a process has no environment for a
+    /// moment while it executes another program.
+    func killLeftover() throws {
+        try until("no process is left") { try !survivors().isEmpty }
+        for pid in try survivors() { kill(pid, SIGKILL) }
+    }
 }
 
 struct Failure: Error, CustomStringConvertible {

@@ -246,7 +246,7 @@ import Testing
         try runner.send([.launch(request)])
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(2))
         #expect(try runner.text("log.1.1") == "said\n")
-        for pid in try runner.survivors() { kill(pid, SIGKILL) }
+        try runner.killLeftover()
     }
 
     @Test(arguments: treeKinds)
