@@ -17,8 +17,8 @@ extension Scheduler {
             return
         }
         // Operations that finish in this turn are still there.
-        let finished = scratch.endings.count { ending in
-            table[ending.operation].partition.map { partitions[$0].key.user } == user
+        let finished = scratch.finished.count { finished in
+            table[finished.operation].partition.map { partitions[$0].key.user } == user
         }
         let unfinished = partitions.members(of: user) - finished
         if unfinished + more > registry.operationsPerUser {

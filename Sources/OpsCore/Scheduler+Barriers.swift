@@ -39,11 +39,11 @@ extension Scheduler {
     }
 
     /// Makes one of the reasons to be pending hold or not.
-    private mutating func set(_ trait: Traits, _ holds: Bool, of operation: OperationIndex) {
-        guard table[operation].traits.contains(trait) != holds else { return }
-        if holds {
+    private mutating func set(_ trait: Traits, _ isSet: Bool, of operation: OperationIndex) {
+        guard table[operation].traits.contains(trait) != isSet else { return }
+        if isSet {
             table[operation].traits.insert(trait)
-            hold(back: operation)
+            block(operation)
         } else {
             unblock(operation, trait)
         }

@@ -48,7 +48,7 @@ extension Scheduler {
         else { return }
         switch answer {
         case .allTrue:
-            conditions.hold(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
+            conditions.postpone(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
             if let lane = table[operation].lane { makeCandidate(lane) }
         case .isFalse(let index, let detail):
             publish(.conditionFalse, operation, detail: detail)

@@ -6,7 +6,7 @@ extension Scheduler {
         var operations: [OperationIndex] = []
         operations.reserveCapacity(ids.count)
         for id in ids {
-            if let operation = unfinished(id), !table[operation].traits.contains(.ending) {
+            if let operation = unfinished(id), !table[operation].traits.contains(.finishPending) {
                 operations.append(operation)
             } else if ids.count == 1 {
                 // Not there, or ended by an earlier event of this very turn.
@@ -19,12 +19,14 @@ extension Scheduler {
             if force, table[operation].state == .executing, !table[operation].isGroup {
                 abandon(operation, by: by)
                 touched += 1
-            } else if cancelOne(operation, end, by: by, reason: reason) || table[operation].traits.contains(.ending) {
+            } else if cancelOne(operation, end, by: by, reason: reason)
+                || table[operation].traits.contains(.finishPending)
+            {
                 // Decided now, or with its group just before.
                 touched += 1
             }
         }
-        for operation in operations where table[operation].family != nil {
+        for operation in operations where table[operation].group != nil {
             let below = Resolution(outcome: .cancelled, cause: .groupCancelled(table[operation].operationID))
             for child in registry.descendants(of: operation).reversed() {
                 if force, table[child].state == .executing, !table[child].isGroup {
@@ -40,10 +42,10 @@ extension Scheduler {
     /// Decides the end of one operation, children apart; false when it was decided before.
     private mutating func cancelOne(_ operation: OperationIndex, _ end: Resolution, by: String, reason: String?) -> Bool
     {
-        guard !table[operation].traits.contains(.ending) else { return false }
+        guard !table[operation].traits.contains(.finishPending) else { return false }
         guard let index = table[operation].execution else {
             // A waiting group finishes after its children, which are cancelled in the same step.
-            if table[operation].family != nil {
+            if table[operation].group != nil {
                 let below = Resolution(outcome: .cancelled, cause: .groupCancelled(table[operation].operationID))
                 decideTree(operation, end, below: below)
             } else {
@@ -59,10 +61,10 @@ extension Scheduler {
             terminate(index)
             return true
         }
-        guard !executions[index].isCancelling, executions[index].ending == nil || executions[index].isOver else {
+        guard !executions[index].isCancelling, executions[index].resolution == nil || executions[index].isOver else {
             return false
         }
-        executions[index].ending = end
+        executions[index].resolution = end
         disarmTimeout(index)
         recordCancelling(index, by: by, reason: reason)
         if !table[operation].isGroup { terminate(index) }
@@ -83,7 +85,7 @@ extension Scheduler {
 
     /// Gives up on a tree that cannot be proven gone.
     private mutating func abandon(_ operation: OperationIndex, by: String) {
-        guard let index = table[operation].execution, !table[operation].traits.contains(.ending) else { return }
+        guard let index = table[operation].execution, !table[operation].traits.contains(.finishPending) else { return }
         confirmStart(index, nil)
         // Launched in this very turn it would live without an operation.
         dropLaunch(index)
@@ -95,7 +97,7 @@ extension Scheduler {
         }
         executions[index].isOver = true
         executions[index].isCancelling = true
-        executions[index].ending = Resolution(outcome: .cancelled, cause: cause)
+        executions[index].resolution = Resolution(outcome: .cancelled, cause: cause)
         if !registry.hasUnfinishedChildren(operation) { decide(operation, .cancelled, cause) }
     }
 
@@ -129,7 +131,7 @@ extension Scheduler {
         record(.edgeAdded(id, on: on, when))
         publish(.edited, from, detail: "after")
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }
-        hold(back: from)
+        block(from)
         table[from].waiting -= 1
         registry.addEdge(from: from, on: target, when: when)
         raise(node, to: table[from].effective)

@@ -107,7 +107,8 @@ extension Scheduler {
 
     /// Returns whether an entry still says something.
     func isLive(_ entry: TimerHeap.Entry) -> Bool {
-        guard let operation = unfinished(OperationID(entry.id)), !table[operation].traits.contains(.ending) else {
+        guard let operation = unfinished(OperationID(entry.id)), !table[operation].traits.contains(.finishPending)
+        else {
             return false
         }
         switch entry.kind {

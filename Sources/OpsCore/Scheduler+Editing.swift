@@ -32,7 +32,7 @@ extension Scheduler {
             }
             let uses = CategoryUse.strictest(uses)
             if let first = together.operations.first { try registry.checkCapacity(uses, of: .existing(first)) }
-            for operation in operations { try checkFamily(operation, uses) }
+            for operation in operations { try checkGroup(operation, uses) }
         }
         if let policy = edit.policy, policy.conditions.count > Limits.conditionsPerOperation {
             throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
@@ -95,7 +95,7 @@ extension Scheduler {
         record(.edited(table[operation].operationID, edit))
         setPolicy(policy, of: operation)
         publish(.edited, operation, detail: "policy")
-        if let family = table[operation].family { wake(.group(family)) }
+        if let group = table[operation].group { wake(.group(group)) }
     }
 
     private mutating func setPolicy(_ policy: Policy, of operation: OperationIndex) {
@@ -106,7 +106,7 @@ extension Scheduler {
         table[operation].policy = new
         table[operation].traits.subtract([.hasConditions, .hasObservers, .delayed])
         table[operation].traits.formUnion(Traits(policy))
-        if table[operation].isGroup, let family = table[operation].family { families[family].limit = policy.childLimit }
+        if table[operation].isGroup, let group = table[operation].group { groups[group].limit = policy.childLimit }
         armWallTimers(operation)
     }
 
@@ -132,7 +132,7 @@ extension Scheduler {
     }
 
     /// The group above it holds enough, and what is below it asks for no more than it would hold.
-    private func checkFamily(_ operation: OperationIndex, _ uses: [CategoryUse]) throws(Rejection) {
+    private func checkGroup(_ operation: OperationIndex, _ uses: [CategoryUse]) throws(Rejection) {
         let parent = table[operation].parent
         for use in uses {
             let share = parent.flatMap { registry.use(of: use.name, atOrAbove: $0) }

@@ -18,8 +18,8 @@ extension Scheduler {
     mutating func launchFailed(_ attempt: AttemptID, step: String, errno: Int32) {
         guard let index = heard(of: attempt) else { return emit(.acknowledge(attempt)) }
         let end =
-            executions[index].ending ?? Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
-        executions[index].ending = end
+            executions[index].resolution ?? Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
+        executions[index].resolution = end
         treeGone(index)
     }
 
@@ -32,15 +32,15 @@ extension Scheduler {
             executions[index].exit = exit
             record(.exited(attempt, exit))
         }
-        if executions[index].ending == nil, let end = registry.resolution(of: index, treeIsGone: treeIsGone) {
-            executions[index].ending = end
+        if executions[index].resolution == nil, let end = registry.resolution(of: index, treeIsGone: treeIsGone) {
+            executions[index].resolution = end
             disarmTimeout(index)
         }
         guard treeIsGone else { return handleLeftovers(index) }
         if exit.status == .code(0), exit.at.monotonic - executions[index].startedAt.monotonic < Limits.shortRun {
             scratch.sawShortRun = true
         }
-        if executions[index].ending != nil { executions[index].endedAt = exit.at.wall }
+        if executions[index].resolution != nil { executions[index].endedAt = exit.at.wall }
         treeGone(index)
     }
 
@@ -48,7 +48,7 @@ extension Scheduler {
     /// alive until it is told otherwise.
     private mutating func handleLeftovers(_ index: ExecutionIndex) {
         let policy = policy(of: executions[index].operation)
-        guard policy?.completion == .notify, executions[index].ending != nil, !executions[index].isCancelling else {
+        guard policy?.completion == .notify, executions[index].resolution != nil, !executions[index].isCancelling else {
             return
         }
         switch policy?.leftovers ?? .kill {
@@ -60,8 +60,8 @@ extension Scheduler {
 
     mutating func gone(_ attempt: AttemptID) {
         guard let index = heard(of: attempt) else { return emit(.acknowledge(attempt)) }
-        if executions[index].ending == nil {
-            executions[index].ending =
+        if executions[index].resolution == nil {
+            executions[index].resolution =
                 registry.resolution(of: index, treeIsGone: true)
                 // Of what waited for its word, whoever could have said it died with the runner.
                 ?? (executions[index].exit == nil || executions[index].isReaping
@@ -94,7 +94,7 @@ extension Scheduler {
         guard let index = table[operation].execution, !table[operation].isGroup else { throw .notExecuting(id) }
         guard !executions[index].isOver else { throw .notExecuting(id) }
         guard policy(of: operation)?.completion == .notify else { throw .endsByItsExit(id) }
-        guard executions[index].ending == nil else { return .done(0) }
+        guard executions[index].resolution == nil else { return .done(0) }
         finishByReport(
             index, Resolution(outcome: failed ? .failed : .succeeded, cause: .finishedBy(by, message: message)))
         return .done(1)
@@ -102,8 +102,8 @@ extension Scheduler {
 
     /// It, or a person, says that it has finished.
     private mutating func finishByReport(_ index: ExecutionIndex, _ end: Resolution) {
-        guard executions[index].ending == nil else { return }
-        executions[index].ending = end
+        guard executions[index].resolution == nil else { return }
+        executions[index].resolution = end
         disarmTimeout(index)
         if executions[index].isGone {
             treeGone(index)
@@ -139,7 +139,7 @@ extension Scheduler {
 
     /// Records an end that was decided while processes are alive: nothing that comes later is the cause.
     mutating func recordCancelling(_ index: ExecutionIndex, by: String, reason: String?) {
-        guard let end = executions[index].ending else { return }
+        guard let end = executions[index].resolution else { return }
         executions[index].isCancelling = true
         let operation = executions[index].operation
         record(
@@ -151,7 +151,7 @@ extension Scheduler {
     /// Nothing of the attempt is alive.
     mutating func treeGone(_ index: ExecutionIndex) {
         executions[index].isGone = true
-        guard let end = executions[index].ending else { return }
+        guard let end = executions[index].resolution else { return }
         let operation = executions[index].operation
         let attempt = registry.attemptID(index)
         executions[index].isOver = true
@@ -169,11 +169,11 @@ extension Scheduler {
 
     /// The attempt is over and no child is unfinished: another attempt, or the end.
     mutating func endOperation(_ operation: OperationIndex) {
-        guard let index = table[operation].execution, let end = executions[index].ending else { return }
-        if end.outcome == .succeeded, let family = table[operation].family, families[family].unsuccessful > 0 {
+        guard let index = table[operation].execution, let end = executions[index].resolution else { return }
+        if end.outcome == .succeeded, let group = table[operation].group, groups[group].unsuccessful > 0 {
             return decide(
                 operation, .failed,
-                .children(first: families[family].firstUnsuccessful, count: families[family].unsuccessful))
+                .children(first: groups[group].firstUnsuccessful, count: groups[group].unsuccessful))
         }
         if mayRetry(operation, index, end) { return retryLater(operation, index) }
         decide(operation, end.outcome, end.outcome == .succeeded ? nil : end.cause)

@@ -18,10 +18,10 @@ extension Scheduler {
         guard let index = table[operation].execution else { return [] }
         let execution = executions[index]
         var reasons: [Reason] = []
-        if let family = table[operation].family {
+        if let group = table[operation].group {
             var children: [OperationID] = []
             // One that was retried stands there once for each of its runs.
-            for child in families[family].children.map({ OperationID($0) }).sorted()
+            for child in groups[group].children.map({ OperationID($0) }).sorted()
             where child != children.last && unfinished(child) != nil { children.append(child) }
             if !children.isEmpty { reasons.append(Reason(kind: .group, ids: children, detail: .children)) }
         }
@@ -30,7 +30,7 @@ extension Scheduler {
         reasons += freezers(of: operation).map { Reason(kind: .suspended, ids: id, detail: .suspended($0)) }
         if execution.isReaping || !execution.isConfirmed || capacity.runner == nil {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
-        } else if execution.exit != nil, execution.ending == nil, policy(of: operation)?.completion == .notify {
+        } else if execution.exit != nil, execution.resolution == nil, policy(of: operation)?.completion == .notify {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .finishMessage))
         } else if execution.isCancelling {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .ending))
@@ -116,8 +116,8 @@ extension Scheduler {
                         kind: .queue, ids: running { $0.queue == row.queue },
                         detail: .queue(name: queues[row.queue].name, limit: limit, position: line)))
             }
-            if let parent = row.parent, let family = table[parent].family, !families[family].hasRoom {
-                let limit = families[family].limit ?? 0
+            if let parent = row.parent, let group = table[parent].group, !groups[group].hasRoom {
+                let limit = groups[group].limit ?? 0
                 reasons.append(
                     Reason(
                         kind: .group, ids: [table[parent].operationID],
@@ -156,10 +156,10 @@ extension Scheduler {
                         kind: .category, ids: registry.holders(of: need.category),
                         detail: .category(
                             name: use.name, wanted: use, capacity: category.capacity, position: position)))
-            } else if let keeper = keeper(of: need, against: table[operation].key) {
+            } else if let reserver = reserver(of: need, against: table[operation].key) {
                 reasons.append(
                     Reason(
-                        kind: .category, ids: [table[keeper].operationID], detail: .reserved(category: use.name)))
+                        kind: .category, ids: [table[reserver].operationID], detail: .reserved(category: use.name)))
             }
         }
         if let found = WaitView(registry).deadlock(starting: operation, needs), let category = found.category {

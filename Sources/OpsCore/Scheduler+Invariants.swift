@@ -79,7 +79,7 @@ extension Scheduler {
             return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
         }
         var broken: [String] = []
-        for category in categories.pool.indices where !categories[category].familyHolders.isEmpty {
+        for category in categories.pool.indices where !categories[category].longHolders.isEmpty {
             let (now, claim) = (categories[category], claim(on: category))
             if now.claim != claim { broken.append("7: \(claim) waits for category \(now.name), not \(now.claim)") }
         }
@@ -88,7 +88,7 @@ extension Scheduler {
             if claims.all != row.effective {
                 broken.append("7: \(row.id) counts for \(row.effective), not \(claims.all)")
             }
-            guard let inherited = row.family.map({ families[$0].inherited }), inherited != claims.whole else {
+            guard let inherited = row.group.map({ groups[$0].inherited }), inherited != claims.whole else {
                 continue
             }
             broken.append("7: the children of \(row.id) inherit \(inherited), not \(claims.whole)")
@@ -119,9 +119,10 @@ extension Scheduler {
 
     /// 10. Nothing of a turn outlives it.
     private func checkScratch(_ rows: [OperationIndex]) -> [String] {
-        let broken = rows.filter { !table[$0].traits.isDisjoint(with: [.ending, .visited, .priorityInDoubt]) }.map {
-            "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
-        }
+        let broken = rows.filter { !table[$0].traits.isDisjoint(with: [.finishPending, .visited, .priorityInDoubt]) }
+            .map {
+                "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
+            }
         return broken + scratch.checkInvariants()
     }
 

@@ -13,9 +13,9 @@ extension Scheduler {
         case .queue(let queue):
             lanes.add(entry, to: &registry.queues[queue].parked)
             queues[queue].parkedCount += 1
-        case .group(let family):
-            lanes.add(entry, to: &registry.families[family].parked)
-            families[family].parkedCount += 1
+        case .group(let group):
+            lanes.add(entry, to: &registry.groups[group].parked)
+            groups[group].parkedCount += 1
         case .category(let category):
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
             categories[category].parkedCount += 1
@@ -29,7 +29,7 @@ extension Scheduler {
                 parking.heap.add(entry)
                 categories[category].parked.append(parking)
             }
-        case .reservations, .others:
+        case .reservations, .yielding:
             lanes.block(entry)
             // It has no reserved position itself meanwhile.
             reservations.doubt()
@@ -46,10 +46,10 @@ extension Scheduler {
         lanes[lane].status = .idle
         switch resource {
         case .queue(let queue): queues[queue].parkedCount -= 1
-        case .group(let family): families[family].parkedCount -= 1
+        case .group(let group): groups[group].parkedCount -= 1
         case .category(let category): categories[category].parkedCount -= 1
         // Their entries count no more.
-        case .reservations, .others, .evaluations: break
+        case .reservations, .yielding, .evaluations: break
         }
     }
 
@@ -61,9 +61,9 @@ extension Scheduler {
         case .queue(let queue):
             guard queues[queue].parkedCount > 0, queues[queue].hasRoom(forGroup: false) else { return }
             lane = lanes.popBest(from: &registry.queues[queue].parked, at: resource)
-        case .group(let family):
-            guard families[family].parkedCount > 0, families[family].hasRoom else { return }
-            lane = lanes.popBest(from: &registry.families[family].parked, at: resource)
+        case .group(let group):
+            guard groups[group].parkedCount > 0, groups[group].hasRoom else { return }
+            lane = lanes.popBest(from: &registry.groups[group].parked, at: resource)
         case .category(let category):
             guard categories[category].parkedCount > 0 else { return }
             if let group = popBestFitting(category, groups: true) {
@@ -71,7 +71,7 @@ extension Scheduler {
                 lanes[group].wokenBy = resource
             }
             lane = popBestFitting(category, groups: false)
-        case .reservations, .others:
+        case .reservations, .yielding:
             for entry in lanes.takeBlocked() { makeCandidate(entry.lane) }
             return
         case .evaluations: lane = popNextEvaluation()
@@ -97,7 +97,7 @@ extension Scheduler {
             else { continue }
             // All that come after a reserved position would only be sent back here.
             let need = Need(category: category, mode: mode, units: units)
-            if keeper(of: need, against: key) != nil, familiesKeepersWaitFor().isEmpty { continue }
+            if reserver(of: need, against: key) != nil, endsAwaitedByReservers().isEmpty { continue }
             (best, bestKey) = (i, key)
         }
         guard let best else { return nil }

@@ -31,7 +31,9 @@ extension Scheduler {
             passed.reserveCapacity(32)
             categories[need.category].lanes.forEach(below: key) { entry in
                 let other = lanes[entry.lane].needs[Int(entry.need)]
-                if !categories[need.category].fit(other, beside: need), lacksRoom(entry.lane), mayTurn(entry.lane) {
+                if !categories[need.category].fit(other, beside: need), lacksRoom(entry.lane),
+                    waitsForCategoriesAlone(entry.lane)
+                {
                     passed.append(entry.lane)
                 }
                 return true
@@ -69,7 +71,7 @@ extension Scheduler {
 
     /// Returns whether nothing but categories keeps the members of a lane from starting. A group that yields
     /// keeps nothing from them.
-    private func mayTurn(_ lane: LaneIndex) -> Bool {
+    private func waitsForCategoriesAlone(_ lane: LaneIndex) -> Bool {
         let key = lanes[lane].key
         let status = lanes[lane].status
         if status == .evaluating || status.isBlocked
@@ -77,8 +79,8 @@ extension Scheduler {
         {
             return false
         }
-        guard let family = lanes[lane].family, !key.isGroup else { return true }
-        return families[family].hasRoom
+        guard let group = lanes[lane].group, !key.isGroup else { return true }
+        return groups[group].hasRoom
     }
 
     // MARK: Reserved positions
@@ -119,10 +121,10 @@ extension Scheduler {
     }
 
     /// Returns the operation whose reserved position in a category a start with this key would take.
-    func keeper(of need: Need, against key: UInt64) -> OperationIndex? {
+    func reserver(of need: Need, against key: UInt64) -> OperationIndex? {
         for operation in categories[need.category].reservations {
             guard table[operation].key < key else { return nil }
-            guard let lane = table[operation].lane, mayTurn(lane),
+            guard let lane = table[operation].lane, waitsForCategoriesAlone(lane),
                 let other = lanes[lane].needs.first(where: { $0.category == need.category })
             else {
                 continue
@@ -134,26 +136,26 @@ extension Scheduler {
 
     /// Returns the resource that a lane waits for whose first member would take a reserved position; nil when it may start.
     /// An operation that one with a reservation waits for is blocked by none: so no two of them can wait for one another.
-    func keptBack(_ operation: OperationIndex, _ needs: [Need]) -> Resource? {
+    func reservationInWay(_ operation: OperationIndex, _ needs: [Need]) -> Resource? {
         guard !reservations.isEmpty else { return nil }
         let key = table[operation].key
-        guard let need = needs.first(where: { keeper(of: $0, against: key) != nil }) else { return nil }
-        let awaited = familiesKeepersWaitFor()
+        guard let need = needs.first(where: { reserver(of: $0, against: key) != nil }) else { return nil }
+        let awaited = endsAwaitedByReservers()
         if awaited.isEmpty { return .category(need.category) }
         return WaitView(registry).reach(awaited).contains(.start(operation)) ? nil : .reservations
     }
 
     /// Returns the ends of groups and producers that hold what an operation with a reservation needs: only those wait for
     /// others in turn.
-    func familiesKeepersWaitFor() -> [WaitNode] {
-        guard families.count > 0 else { return [] }
+    func endsAwaitedByReservers() -> [WaitNode] {
+        guard groups.count > 0 else { return [] }
         var result: [WaitNode] = []
         for category in categories.pool.indices {
-            for keeper in categories[category].reservations {
-                guard let lane = table[keeper].lane, mayTurn(lane) else { continue }
+            for reserver in categories[category].reservations {
+                guard let lane = table[reserver].lane, waitsForCategoriesAlone(lane) else { continue }
                 for need in lanes[lane].needs
                 where !categories[need.category].fits(need.mode, need.units) {
-                    result += categories[need.category].familyHolders.map { .end($0) }
+                    result += categories[need.category].longHolders.map { .end($0) }
                 }
             }
         }
@@ -161,12 +163,12 @@ extension Scheduler {
     }
 
     /// Reviews blocked lanes; true when one of them is a candidate again.
-    mutating func reviewKeptBack(forOthersAlone: Bool = false) -> Bool {
+    mutating func reviewBlocked(ofYieldingGroupsAlone: Bool = false) -> Bool {
         guard lanes.hasBlocked else { return false }
         var isAny = false
         for entry in lanes.takeBlocked() {
-            let isLeft = forOthersAlone && lanes[entry.lane].status != .parked(.others)
-            if isLeft || mustStayBack(entry.lane) {
+            let isLeft = ofYieldingGroupsAlone && lanes[entry.lane].status != .parked(.yielding)
+            if isLeft || mustStayBlocked(entry.lane) {
                 lanes.block(entry)
             } else {
                 makeCandidate(entry.lane)
@@ -176,7 +178,7 @@ extension Scheduler {
         return isAny && hasCandidate()
     }
 
-    private mutating func mustStayBack(_ lane: LaneIndex) -> Bool {
+    private mutating func mustStayBlocked(_ lane: LaneIndex) -> Bool {
         guard let first = lanes[lane].members.first else { return true }
         if let obstacle = obstacle(to: first.operation, in: lane) { return obstacle == .reservations }
         return deadlocks.mustYield(first.operation, lanes[lane].needs, in: registry)

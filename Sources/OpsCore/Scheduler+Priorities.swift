@@ -21,9 +21,9 @@ extension Scheduler {
         var open = nodes
         while let node = open.popLast() {
             let operation = node.operation
-            if node.isEnd, let family = table[operation].family, families[family].inherited < priority {
-                families[family].inherited = priority
-                for id in families[family].children {
+            if node.isEnd, let group = table[operation].group, groups[group].inherited < priority {
+                groups[group].inherited = priority
+                for id in groups[group].children {
                     if let child = unfinished(OperationID(id)) { open.append(.end(child)) }
                 }
             }
@@ -58,7 +58,7 @@ extension Scheduler {
     mutating func beginPriorities() {
         guard !priorities.isUsed else { return }
         priorities.begin()
-        let parents = table.indices.filter { table[$0].family != nil }
+        let parents = table.indices.filter { table[$0].group != nil }
         for operation in parents.sorted(by: { table[$0].id < table[$1].id }) { doubt(operation) }
         for category in Array(categories.pool.indices) { doubtClaim(on: category) }
     }
@@ -78,7 +78,7 @@ extension Scheduler {
     }
 
     mutating func doubt(_ operation: OperationIndex, after priority: Int8) {
-        let inherited = table[operation].family.map { families[$0].inherited } ?? .min
+        let inherited = table[operation].group.map { groups[$0].inherited } ?? .min
         guard table[operation].effective <= priority || inherited <= priority else { return }
         doubt(operation)
     }
@@ -116,12 +116,12 @@ extension Scheduler {
     private mutating func reassess(_ operation: OperationIndex) {
         let (all, whole) = claims(on: operation)
         let old = table[operation].effective
-        if let family = table[operation].family, families[family].inherited == whole {
+        if let group = table[operation].group, groups[group].inherited == whole {
             suspect(.end(operation))
-        } else if let family = table[operation].family {
-            let isLower = whole < families[family].inherited
-            families[family].inherited = whole
-            for id in families[family].children {
+        } else if let group = table[operation].group {
+            let isLower = whole < groups[group].inherited
+            groups[group].inherited = whole
+            for id in groups[group].children {
                 guard let child = unfinished(OperationID(id)) else { continue }
                 if isLower { doubt(child) } else { raise([.end(child)], to: whole) }
             }
@@ -153,11 +153,11 @@ extension Scheduler {
             whole = max(whole, table[other].effective)
         }
         if let inherited = registry.inheritedFromParent(operation) { whole = max(whole, inherited) }
-        guard let family = table[operation].family else { return (max(start, whole), whole) }
+        guard let group = table[operation].group else { return (max(start, whole), whole) }
         if let index = table[operation].execution {
             for need in executions[index].holding { whole = max(whole, categories[need.category].claim) }
         } else {
-            for id in families[family].children {
+            for id in groups[group].children {
                 if let child = unfinished(OperationID(id)) { start = max(start, table[child].effective) }
             }
         }
@@ -185,7 +185,7 @@ extension Scheduler {
 
     /// More, or less, may wait now for the groups and producers that hold a category.
     mutating func doubtClaim(on category: CategoryIndex) {
-        guard priorities.isUsed, !categories[category].familyHolders.isEmpty, !categories[category].isClaimInDoubt
+        guard priorities.isUsed, !categories[category].longHolders.isEmpty, !categories[category].isClaimInDoubt
         else {
             return
         }
@@ -196,17 +196,17 @@ extension Scheduler {
     /// Recounts the claim on a category, and doubts the priorities of its holders.
     private mutating func recountClaim(on category: CategoryIndex) {
         categories[category].isClaimInDoubt = false
-        let claim = categories[category].familyHolders.isEmpty ? .min : claim(on: category)
+        let claim = categories[category].longHolders.isEmpty ? .min : claim(on: category)
         guard categories[category].claim != claim else {
             // What it is worth reaches all its holders, so one tells whether it is founded.
-            let holder = categories[category].familyHolders.first { holder in
-                table[holder].family.map { families[$0].inherited == claim } ?? false
+            let holder = categories[category].longHolders.first { holder in
+                table[holder].group.map { groups[$0].inherited == claim } ?? false
             }
             if let holder { suspect(.end(holder)) }
             return
         }
         setClaim(on: category, claim)
-        for holder in categories[category].familyHolders { doubt(holder) }
+        for holder in categories[category].longHolders { doubt(holder) }
     }
 
     mutating func setClaim(on category: CategoryIndex, _ claim: Int8) {

@@ -121,7 +121,7 @@ extension Scheduler {
             registry.barriers.hasBarriers(in: $0.queue) || table[$0.operation].traits.contains(.barrier)
         }
         let mayWaitMore = !moves.isEmpty || groups.contains { $0.edit.categories?.isEmpty == false }
-        let hasFamilies = registry.hasLongHolders || changed.contains { table[$0.operation].family != nil }
+        let hasFamilies = registry.hasLongHolders || changed.contains { table[$0.operation].group != nil }
         guard isOrdered || mayWaitMore && hasFamilies else { return }
         try refuseDeadlock(groups.map { $0.edit.categories ?? [] }) { view, sets throws(Rejection) in
             var ordered: Set<QueueIndex> = []

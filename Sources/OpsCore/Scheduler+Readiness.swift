@@ -4,14 +4,15 @@ extension Scheduler {
     /// One thing less keeps it pending.
     mutating func release(_ operation: OperationIndex) {
         table[operation].waiting -= 1
-        if table[operation].waiting == 0, table[operation].state == .pending, !table[operation].traits.contains(.ending)
+        if table[operation].waiting == 0, table[operation].state == .pending,
+            !table[operation].traits.contains(.finishPending)
         {
             becomeReady(operation)
         }
     }
 
     /// One thing more keeps it pending; a ready operation goes back.
-    mutating func hold(back operation: OperationIndex) {
+    mutating func block(_ operation: OperationIndex) {
         table[operation].waiting += 1
         guard table[operation].state == .ready else { return }
         leaveLane(operation)
@@ -123,7 +124,7 @@ extension Scheduler {
         let row = table[operation]
         let parent = row.parent
         // Conditions are its own; and which group would lock up with what differs between groups.
-        let isAlone = row.traits.contains(.hasConditions) || row.family != nil && row.categories != nil
+        let isAlone = row.traits.contains(.hasConditions) || row.group != nil && row.categories != nil
         let key = Lane.Key(
             queue: row.queue, parent: parent.map { table[$0].id } ?? 0, categories: row.categories,
             isGroup: row.isGroup, only: isAlone ? row.id : 0)
@@ -131,7 +132,7 @@ extension Scheduler {
         let needs = registry.resolve(categories.needs(of: row.categories), under: parent)
         return lanes.add(
             Lane(
-                key: key, family: parent.flatMap { table[$0].family }, needs: needs,
+                key: key, group: parent.flatMap { table[$0].group }, needs: needs,
                 tickets: [LaneTicket?](repeating: nil, count: needs.count)))
     }
 

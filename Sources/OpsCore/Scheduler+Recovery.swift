@@ -82,13 +82,13 @@ extension Scheduler {
         for policy in policyIndices { _ = policies.release(policy) }
         for ended in endedChildren {
             guard let parent = unfinished(ended.parent) else { continue }
-            if table[parent].family == nil {
-                table[parent].family = families.insert(Family(parent: parent))
+            if table[parent].group == nil {
+                table[parent].group = groups.insert(Group(parent: parent))
                 openScopes(of: parent)
             }
-            guard let family = table[parent].family else { continue }
-            families[family].unsuccessful = ended.unsuccessful
-            families[family].firstUnsuccessful = ended.firstUnsuccessful
+            guard let group = table[parent].group else { continue }
+            groups[group].unsuccessful = ended.unsuccessful
+            groups[group].firstUnsuccessful = ended.firstUnsuccessful
         }
         return operations
     }
@@ -147,11 +147,11 @@ extension Scheduler {
             return
         }
         executions[index].startedAt = running.startedAt
-        if let (outcome, cause) = running.ending {
-            executions[index].ending = Resolution(outcome: outcome, cause: cause)
+        if let resolution = running.resolution {
+            executions[index].resolution = resolution
         }
         guard !table[operation].isGroup else {
-            executions[index].isCancelling = running.ending != nil
+            executions[index].isCancelling = running.resolution != nil
             return
         }
         executions[index].runner = running.runner
@@ -163,11 +163,13 @@ extension Scheduler {
             executions[index].isGone = true
             executions[index].isConfirmed = true
             // Its children are to end too, and nothing new begins below it.
-            executions[index].isCancelling = [.cancelled, .timedOut].contains(running.ending?.0)
+            executions[index].isCancelling = [.cancelled, .timedOut].contains(running.resolution?.outcome)
             return
         }
-        executions[index].isCancelling = running.ending != nil && !registry.leavesProcesses(index)
-        if running.ending == nil { executions[index].ending = registry.resolution(of: index, treeIsGone: false) }
+        executions[index].isCancelling = running.resolution != nil && !registry.leavesProcesses(index)
+        if running.resolution == nil {
+            executions[index].resolution = registry.resolution(of: index, treeIsGone: false)
+        }
         if let slot = running.slot {
             executions[index].slot = slot
             capacity.restore(slot)
@@ -212,7 +214,8 @@ extension Scheduler {
 
     private func isUncertain(_ index: ExecutionIndex) -> Bool {
         let operation = executions[index].operation
-        return !table[operation].isGroup && !executions[index].isOver && !table[operation].traits.contains(.ending)
+        return !table[operation].isGroup && !executions[index].isOver
+            && !table[operation].traits.contains(.finishPending)
     }
 
     private mutating func reconcile(_ index: ExecutionIndex, _ inventory: Inventory) {
@@ -239,9 +242,9 @@ extension Scheduler {
             confirm(index)
             if executions[index].process == nil, executions[index].exit == nil {
                 // It never arrived: the runner refuses a second launch of one attempt, so this is safe.
-                if executions[index].ending == nil, inventory.isEnding {
+                if executions[index].resolution == nil, inventory.isEnding {
                     refuse(index)
-                } else if executions[index].ending == nil {
+                } else if executions[index].resolution == nil {
                     if let slot = executions[index].slot { emit(.launch(attempt, slot: slot)) }
                 } else {
                     treeGone(index)
@@ -261,7 +264,7 @@ extension Scheduler {
         dropLaunch(index)
         executions[index].isRefused = true
         // ECANCELED.
-        executions[index].ending = Resolution(
+        executions[index].resolution = Resolution(
             outcome: .failed, cause: .cannotStart(step: "runner is ending", errno: 125))
         treeGone(index)
     }
@@ -284,12 +287,12 @@ extension Scheduler {
         executions[index].isConfirmed = true
         guard let due = executions[index].timeoutDue else { return }
         executions[index].timeoutDue = nil
-        if executions[index].ending == nil { setTimeout(index, at: due) }
+        if executions[index].resolution == nil { setTimeout(index, at: due) }
     }
 
     private mutating func interrupt(_ index: ExecutionIndex, _ cause: Cause) {
-        if executions[index].ending == nil {
-            executions[index].ending = Resolution(outcome: .interrupted, cause: cause)
+        if executions[index].resolution == nil {
+            executions[index].resolution = Resolution(outcome: .interrupted, cause: cause)
         }
         treeGone(index)
     }

@@ -71,16 +71,16 @@ extension Scheduler {
 
     /// Removes waiting operations that get children again from their lanes: they wait in lanes of their own.
     private mutating func leaveLanes(_ parents: [OperationID]) {
-        for id in parents { if let parent = unfinished(id), table[parent].family == nil { leaveLane(parent) } }
+        for id in parents { if let parent = unfinished(id), table[parent].group == nil { leaveLane(parent) } }
     }
 
     /// Counts unsuccessful children that finished in this very turn; the caller has counted the earlier ones.
     private mutating func countEndedSince(_ counted: [Snapshot.EndedChildren]) {
         guard !counted.isEmpty else { return }
         let parents = Set(counted.compactMap { unfinished($0.parent) })
-        for ending in scratch.endings where ending.outcome != .succeeded {
-            guard let parent = table[ending.operation].parent, parents.contains(parent) else { continue }
-            registry.countUnsuccessful(table[ending.operation].operationID, below: parent)
+        for finished in scratch.finished where finished.outcome != .succeeded {
+            guard let parent = table[finished.operation].parent, parents.contains(parent) else { continue }
+            registry.countUnsuccessful(table[finished.operation].operationID, below: parent)
         }
     }
 

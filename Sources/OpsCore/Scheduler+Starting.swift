@@ -2,7 +2,7 @@ extension Scheduler {
     /// Starts all that can, best first. A lane is looked at when something about it has changed, not otherwise.
     mutating func startEligible() {
         guard mayStart else { return }
-        _ = reviewKeptBack()
+        _ = reviewBlocked()
         repeat {
             while !hasPutOff, let entry = lanes.popCandidate(hasFreeSlot: capacity.hasFreeSlot) {
                 guard mayAffordStart(of: entry.lane) else { return makeCandidate(entry.lane) }
@@ -11,9 +11,9 @@ extension Scheduler {
                 recordFinishes()
                 settleDoubts()
                 // What has started or ended may be what others let go first.
-                if output.sequence != before { _ = reviewKeptBack(forOthersAlone: true) }
+                if output.sequence != before { _ = reviewBlocked(ofYieldingGroupsAlone: true) }
             }
-        } while !hasPutOff && (reviewReservations() || reviewKeptBack())
+        } while !hasPutOff && (reviewReservations() || reviewBlocked())
     }
 
     private mutating func mayAffordStart(of lane: LaneIndex) -> Bool {
@@ -36,7 +36,7 @@ extension Scheduler {
             if let obstacle = obstacle(to: first.operation, in: lane) {
                 park(lane, at: obstacle)
             } else if deadlocks.mustYield(first.operation, lanes[lane].needs, in: registry) {
-                park(lane, at: .others)
+                park(lane, at: .yielding)
             } else if conditionsHold(evaluatingIfNeeded: first.operation, in: lane) {
                 start(first.operation, from: lane)
             }
@@ -48,11 +48,11 @@ extension Scheduler {
     func obstacle(to operation: OperationIndex, in lane: LaneIndex) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
-        if let family = lanes[lane].family, !key.isGroup, !families[family].hasRoom { return .group(family) }
+        if let group = lanes[lane].group, !key.isGroup, !groups[group].hasRoom { return .group(group) }
         for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
             return .category(need.category)
         }
-        return keptBack(operation, lanes[lane].needs)
+        return reservationInWay(operation, lanes[lane].needs)
     }
 
     /// Takes slot and categories in one step, and tells the intent before the deed.
@@ -96,7 +96,7 @@ extension Scheduler {
         // Who waited for its start alone lends it nothing any more; nor does it grow older.
         let row = table[operation]
         let mayCountForLess =
-            row.traits.contains(.startIsAwaited) || row.family != nil || queues[row.queue].aging != nil
+            row.traits.contains(.startIsAwaited) || row.group != nil || queues[row.queue].aging != nil
         if mayCountForLess, row.effective != row.priority { doubt(operation) }
         settleStartEdges(of: operation)
         armTimeout(index)
@@ -119,7 +119,7 @@ extension Scheduler {
     /// A process takes room in its queue and its group; a group does not.
     mutating func countRunning(_ operation: OperationIndex, _ step: Int32) {
         queues[table[operation].queue].running += step
-        if let parent = table[operation].parent, let family = table[parent].family { families[family].running += step }
+        if let parent = table[operation].parent, let group = table[parent].group { groups[group].running += step }
         // A full queue or group reserves no positions in categories.
         if step > 0 { reservations.doubt() }
     }

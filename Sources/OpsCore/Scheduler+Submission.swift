@@ -78,12 +78,12 @@ extension Scheduler {
         return operations
     }
 
-    /// Completes a new row: its family if it is a group, its entry in the family of its parent, its timers.
+    /// Completes a new row: its group if it is a group, its entry in the group of its parent, its timers.
     mutating func settleIn(_ operation: OperationIndex) {
         let row = table[operation]
         if row.isGroup {
             let limit = policy(of: operation)?.childLimit
-            table[operation].family = families.insert(Family(parent: operation, limit: limit))
+            table[operation].group = groups.insert(Group(parent: operation, limit: limit))
         }
         if let parent = row.parent {
             adopt(operation, by: parent)
@@ -128,10 +128,11 @@ extension Scheduler {
             // What it was skipped for has come back since: how that ended says nothing any more.
             return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
         }
-        guard let index = table[operation].ending else { return nil }
-        let ending = scratch[index]
+        guard let index = table[operation].finished else { return nil }
+        let finished = scratch[index]
         return FinishedFact(
-            outcome: ending.outcome, root: ending.root, hasStarted: ending.hasStarted, rootOutcome: ending.rootOutcome)
+            outcome: finished.outcome, root: finished.root, hasStarted: finished.hasStarted,
+            rootOutcome: finished.rootOutcome)
     }
 
     private mutating func settleStates(_ operations: [OperationIndex]) -> [OperationState] {

@@ -17,15 +17,17 @@ extension Scheduler {
         switch event {
         case .exited(let attempt, let exit, let treeIsGone):
             guard let index = registry.execution(of: attempt) else { return }
-            end(index, executions[index].ending ?? registry.resolution(of: index, exit, treeIsGone: treeIsGone), &walk)
+            end(
+                index, executions[index].resolution ?? registry.resolution(of: index, exit, treeIsGone: treeIsGone),
+                &walk)
         case .launchFailed(let attempt, let step, let errno):
             guard let index = registry.execution(of: attempt) else { return }
             let failed = Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
-            end(index, executions[index].ending ?? failed, &walk)
+            end(index, executions[index].resolution ?? failed, &walk)
         case .gone(let attempt):
             guard let index = registry.execution(of: attempt) else { return }
             let lost = Resolution(outcome: .interrupted, cause: .runnerLost)
-            end(index, executions[index].ending ?? registry.resolution(of: index, treeIsGone: true) ?? lost, &walk)
+            end(index, executions[index].resolution ?? registry.resolution(of: index, treeIsGone: true) ?? lost, &walk)
         case .updated(let attempt, let notice):
             guard let status = notice.finished, let index = registry.execution(of: attempt) else { return }
             end(index, Resolution(outcome: status == 0 ? .succeeded : .failed, cause: .reported(status: status)), &walk)
@@ -134,7 +136,7 @@ extension Scheduler {
             guard seen.insert(node).inserted else { continue }
             walk.left -= 1
             let row = table[node.operation]
-            if let priority, row.effective >= priority, row.family == nil { continue }
+            if let priority, row.effective >= priority, row.group == nil { continue }
             if node.isEnd {
                 forEachChild(of: node.operation, &walk) { child, _ in open.append(.end(child)) }
                 if row.state != .executing { open.append(.start(node.operation)) }
@@ -160,16 +162,19 @@ extension Scheduler {
             let lost = Resolution(outcome: .interrupted, cause: .runnerLost)
             let boot = executions[index].boot
             if !boot.isEmpty, boot != inventory.boot {
-                end(index, executions[index].ending ?? lost, &walk)
+                end(index, executions[index].resolution ?? lost, &walk)
                 continue
             }
             switch inventory.entries[registry.attemptID(index)] {
             case .running: break
             case .exited(let exit):
-                end(index, executions[index].ending ?? registry.resolution(of: index, exit, treeIsGone: false), &walk)
+                end(
+                    index, executions[index].resolution ?? registry.resolution(of: index, exit, treeIsGone: false),
+                    &walk)
             case .gone(let exit):
                 end(
-                    index, executions[index].ending ?? registry.resolution(of: index, exit, treeIsGone: true) ?? lost,
+                    index,
+                    executions[index].resolution ?? registry.resolution(of: index, exit, treeIsGone: true) ?? lost,
                     &walk)
             case .failed(let step, let errno):
                 end(index, Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno)), &walk)
@@ -177,7 +182,7 @@ extension Scheduler {
                 let hasBegun = executions[index].process != nil || executions[index].exit != nil
                 if hasBegun, executions[index].runner == inventory.runner {
                     end(
-                        index, executions[index].ending ?? registry.resolution(of: index, treeIsGone: true) ?? lost,
+                        index, executions[index].resolution ?? registry.resolution(of: index, treeIsGone: true) ?? lost,
                         &walk)
                 }
             }
@@ -187,11 +192,13 @@ extension Scheduler {
     /// Follows the end of an attempt, unless another attempt follows or children go on.
     private func end(_ index: ExecutionIndex, _ end: Resolution?, _ walk: inout ConsequenceWalk) {
         let operation = executions[index].operation
-        guard let end, !table[operation].traits.contains(.ending), !mayRetry(operation, index, end) else { return }
+        guard let end, !table[operation].traits.contains(.finishPending), !mayRetry(operation, index, end) else {
+            return
+        }
         var outcome = end.outcome
-        if let family = table[operation].family {
-            guard families[family].unfinished == 0 else { return }
-            if families[family].unsuccessful > 0, outcome == .succeeded { outcome = .failed }
+        if let group = table[operation].group {
+            guard groups[group].unfinished == 0 else { return }
+            if groups[group].unsuccessful > 0, outcome == .succeeded { outcome = .failed }
         }
         self.end(operation, outcome, &walk)
     }
@@ -215,7 +222,7 @@ extension Scheduler {
     /// Returns the number of operations that the start of one releases.
     func weight(ofStart operation: OperationIndex, upTo limit: Int) -> Int {
         let row = table[operation]
-        var count = row.isGroup ? row.family.map { families[$0].children.count } ?? 0 : 0
+        var count = row.isGroup ? row.group.map { groups[$0].children.count } ?? 0 : 0
         guard row.traits.contains(.startIsAwaited) else { return count }
         for _ in graph.dependents(of: row) {
             count += 1
@@ -240,8 +247,8 @@ extension Scheduler {
         of operation: OperationIndex, _ walk: inout ConsequenceWalk,
         _ body: (OperationIndex, inout ConsequenceWalk) -> Void
     ) {
-        guard let family = table[operation].family else { return }
-        for id in families[family].children {
+        guard let group = table[operation].group else { return }
+        for id in groups[group].children {
             walk.left -= 1
             if walk.isOver { return }
             if let child = unfinished(OperationID(id)) { body(child, &walk) }
@@ -262,12 +269,12 @@ extension Scheduler {
             }
             walk.left -= registry.barriers.weight(
                 ofLeaving: operation, unfinished: queues[row.queue].unfinished, in: table)
-            guard let parent = row.parent, let family = table[parent].family else { continue }
-            walk.endedBelow[family, default: 0] += 1
-            guard walk.endedBelow[family] == families[family].unfinished, table[parent].state == .executing else {
+            guard let parent = row.parent, let group = table[parent].group else { continue }
+            walk.endedBelow[group, default: 0] += 1
+            guard walk.endedBelow[group] == groups[group].unfinished, table[parent].state == .executing else {
                 continue
             }
-            let isSound = outcome == .succeeded && families[family].unsuccessful == 0
+            let isSound = outcome == .succeeded && groups[group].unsuccessful == 0
             walk.ends.append((parent, isSound ? .succeeded : .failed))
         }
     }
@@ -280,7 +287,7 @@ struct ConsequenceWalk {
     /// Ends whose consequences are still to be looked at.
     var ends: [(OperationIndex, Outcome)] = []
     var ended: Set<OperationIndex> = []
-    var endedBelow: [FamilyIndex: Int32] = [:]
+    var endedBelow: [GroupIndex: Int32] = [:]
 
     var isOver: Bool { left < 0 }
 }

@@ -108,16 +108,16 @@ public struct Scheduler {
 
     /// Finished operations leave the core.
     private mutating func forgetFinished() {
-        guard !scratch.endings.isEmpty else { return }
-        for ending in scratch.endings {
-            let row = table[ending.operation]
+        guard !scratch.finished.isEmpty else { return }
+        for finished in scratch.finished {
+            let row = table[finished.operation]
             categories.release(row.categories)
             if let policy = row.policy { _ = policies.release(policy) }
-            if let family = row.family { families.remove(family) }
+            if let group = row.group { groups.remove(group) }
             if let partition = row.partition { partitions.release(partition) }
-            table.remove(ending.operation)
+            table.remove(finished.operation)
         }
-        scratch.forgetEndings()
+        scratch.forgetFinished()
     }
 
     /// It has run: an order for it that a restart has repeated in this very turn is void.
@@ -187,9 +187,9 @@ extension Scheduler {
         _read { yield registry.policies }
         _modify { yield &registry.policies }
     }
-    var families: Pool<Family, FamilyIndex> {
-        _read { yield registry.families }
-        _modify { yield &registry.families }
+    var groups: Pool<Group, GroupIndex> {
+        _read { yield registry.groups }
+        _modify { yield &registry.groups }
     }
     var executions: Pool<Execution, ExecutionIndex> {
         _read { yield registry.executions }

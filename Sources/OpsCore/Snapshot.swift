@@ -76,7 +76,7 @@ public struct Snapshot: Sendable {
         /// Its main process has ended (a `notify` one may go on).
         public var exit: Exit?
         /// The end that was decided while its tree was alive.
-        public var ending: (Outcome, Cause)?
+        public var resolution: Resolution?
         /// Timeout after its clock was stopped or moved: the rest of it while frozen, else the whole of it, counted from
         /// `startedAt`. Nil: the timeout of its policy, from `startedAt`.
         public var timeoutRemaining: Int64?
@@ -84,7 +84,7 @@ public struct Snapshot: Sendable {
         public var isOver = false
         public init(
             attempt: AttemptID, slot: Int32?, runner: String, boot: String, startedAt: Moment, process: Process? = nil,
-            exit: Exit? = nil, ending: (Outcome, Cause)? = nil, timeoutRemaining: Int64? = nil
+            exit: Exit? = nil, resolution: Resolution? = nil, timeoutRemaining: Int64? = nil
         ) {
             self.attempt = attempt
             self.slot = slot
@@ -93,7 +93,7 @@ public struct Snapshot: Sendable {
             self.startedAt = startedAt
             self.process = process
             self.exit = exit
-            self.ending = ending
+            self.resolution = resolution
             self.timeoutRemaining = timeoutRemaining
         }
     }

@@ -31,7 +31,7 @@ struct HandleTests {
         var row = Self.row(id: 1, parent: nil)
         row.state = .ready
         row.link(to: LaneIndex(rawValue: 7))
-        #expect(row.lane == LaneIndex(rawValue: 7) && row.execution == nil && row.ending == nil)
+        #expect(row.lane == LaneIndex(rawValue: 7) && row.execution == nil && row.finished == nil)
         row.state = .executing
         row.link(to: ExecutionIndex(rawValue: 3))
         #expect(row.lane == nil && row.execution == ExecutionIndex(rawValue: 3))

@@ -81,7 +81,7 @@ import Testing
     @Test func aDecidedEndIsRepeated() {
         var world = World(
             snapshot {
-                $0.running[0].ending = (.cancelled, .cancelledBy("root", reason: nil))
+                $0.running[0].resolution = Resolution(outcome: .cancelled, cause: .cancelledBy("root", reason: nil))
                 $0.running[0].process = Process(pid: 7, startTicks: 1, at: Moment(monotonic: 0, wall: 0))
             }, connected: false)
         _ = connect(&world, .running(Process(pid: 7, startTicks: 1, at: world.now)))
@@ -90,25 +90,25 @@ import Testing
     }
 
     /// 1 has ended so, and waits for its child 2.
-    private func producerWithChild(ending: (Outcome, Cause)) -> World {
+    private func producerWithChild(_ resolution: Resolution) -> World {
         World(
             snapshot {
                 $0.operations[1].parent = 1
                 $0.operations[1].state = .ready
                 $0.edges = []
                 $0.running[0].isOver = true
-                $0.running[0].ending = ending
+                $0.running[0].resolution = resolution
             }, connected: false)
     }
 
     @Test func aProducerThatWaitsForItsChildrenIsNotLaunchedAgain() {
-        var world = producerWithChild(ending: (.succeeded, .exitStatus(0)))
+        var world = producerWithChild(Resolution(outcome: .succeeded, cause: .exitStatus(0)))
         #expect(connect(&world) == ["started 2#1 slot 0"])
         #expect(world.after(world.exit(2)).suffix(2) == ["finished 2 succeeded", "finished 1 succeeded"])
     }
 
     @Test func aCancelledProducerTakesNoChildAfterARestartEither() {
-        var world = producerWithChild(ending: (.cancelled, .cancelledBy("root", reason: nil)))
+        var world = producerWithChild(Resolution(outcome: .cancelled, cause: .cancelledBy("root", reason: nil)))
         _ = connect(&world)
         #expect(world.add(child: 1) == -1, "nothing new begins below what is to end")
     }
@@ -129,9 +129,9 @@ import Testing
         world.add()
         world.turn()
         let process = Process(pid: 7, startTicks: 1, at: world.now)
-        let ending = Inventory(
+        let inventory = Inventory(
             runner: "r1", boot: "b1", entries: [AttemptID(1, 1): .running(process)], isEnding: true)
-        #expect(world.after(.runnerConnected(ending)) == ["launched 1#1", "ended 2#1 failed", "retrying 2"])
+        #expect(world.after(.runnerConnected(inventory)) == ["launched 1#1", "ended 2#1 failed", "retrying 2"])
         #expect(!world.scheduler.mayStart)
         // Exits go on being told, and nothing follows them yet.
         #expect(world.after(world.exit(1)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])

@@ -22,7 +22,7 @@ import Testing
         _ = try client.call(.with { $0.selection.all = true } as CancelRequest)
         #expect(try client.call(.with { $0.olderThan = "0s" } as PruneRequest).removed == 20_000)
         let upkeep = fixture.daemon.upkeep
-        try fixture.turn { !store.wantsTidying && !upkeep.holdsFreeMemory && !upkeep.isReturningMemory }
+        try fixture.turn { !store.wantsTidying && !upkeep.hasFreeMemory && !upkeep.isReturningMemory }
         #expect(size(store.path + "-wal") == 0)
         #expect(try store.database.integer("PRAGMA freelist_count") == 0)
         #expect(size(store.path) < 1 << 20)
@@ -35,8 +35,8 @@ import Testing
         let upkeep = fixture.daemon.upkeep
         let operations = (0..<20_000).map { #"{"command":["true","\#($0)"],"held":true}"# }
         _ = try client.submit("[" + operations.joined(separator: ",") + "]")
-        #expect(upkeep.holdsFreeMemory || upkeep.isReturningMemory)
-        try fixture.turn { !upkeep.holdsFreeMemory && !upkeep.isReturningMemory && !fixture.daemon.store.wantsTidying }
+        #expect(upkeep.hasFreeMemory || upkeep.isReturningMemory)
+        try fixture.turn { !upkeep.hasFreeMemory && !upkeep.isReturningMemory && !fixture.daemon.store.wantsTidying }
         #expect(try fixture.loop.turn(timeout: 300_000) == false, "woken with nothing to do")
     }
 

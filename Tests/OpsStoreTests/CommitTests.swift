@@ -148,8 +148,8 @@ import Testing
         #expect(running.process == process)
         #expect(running.exit == exit)
         #expect(running.timeoutRemaining == 5)
-        #expect(running.ending?.0 == .timedOut)
-        #expect(running.ending?.1 == .ranLongerThan(nanoseconds: 7))
+        #expect(running.resolution?.outcome == .timedOut)
+        #expect(running.resolution?.cause == .ranLongerThan(nanoseconds: 7))
         #expect(!running.isOver)
     }
 

@@ -118,7 +118,7 @@ final class Mirror {
         lines += snapshot.operations.map { line($0, snapshot) }
         lines += snapshot.edges.map { "edge \($0.from.rawValue) \($0.on.rawValue) \($0.when)" }
         lines += snapshot.running.map { running in
-            let ending = running.ending.map { "\($0.0) \($0.1)" } ?? "none"
+            let ending = running.resolution.map { "\($0.outcome) \($0.cause)" } ?? "none"
             return """
                 running \(running.attempt) \(running.slot ?? -1) \(running.runner) \(running.boot) \(running.startedAt) \
                 \(String(describing: running.process)) \(String(describing: running.exit)) \(ending) \

@@ -27,14 +27,14 @@ extension FakeStore {
         case .attemptEnded(let attempt, let outcome, let cause, _):
             try current(attempt)
             self[attempt.operation].running?.isOver = true
-            if self[attempt.operation].ending == nil {
-                self[attempt.operation].ending = Record.Ending(outcome: outcome, cause: cause, isOrdered: false)
+            if self[attempt.operation].resolution == nil {
+                self[attempt.operation].resolution = Record.Resolution(outcome: outcome, cause: cause, isOrdered: false)
             }
         case .retrying(let id, let notBefore, let counts):
             try step(id, from: [.executing], to: .ready)
             if !counts { self[id].attemptsInRun -= 1 }
             self[id].running = nil
-            self[id].ending = nil
+            self[id].resolution = nil
             self[id].backoffUntil = notBefore
             self[id].readyAt = now.wall
         case .finished(let id, let outcome, let cause, _):
@@ -44,7 +44,7 @@ extension FakeStore {
             try reopen(id, run, state, at: now)
         case .cancelling(let id, _, _, let outcome, let cause):
             try require(self[id].state == .executing, .lawfulSteps, "\(id) is cancelling but \(self[id].state)")
-            self[id].ending = Record.Ending(outcome: outcome, cause: cause, isOrdered: true)
+            self[id].resolution = Record.Resolution(outcome: outcome, cause: cause, isOrdered: true)
         default:
             try applyAttribute(change)
         }
@@ -168,14 +168,14 @@ extension FakeStore {
         try require(cause != nil || outcome == .succeeded, .oneOutcome, "\(id) \(outcome) without a cause")
         var isAbandoned = false
         if case .abandoned? = cause { isAbandoned = true }
-        if let ending = record.ending, ending.isOrdered, !isAbandoned {
+        if let resolution = record.resolution, resolution.isOrdered, !isAbandoned {
             // A word that ends its own process does not end its children; one that fails, fails it.
             let isFailedByChild =
-                ending.outcome == .succeeded && outcome == .failed
+                resolution.outcome == .succeeded && outcome == .failed
                 && children(of: id).contains { $0.isFinished && $0.outcome != .succeeded }
             try require(
-                outcome == ending.outcome || isFailedByChild, .oneOutcome,
-                "\(id) is \(outcome), was to be \(ending.outcome)")
+                outcome == resolution.outcome || isFailedByChild, .oneOutcome,
+                "\(id) is \(outcome), was to be \(resolution.outcome)")
         }
         if record.state != .executing {
             try require(outcome != .succeeded, .oneOutcome, "\(id) succeeded without executing")
@@ -189,7 +189,7 @@ extension FakeStore {
         self[id].state = .finished
         self[id].outcome = outcome
         self[id].cause = cause
-        self[id].ending = nil
+        self[id].resolution = nil
         self[id].running = nil
         self[id].isFrozen = false
     }

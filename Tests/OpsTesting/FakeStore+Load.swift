@@ -19,7 +19,7 @@ extension FakeStore {
         snapshot.policies = table.policies
         for record in unfinished {
             if let running = record.running ?? endingGroup(record) {
-                snapshot.running.append(restated(running, record.ending))
+                snapshot.running.append(restated(running, record.resolution))
             }
             if let staged = record.staged {
                 snapshot.staged.append(
@@ -38,17 +38,18 @@ extension FakeStore {
 
     /// A group has no attempt; one that is ending is told by number 0.
     private func endingGroup(_ record: Record) -> Record.Running? {
-        guard record.isGroup, record.ending != nil else { return nil }
+        guard record.isGroup, record.resolution != nil else { return nil }
         return Record.Running(
             attempt: AttemptID(record.id, 0), slot: nil, runner: "", boot: "",
             startedAt: Moment(monotonic: 0, wall: 0))
     }
 
-    private func restated(_ running: Record.Running, _ ending: Record.Ending?) -> Snapshot.Running {
+    private func restated(_ running: Record.Running, _ resolution: Record.Resolution?) -> Snapshot.Running {
         var restated = Snapshot.Running(
             attempt: running.attempt, slot: running.slot, runner: running.runner, boot: running.boot,
             startedAt: running.startedAt, process: running.process, exit: running.exit,
-            ending: ending.map { ($0.outcome, $0.cause) }, timeoutRemaining: running.timeoutRemaining)
+            resolution: resolution.map { Resolution(outcome: $0.outcome, cause: $0.cause) },
+            timeoutRemaining: running.timeoutRemaining)
         restated.isOver = running.isOver
         return restated
     }

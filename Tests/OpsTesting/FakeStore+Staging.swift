@@ -14,7 +14,8 @@ extension FakeStore {
             try staged(attempt)
             self[attempt.operation].staged = nil
             guard self[attempt.operation].state == .executing else { return }
-            let isUntouched = self[attempt.operation].running?.process == nil && self[attempt.operation].ending == nil
+            let isUntouched =
+                self[attempt.operation].running?.process == nil && self[attempt.operation].resolution == nil
             try require(isUntouched, .lawfulSteps, "\(attempt) withdrawn, which has begun")
             self[attempt.operation].state = .ready
             self[attempt.operation].attempt -= 1

@@ -4,7 +4,7 @@ extension Judge {
     /// An end must be the one that the facts stored before it allow.
     func judgeEnd(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ rules: Rules) throws(Violation) {
         let record = rules.store[id]
-        let isDecided = record.ending?.isOrdered ?? false
+        let isDecided = record.resolution?.isOrdered ?? false
         if record.state == .executing, let exit = record.running?.exit, record.policy.completion == .exit, !isDecided {
             if outcome == .succeeded {
                 guard case .code(let code) = exit.status, record.policy.successCodes.contains(code) else {
@@ -37,7 +37,7 @@ extension Judge {
         }
         if let deadline = record.policy.deadline, deadline <= rules.now.wall { return }
         // Nothing begins anew below a group that is to end.
-        if rules.store.ancestors(of: record).contains(where: { $0.ending?.isOrdered ?? false }) { return }
+        if rules.store.ancestors(of: record).contains(where: { $0.resolution?.isOrdered ?? false }) { return }
         let isOwed: Bool
         switch cause {
         case .exitStatus(let code):
@@ -78,10 +78,11 @@ extension Judge {
                     (record.state == .pending) == mustWait, .nothingIdle,
                     "\(record.id) is told to be \(record.state), waits: \(rules.before(Milestone(id: record.id, isEnd: false)))"
                 )
-                if let parent = record.parent, let ending = rules.store[parent].ending, ending.isOrdered,
-                    ending.outcome == .cancelled || ending.outcome == .timedOut
+                if let parent = record.parent, let resolution = rules.store[parent].resolution, resolution.isOrdered,
+                    resolution.outcome == .cancelled || resolution.outcome == .timedOut
                 {
-                    throw Violation(.oneOutcome, "\(record.id) still waits in \(parent), which is \(ending.outcome)")
+                    throw Violation(
+                        .oneOutcome, "\(record.id) still waits in \(parent), which is \(resolution.outcome)")
                 }
                 if let parent = record.parent, rules.store[parent].isFinished {
                     throw Violation(.oneOutcome, "\(record.id) outlives \(parent)")
@@ -104,7 +105,7 @@ extension Judge {
 
     /// Of an attempt that the connected runner answers for: of others no one knows whether they have ended in time.
     private func judgeTimeout(_ record: Record, _ rules: Rules) throws(Violation) {
-        guard let running = record.running, running.runner == rules.runner, !record.isFrozen, record.ending == nil,
+        guard let running = record.running, running.runner == rules.runner, !record.isFrozen, record.resolution == nil,
             running.timeoutRemaining == nil,
             let timeout = record.policy.timeout
         else { return }

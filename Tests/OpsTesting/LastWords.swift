@@ -38,6 +38,7 @@ struct LastWords {
     private func isOver(_ attempt: AttemptID, _ store: FakeStore) -> Bool {
         let record = store[attempt.operation]
         guard let running = record.running, running.attempt == attempt, !running.isOver else { return true }
-        return (running.exit != nil || exited.contains(attempt)) && (record.ending != nil || decided.contains(attempt))
+        return (running.exit != nil || exited.contains(attempt))
+            && (record.resolution != nil || decided.contains(attempt))
     }
 }

@@ -28,7 +28,7 @@ public struct Record: Sendable {
         public var boot: String
     }
     /// The end that was decided while its tree (or its children) lived.
-    public struct Ending: Sendable {
+    public struct Resolution: Sendable {
         public var outcome: Outcome
         public var cause: Cause
         /// Asked for, by a cancel or a time-out, and so final.
@@ -60,7 +60,7 @@ public struct Record: Sendable {
     public var backoffUntil: Int64 = 0
     public var running: Running?
     public var staged: StagedLaunch?
-    public var ending: Ending?
+    public var resolution: Resolution?
     /// What its attempts have published, by their numbers.
     public var results: [Int32: String] = [:]
     public var edges: [Edge] = []

@@ -68,8 +68,8 @@ extension Simulation {
         for record in store.unfinished where record.state == .executing && !record.isGroup {
             guard let running = record.running, !running.isOver else { continue }
             // One that has said its word may wait for what goes on for ever.
-            guard record.ending == nil || record.policy.completion == .notify else { continue }
-            if running.exit != nil, record.ending == nil, record.policy.completion == .notify {
+            guard record.resolution == nil || record.policy.completion == .notify else { continue }
+            if running.exit != nil, record.resolution == nil, record.policy.completion == .notify {
                 events.append(.finish(record.id, failed: false, message: nil, by: "ann"))
             } else if let place = world.tree(running.attempt), world.trees[place].plan.isEndless {
                 events.append(.cancel([record.id], by: "ann", reason: nil, force: false))

@@ -16,8 +16,8 @@ struct OperationIndex: Handle { let rawValue: Int32 }
 struct ExecutionIndex: Handle { let rawValue: Int32 }
 /// A `FinishedOperation` of the present turn.
 struct FinishedIndex: Handle { let rawValue: Int32 }
-/// The `Family` of a group or producer.
-struct FamilyIndex: Handle { let rawValue: Int32 }
+/// The `Group` of a group or producer.
+struct GroupIndex: Handle { let rawValue: Int32 }
 /// A `Lane`.
 struct LaneIndex: Handle { let rawValue: Int32 }
 /// A `Queue`.

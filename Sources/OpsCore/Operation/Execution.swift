@@ -19,7 +19,7 @@ struct Execution {
     /// Wall instant at which nothing of it was alive any more, as the runner tells it: opsd may have been away.
     var endedAt: Int64?
     /// The end that was stored first.
-    var ending: Resolution?
+    var resolution: Resolution?
     /// Nothing of its process tree is alive.
     var isGone = false
     /// `attemptEnded` is told; what remains are its children.
@@ -45,7 +45,7 @@ struct Execution {
 
 /// The end that an edge can no longer be met after.
 struct Missed {
-    var ending: FinishedOperation
+    var dependency: FinishedOperation
     var when: When
 }
 
@@ -64,9 +64,13 @@ struct Inquiry {
 }
 
 /// Outcome and cause, decided together.
-struct Resolution: Equatable {
-    var outcome: Outcome
-    var cause: Cause
+public struct Resolution: Hashable, Sendable {
+    public var outcome: Outcome
+    public var cause: Cause
+    public init(outcome: Outcome, cause: Cause) {
+        self.outcome = outcome
+        self.cause = cause
+    }
 }
 
 /// An operation that has finished in this turn: it leaves the core at the end of it.

@@ -6,8 +6,8 @@ struct OperationRow {
     var readyAt: Int64 = 0
     /// The group or producer around it.
     @Packed var parent: OperationIndex? = nil
-    /// Its `Family`; nil for an operation that has no children and is no group.
-    @Packed var family: FamilyIndex? = nil
+    /// Its `Group`; nil for an operation that has no children and is no group.
+    @Packed var group: GroupIndex? = nil
     var queue: QueueIndex
     @Packed var categories: CategorySetIndex?
     /// Nil: `Policy()`.
@@ -17,7 +17,7 @@ struct OperationRow {
     @Packed var firstDependency: EdgeIndex? = nil
     /// Number of reasons to be pending: unmet edges, its group's start, a barrier.
     var waiting: Int32 = 0
-    /// One of `lane`, `execution` and `ending`, by its state.
+    /// One of `lane`, `execution` and `finished`, by its state.
     @Packed private var link: Link? = nil
     /// Attempts so far, over all runs.
     var attempt: Int32 = 0
@@ -58,12 +58,12 @@ struct OperationRow {
     /// Its execution while it executes.
     var execution: ExecutionIndex? { state == .executing ? link(as: ExecutionIndex.self) : nil }
     /// Its end, in the turn in which it has finished.
-    var ending: FinishedIndex? { state == .finished ? link(as: FinishedIndex.self) : nil }
+    var finished: FinishedIndex? { state == .finished ? link(as: FinishedIndex.self) : nil }
     var isLinked: Bool { link != nil }
 
     mutating func link(to lane: LaneIndex) { link = Link(rawValue: lane.rawValue) }
     mutating func link(to execution: ExecutionIndex) { link = Link(rawValue: execution.rawValue) }
-    mutating func link(to ending: FinishedIndex) { link = Link(rawValue: ending.rawValue) }
+    mutating func link(to finished: FinishedIndex) { link = Link(rawValue: finished.rawValue) }
     mutating func unlink() { link = nil }
 
     private func link<Index: Handle>(as: Index.Type) -> Index? { link.map { Index(rawValue: $0.rawValue) } }
@@ -94,12 +94,12 @@ struct Traits: OptionSet {
     static let gathering = Traits(bit: 9)
     static let groupNotStarted = Traits(bit: 10)
     /// Its end is decided and comes in this very step.
-    static let ending = Traits(bit: 11)
+    static let finishPending = Traits(bit: 11)
     /// It has started in this run.
     static let hasStarted = Traits(bit: 12)
     /// Some edge waits for its start.
     static let startIsAwaited = Traits(bit: 13)
-    /// Its place is kept: it was overtaken as often as may be.
+    /// The position of the operation in its categories is reserved: it was overtaken as often as is allowed.
     static let reserving = Traits(bit: 14)
     /// Scratch for walks that must not visit twice; clear outside of them.
     static let visited = Traits(bit: 15)
@@ -118,7 +118,7 @@ struct Traits: OptionSet {
 
     static let frozen: Traits = [.frozenItself, .frozenByQueue, .frozenByGraph, .frozenByDaemon]
     /// Any of these keeps a ready operation out of the lanes.
-    static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .ending, .staged]
+    static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .finishPending, .staged]
 }
 
 extension Traits {

@@ -21,7 +21,7 @@ public enum Cause: Hashable, Sendable {
     case dependency(root: OperationID, Outcome)
     /// It was to start after `root` had started, and `root` ended without starting.
     case neverStarted(root: OperationID)
-    /// The condition at this place in the operation's list was false.
+    /// The condition at this position in the operation's list was false.
     case conditionFalse(index: Int32, detail: String)
     /// Children of a group, or produced ones, that did not succeed: the first, and how many there are.
     case children(first: OperationID, count: Int32)

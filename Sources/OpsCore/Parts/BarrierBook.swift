@@ -249,7 +249,7 @@ struct BarrierBook {
         return members.map { member in
             let row = rows[member]
             // An operation that has started in this run has passed the barriers before it.
-            let waits = row.state != .executing && row.traits.isDisjoint(with: [.ending, .hasStarted])
+            let waits = row.state != .executing && row.traits.isDisjoint(with: [.finishPending, .hasStarted])
             let last = waits ? lastBarrier(before: member, in: rows) : nil
             if let last { change(last.scope) { $0.barriers[last.position].behind.append(row.id) } }
             let isGathering = waits && row.traits.contains(.barrier) && awaited(by: member, in: rows) > 0

@@ -74,7 +74,7 @@ struct ConditionQueue {
     }
 
     /// Keeps a true answer until an instant of the monotonic clock.
-    mutating func hold(_ operation: OperationIndex, until instant: Int64) {
+    mutating func postpone(_ operation: OperationIndex, until instant: Int64) {
         inquiries[operation]?.standsUntil = instant
     }
 

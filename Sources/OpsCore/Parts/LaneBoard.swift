@@ -165,5 +165,5 @@ struct LaneBoard {
 
 extension Lane.Status {
     /// True if a rule blocks the lane that has no queue of its own.
-    var isBlocked: Bool { self == .parked(.reservations) || self == .parked(.others) }
+    var isBlocked: Bool { self == .parked(.reservations) || self == .parked(.yielding) }
 }

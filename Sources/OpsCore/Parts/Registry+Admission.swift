@@ -2,14 +2,14 @@
 extension Registry {
     /// Returns the priority that the children of the group around an operation inherit.
     func inheritedFromParent(_ operation: OperationIndex) -> Int8? {
-        guard let family = table[operation].parent.flatMap({ table[$0].family }) else { return nil }
-        return families[family].inherited
+        guard let group = table[operation].parent.flatMap({ table[$0].group }) else { return nil }
+        return groups[group].inherited
     }
 
     mutating func countUnsuccessful(_ child: OperationID, below parent: OperationIndex) {
-        guard let family = table[parent].family else { return }
-        families[family].unsuccessful += 1
-        if families[family].firstUnsuccessful.rawValue == 0 { families[family].firstUnsuccessful = child }
+        guard let group = table[parent].group else { return }
+        groups[group].unsuccessful += 1
+        if groups[group].firstUnsuccessful.rawValue == 0 { groups[group].firstUnsuccessful = child }
     }
 
     /// Returns the partition for one more operation of a user; nil: the user is privileged.

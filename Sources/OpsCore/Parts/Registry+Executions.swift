@@ -41,7 +41,7 @@ extension Registry {
     /// Returns whether an operation was resolved by its own end or by a report, and its other processes stay alive.
     func leavesProcesses(_ index: ExecutionIndex) -> Bool {
         guard let policy = policy(of: executions[index].operation), policy.completion == .notify else { return false }
-        switch executions[index].ending?.cause {
+        switch executions[index].resolution?.cause {
         case .exitStatus, .signal, .outOfMemory, .reported, .finishedBy: return policy.leftovers != .kill
         default: return false
         }
@@ -50,7 +50,7 @@ extension Registry {
     /// Returns whether the end of an operation, or of a group around it, is decided: nothing new starts below it.
     func isClosing(_ operation: OperationIndex) -> Bool {
         table.chain(from: operation).contains { next in
-            if table[next].traits.contains(.ending) { return true }
+            if table[next].traits.contains(.finishPending) { return true }
             guard let execution = table[next].execution else { return false }
             return executions[execution].isCancelling
         }

@@ -1,7 +1,7 @@
 extension Registry {
     /// `rows`: all operations in the order of their ids.
     func checkInvariants(_ rows: [OperationIndex]) -> [String] {
-        checkCounts(rows) + checkRunning() + checkCategories() + checkWaiting(rows) + checkFamilies(rows)
+        checkCounts(rows) + checkRunning() + checkCategories() + checkWaiting(rows) + checkGroups(rows)
     }
 
     /// 1. Every count of states is what counting gives, and every id is found at its row.
@@ -38,17 +38,17 @@ extension Registry {
     private func checkRunning() -> [String] {
         var broken: [String] = []
         var inQueue: [QueueIndex: Int32] = [:]
-        var inFamily: [FamilyIndex: Int32] = [:]
+        var inGroup: [GroupIndex: Int32] = [:]
         for index in executions.indices where executions[index].slot != nil {
             let row = table[executions[index].operation]
             inQueue[row.queue, default: 0] += 1
-            if let family = row.parent.flatMap({ table[$0].family }) { inFamily[family, default: 0] += 1 }
+            if let group = row.parent.flatMap({ table[$0].group }) { inGroup[group, default: 0] += 1 }
         }
         for queue in queues.pool.indices where queues[queue].running != inQueue[queue] ?? 0 {
             broken.append("2: queue \(queues[queue].name) counts \(queues[queue].running) processes")
         }
-        for family in families.indices where families[family].running != inFamily[family] ?? 0 {
-            broken.append("2: group \(table[families[family].parent].id) counts \(families[family].running)")
+        for group in groups.indices where groups[group].running != inGroup[group] ?? 0 {
+            broken.append("2: group \(table[groups[group].parent].id) counts \(groups[group].running)")
         }
         return broken
     }
@@ -96,16 +96,16 @@ extension Registry {
     }
 
     /// 8. A parent counts its unfinished children, and ends with the last.
-    private func checkFamilies(_ rows: [OperationIndex]) -> [String] {
+    private func checkGroups(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         var children: [OperationIndex: Int32] = [:]
         for operation in rows { if let parent = table[operation].parent { children[parent, default: 0] += 1 } }
         for operation in rows {
-            guard let family = table[operation].family.map({ families[$0] }) else { continue }
-            if family.unfinished != children[operation] ?? 0 {
+            guard let group = table[operation].group.map({ groups[$0] }) else { continue }
+            if group.unfinished != children[operation] ?? 0 {
                 broken.append("8: \(table[operation].id) has lost a child")
             }
-            if table[operation].isGroup, table[operation].state == .executing, family.unfinished == 0 {
+            if table[operation].isGroup, table[operation].state == .executing, group.unfinished == 0 {
                 broken.append("8: \(table[operation].id) goes on without children")
             }
         }

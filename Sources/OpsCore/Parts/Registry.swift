@@ -1,4 +1,4 @@
-/// All unfinished operations and what belongs to them: edges, queues, categories, policies, families, executions, runs.
+/// All unfinished operations and what belongs to them: edges, queues, categories, policies, groups, executions, runs.
 struct Registry {
     var table = OperationTable()
     var graph = DependencyGraph()
@@ -11,7 +11,7 @@ struct Registry {
     var operationsPerUser = Int.max
     var categories = CategoryTable()
     var policies = Interned<Policy, PolicyIndex>()
-    var families = Pool<Family, FamilyIndex>()
+    var groups = Pool<Group, GroupIndex>()
     var executions = Pool<Execution, ExecutionIndex>()
     /// Runs of waiting operations that are not in their first run or have had attempts.
     var runs: [OperationIndex: Run] = [:]
@@ -67,24 +67,24 @@ struct Registry {
     }
 
     func hasUnfinishedChildren(_ operation: OperationIndex) -> Bool {
-        guard let family = table[operation].family else { return false }
-        return families[family].unfinished > 0
+        guard let group = table[operation].group else { return false }
+        return groups[group].unfinished > 0
     }
 
     /// Everything below a group or producer, parents before their children.
     func descendants(of operation: OperationIndex) -> [OperationIndex] {
         var result: [OperationIndex] = []
-        guard table[operation].family != nil else { return result }
+        guard table[operation].group != nil else { return result }
         var open = [operation]
         var next = 0
         while next < open.count {
-            let family = table[open[next]].family
+            let group = table[open[next]].group
             next += 1
-            guard let family, families[family].unfinished > 0 else { continue }
-            for id in families[family].children {
+            guard let group, groups[group].unfinished > 0 else { continue }
+            for id in groups[group].children {
                 guard let child = unfinished(OperationID(id)) else { continue }
                 result.append(child)
-                if table[child].family != nil { open.append(child) }
+                if table[child].group != nil { open.append(child) }
             }
         }
         return result
@@ -100,8 +100,8 @@ struct Registry {
             var upcoming: OperationIndex? = parent
             search: while let ancestor = upcoming {
                 upcoming = rows[ancestor].parent
-                guard let family = rows[ancestor].family else { continue }
-                for (base, scope) in families[family].scopes where base == needs[i].category {
+                guard let group = rows[ancestor].group else { continue }
+                for (base, scope) in groups[group].scopes where base == needs[i].category {
                     result[i].category = scope
                     break search
                 }
@@ -113,13 +113,13 @@ struct Registry {
     /// Returns whether an operation holds, or once started will hold, its categories until its children have finished.
     func holdsUntilChildrenFinish(_ operation: OperationIndex) -> Bool {
         let row = table[operation]
-        guard let family = row.family, row.categories != nil, row.state != .finished else { return false }
-        return row.isGroup || families[family].unfinished > 0
+        guard let group = row.group, row.categories != nil, row.state != .finished else { return false }
+        return row.isGroup || groups[group].unfinished > 0
     }
 
     /// True if any operation holds categories until its children have finished.
     var hasLongHolders: Bool {
-        families.count > 0 && families.indices.contains { holdsUntilChildrenFinish(families[$0].parent) }
+        groups.count > 0 && groups.indices.contains { holdsUntilChildrenFinish(groups[$0].parent) }
     }
 
     func resolvedNeeds(of operation: OperationIndex) -> [Need] {

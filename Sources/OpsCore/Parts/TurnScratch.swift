@@ -4,7 +4,7 @@ struct TurnScratch: Equatable {
     private(set) var decided: [PendingFinish] = []
     private var concluded = 0
     /// Operations that have finished in this turn.
-    private(set) var endings: [FinishedOperation] = []
+    private(set) var finished: [FinishedOperation] = []
     /// Submissions that were accepted in this turn.
     private(set) var submissions = 0
     /// True if nothing but reports of the runner was handled.
@@ -14,7 +14,7 @@ struct TurnScratch: Equatable {
     /// An empty buffer for the edges of one operation.
     var edges: [EdgeIndex] = []
 
-    subscript(ending: FinishedIndex) -> FinishedOperation { endings[ending.offset] }
+    subscript(index: FinishedIndex) -> FinishedOperation { finished[index.offset] }
 
     mutating func decide(_ decision: PendingFinish) { decided.append(decision) }
 
@@ -34,12 +34,12 @@ struct TurnScratch: Equatable {
         concluded = 0
     }
 
-    mutating func add(_ ending: FinishedOperation) -> FinishedIndex {
-        endings.append(ending)
-        return FinishedIndex(rawValue: Int32(endings.count - 1))
+    mutating func add(_ finished: FinishedOperation) -> FinishedIndex {
+        self.finished.append(finished)
+        return FinishedIndex(rawValue: Int32(self.finished.count - 1))
     }
 
-    mutating func forgetEndings() { endings.removeAll(keepingCapacity: endings.count < 4096) }
+    mutating func forgetFinished() { finished.removeAll(keepingCapacity: finished.count < 4096) }
 
     /// The number of the next submission of this turn.
     mutating func numberSubmission() -> Int {
@@ -69,6 +69,6 @@ struct TurnScratch: Equatable {
     }
 
     func checkInvariants() -> [String] {
-        self == TurnScratch() ? [] : ["10: \(decided.count) decisions and \(endings.count) ends outlive their turn"]
+        self == TurnScratch() ? [] : ["10: \(decided.count) decisions and \(finished.count) ends outlive their turn"]
     }
 }

@@ -18,8 +18,8 @@ extension Registry {
         let row = table[node.operation]
         if node.isEnd {
             if row.state != .executing { result.append(.start(node.operation)) }
-            if let family = row.family {
-                for id in families[family].children {
+            if let group = row.group {
+                for id in groups[group].children {
                     if let child = unfinished(OperationID(id)) { result.append(.end(child)) }
                 }
             }

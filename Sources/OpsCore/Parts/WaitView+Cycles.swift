@@ -87,7 +87,7 @@ extension WaitView {
 
     private func isUnfinished(_ operation: OperationIndex) -> Bool {
         let row = rows[operation]
-        return row.id != 0 && row.state != .finished && !row.traits.contains(.ending)
+        return row.id != 0 && row.state != .finished && !row.traits.contains(.finishPending)
     }
 
     /// Returns whether an operation waits and can never execute beside one that holds this.
@@ -104,7 +104,7 @@ extension WaitView {
         var result: [WaitNode] = []
         for need in presentNeeds(of: node.operation) {
             let category = registry.categories[need.category]
-            for holder in category.familyHolders where holdsUntilChildrenFinish(holder) {
+            for holder in category.longHolders where holdsUntilChildrenFinish(holder) {
                 guard let execution = rows[holder].execution else { continue }
                 let held = registry.executions[execution].holding.first { $0.category == need.category }
                 if let held, !category.canShare(need, held) { result.append(.end(holder)) }

@@ -53,8 +53,8 @@ extension WaitView {
     func deadlock(around changed: [OperationIndex], notIn present: WaitView) -> Deadlock? {
         let nodes = reach(changed.flatMap { [WaitNode.start($0), .end($0)] })
         guard let found = deadlock(among: nodes) else { return nil }
-        let families = registry.families
-        let holders = families.indices.map { families[$0].parent }.filter { present.holdsUntilChildrenFinish($0) }
+        let groups = registry.groups
+        let holders = groups.indices.map { groups[$0].parent }.filter { present.holdsUntilChildrenFinish($0) }
         let existing = present.deadlock(among: present.reach(holders.map { .end($0) }))
         // A deadlock that exists does not make the request fail, unless the request is part of one of its own.
         return existing == nil || found.cycle.contains { changed.contains($0) } ? found : nil

@@ -45,7 +45,7 @@ struct WaitView {
     }
 
     private func unfinishedChildren(of operation: OperationIndex) -> [OperationIndex] {
-        let present = rows[operation].family.map { registry.families[$0].children.map { OperationID($0) } } ?? []
+        let present = rows[operation].group.map { registry.groups[$0].children.map { OperationID($0) } } ?? []
         return present.compactMap { registry.unfinished($0) } + (children[operation] ?? [])
     }
 
@@ -54,7 +54,7 @@ struct WaitView {
         let row = rows[operation]
         guard row.categories != nil, row.state != .finished else { return false }
         if row.isGroup || children[operation] != nil { return true }
-        return row.family.map { registry.families[$0].unfinished > 0 } ?? false
+        return row.group.map { registry.groups[$0].unfinished > 0 } ?? false
     }
 
     func needs(of operation: OperationIndex) -> [Need] { registry.categories.needs(of: rows[operation].categories) }
@@ -66,8 +66,8 @@ struct WaitView {
 
     /// Operations with children that hold a category, those included that the proposed request gives their first child.
     func holders(of category: CategoryIndex) -> [OperationIndex] {
-        var result = registry.categories[category].familyHolders
-        for parent in children.keys where !rows.isProposed(parent) && rows[parent].family == nil {
+        var result = registry.categories[category].longHolders
+        for parent in children.keys where !rows.isProposed(parent) && rows[parent].group == nil {
             guard let execution = rows[parent].execution, !result.contains(parent) else { continue }
             if registry.executions[execution].holding.contains(where: { $0.category == category }) {
                 result.append(parent)

@@ -27,11 +27,11 @@ struct Category {
     /// Lanes with members that name it.
     var lanes = LaneOrder()
     /// Groups and producers that hold it.
-    var familyHolders: [OperationIndex] = []
+    var longHolders: [OperationIndex] = []
     /// The highest effective priority of what is ready and has no room in it; counted while groups hold it.
     var claim = Int8.min
     var isClaimInDoubt = false
-    /// Operations whose place in it is kept.
+    /// Operations whose position in the category is reserved.
     var reservations: [OperationIndex] = []
 
     struct Parking {

@@ -12,20 +12,20 @@ extension DraftCycle {
             names.append(use.name)
         }
         let capacities = names.map { max(1, capacity($0)) }
-        let members = submission.operations.indices.map { place in
-            let draft = submission.operations[place]
+        let members = submission.operations.indices.map { offset in
+            let draft = submission.operations[offset]
             return DeadlockProblem.Member(
-                enclosing: groups(above: Int32(place)).first { holdsUntilChildrenFinish($0) },
+                enclosing: groups(above: Int32(offset)).first { holdsUntilChildrenFinish($0) },
                 uses: draft.categories.map { sets[Int($0)] }?.compactMap { use in
                     guard let category = index[use.name] else { return nil }
-                    let domain = holder(of: use.name, above: Int32(place), sets)
+                    let domain = holder(of: use.name, above: Int32(offset), sets)
                     var bound = capacities[category.offset]
                     if let share = domain?.share, share.mode == .units { bound = share.units }
                     return DeadlockProblem.Use(
                         domain: domain?.group, need: Need(category: category, mode: use.mode, units: use.units),
                         capacity: bound)
                 } ?? [],
-                holdsUntilChildrenFinish: holdsUntilChildrenFinish(Int32(place)))
+                holdsUntilChildrenFinish: holdsUntilChildrenFinish(Int32(offset)))
         }
         var problem = DeadlockProblem(members, arcs)
         guard let deadlock = problem.deadlock() else { return nil }
@@ -47,16 +47,16 @@ extension DraftCycle {
         return result
     }
 
-    private func holdsUntilChildrenFinish(_ place: Int32) -> Bool {
-        let draft = submission.operations[Int(place)]
+    private func holdsUntilChildrenFinish(_ offset: Int32) -> Bool {
+        let draft = submission.operations[Int(offset)]
         return draft.flags.contains(.group) && draft.categories != nil
     }
 
     /// The nearest group around an operation that names a category, and what it takes of it.
     private func holder(
-        of name: String, above place: Int32, _ sets: [[CategoryUse]]
+        of name: String, above offset: Int32, _ sets: [[CategoryUse]]
     ) -> (group: Int32, share: CategoryUse)? {
-        for group in groups(above: place) {
+        for group in groups(above: offset) {
             guard let set = submission.operations[Int(group)].categories else { continue }
             if let share = sets[Int(set)].first(where: { $0.name == name }) { return (group, share) }
         }

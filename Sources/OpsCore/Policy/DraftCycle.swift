@@ -57,11 +57,11 @@ struct DraftCycle {
         guard submission.operations.contains(where: { $0.flags.contains(.barrier) }) else { return }
         for (i, draft) in submission.operations.enumerated() {
             let i = Int32(i)
-            if let barrier = lastBarrier[draft.queue], !holds(barrier, i) {
+            if let barrier = lastBarrier[draft.queue], !encloses(barrier, i) {
                 arc(2 * barrier + 1, 2 * i)
                 for above in groups(above: barrier)
                 where submission.operations[Int(above)].flags.contains(.barrier)
-                    && submission.operations[Int(above)].queue == draft.queue && !holds(above, i)
+                    && submission.operations[Int(above)].queue == draft.queue && !encloses(above, i)
                 {
                     arc(2 * above + 1, 2 * i)
                 }
@@ -71,8 +71,8 @@ struct DraftCycle {
                 continue
             }
             // It does not wait for the groups that hold it; the next barrier outside of them does.
-            let above = (segment[draft.queue] ?? []).filter { holds($0, i) }
-            for other in segment[draft.queue] ?? [] where !holds(other, i) { arc(2 * other + 1, 2 * i) }
+            let above = (segment[draft.queue] ?? []).filter { encloses($0, i) }
+            for other in segment[draft.queue] ?? [] where !encloses(other, i) { arc(2 * other + 1, 2 * i) }
             segment[draft.queue] = above
             lastBarrier[draft.queue] = i
         }
@@ -82,7 +82,7 @@ struct DraftCycle {
         Array(sequence(first: child) { submission.operations[Int($0)].group }.dropFirst())
     }
 
-    private func holds(_ group: Int32, _ child: Int32) -> Bool {
+    private func encloses(_ group: Int32, _ child: Int32) -> Bool {
         sequence(first: child) { submission.operations[Int($0)].group }.dropFirst().contains(group)
     }
 

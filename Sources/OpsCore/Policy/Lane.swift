@@ -19,8 +19,8 @@ struct Lane {
     }
 
     let key: Key
-    /// Family of the group around its members.
-    let family: FamilyIndex?
+    /// Group of the group around its members.
+    let group: GroupIndex?
     let needs: [Need]
     /// Its tickets in the order of lanes of each category it needs; nil while it is empty.
     var tickets: [LaneTicket?]
@@ -39,11 +39,11 @@ struct Lane {
 /// A resource that can block a lane, and that wakes it when there is room again.
 enum Resource: Hashable {
     case queue(QueueIndex)
-    case group(FamilyIndex)
+    case group(GroupIndex)
     case category(CategoryIndex)
     case reservations
     /// Operations to which a group yields, to avoid a deadlock.
-    case others
+    case yielding
     case evaluations
 }
 

@@ -50,14 +50,14 @@ extension Scheduler {
 
     /// Returns whether nothing has followed from an assumed start that its withdrawal would leave behind.
     private func mayUnstage(_ index: ExecutionIndex) -> Bool {
-        executions[index].ending == nil && table[executions[index].operation].family == nil
+        executions[index].resolution == nil && table[executions[index].operation].group == nil
     }
 
     /// Unstages an operation that its runner has not started; if its end is decided meanwhile, that comes now.
     mutating func settleUnstarted(_ index: ExecutionIndex) {
         guard !mayUnstage(index) else { return unstage(index) }
         confirmStart(index, nil)
-        if executions[index].ending != nil {
+        if executions[index].resolution != nil {
             treeGone(index)
         } else if let slot = executions[index].slot {
             emit(.launch(registry.attemptID(index), slot: slot))
@@ -111,7 +111,7 @@ extension Scheduler {
         record(.becamePending(table[operation].operationID))
         handOn(operation)
         if let missed = execution.missed {
-            skip(operation, after: missed.ending, when: missed.when)
+            skip(operation, after: missed.dependency, when: missed.when)
         } else if table[operation].waiting == 0 {
             becomeReady(operation)
         }

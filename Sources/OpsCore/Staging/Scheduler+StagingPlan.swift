@@ -67,8 +67,8 @@ extension Scheduler {
     /// Returns whether nothing but edges ties an operation to others, and exit 0 is its success.
     private func isPlain(_ operation: OperationIndex) -> Bool {
         let row = table[operation]
-        guard row.parent == nil, row.family == nil, row.categories == nil,
-            row.traits.isDisjoint(with: Traits.frozen.union([.group, .barrier, .hasConditions, .ending]))
+        guard row.parent == nil, row.group == nil, row.categories == nil,
+            row.traits.isDisjoint(with: Traits.frozen.union([.group, .barrier, .hasConditions, .finishPending]))
         else { return false }
         let queue = queues.pool[row.queue]
         guard queue.limit == nil, !queue.isSuspended, queue.aging == nil, !registry.barriers.mayOrder(row) else {
@@ -85,7 +85,7 @@ extension Scheduler {
     /// Returns whether only the exit of an execution is outstanding, and nothing else is decided about it.
     private func isUndisturbed(_ index: ExecutionIndex) -> Bool {
         let execution = executions[index]
-        return execution.ending == nil && execution.exit == nil && !execution.isCancelling && !execution.isReaping
+        return execution.resolution == nil && execution.exit == nil && !execution.isCancelling && !execution.isReaping
             && !execution.isAssumed && execution.isConfirmed && execution.holding.isEmpty
             && execution.runner == capacity.runner
     }

@@ -60,7 +60,7 @@ final class QueryQueue {
     private func begin<Q: Query>(
         _ query: Q, of exchange: Exchange, then answer: @escaping (Result<Q.Answer, any Error>) -> Void
     ) {
-        exchange.holdNext()
+        exchange.pauseReading()
         users[exchange.caller.user, default: 0] += 1
         add(Transferred(query), used: 0, charged: exchange.share.bytes, exchange, answer)
     }

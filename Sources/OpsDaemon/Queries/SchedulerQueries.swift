@@ -100,7 +100,7 @@ final class SchedulerQueries {
     private var isLarge: Bool { daemon.ask { $0.counts.isMoreThanTheLoopTakes } ?? false }
 
     private func add(_ exchange: Exchange, _ answer: @escaping (_ done: @escaping () -> Void) -> Void) {
-        exchange.holdNext()
+        exchange.pauseReading()
         waiting.append(Question(exchange: exchange, answer: answer), of: exchange.caller.user)
         proceed()
     }

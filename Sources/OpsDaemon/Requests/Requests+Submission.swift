@@ -50,7 +50,7 @@ extension Requests {
 
     /// Reads parts beside the loop.
     private func read(_ parts: SubmissionParts, _ exchange: Exchange, then reply: @escaping () -> Void) {
-        exchange.holdNext()
+        exchange.pauseReading()
         parts.step(beside: parsing) { [unowned self] step in
             if exchange.isAbandoned { return }
             switch step {

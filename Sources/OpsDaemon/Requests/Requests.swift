@@ -41,7 +41,7 @@ final class Requests {
         guard frame.count > DaemonLimits.bytesReadInTheLoop else {
             return answer(Result { try Incoming(frame) }, share, to: connection)
         }
-        connection.hold(for: connection)
+        connection.pauseReading(for: connection)
         parsing.run(
             { Result { try Incoming(frame) } },
             then: { [unowned self] incoming in
@@ -103,7 +103,7 @@ final class Requests {
 
     /// The same, where the answer may go on: the client's next call is not taken before that is known.
     private func readOn(_ exchange: Exchange, _ body: @escaping () throws -> Void) {
-        exchange.holdNext()
+        exchange.pauseReading()
         read(exchange, body)
     }
 

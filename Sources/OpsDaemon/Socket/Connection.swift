@@ -150,7 +150,7 @@ final class Connection {
     }
 
     /// No further call is taken until `letGo` of the same.
-    func hold(for holder: AnyObject) { self.holder = holder }
+    func pauseReading(for holder: AnyObject) { self.holder = holder }
 
     /// Of one that holds nothing: nothing.
     func letGo(of holder: AnyObject) {
@@ -256,7 +256,7 @@ final class Connection {
 
     func begin(_ stream: any ReplyStream, of holder: AnyObject) {
         precondition(self.stream == nil, "one call of a connection goes on at a time")
-        hold(for: holder)
+        pauseReading(for: holder)
         self.stream = stream
         server.resumeLater(stream)
     }

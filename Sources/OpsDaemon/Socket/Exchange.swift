@@ -26,7 +26,7 @@ final class Exchange {
 
     /// The connection's next call is taken only after this one is answered for the last time: answers come in the
     /// order of the calls, however long one goes on.
-    func holdNext() { connection.hold(for: self) }
+    func pauseReading() { connection.pauseReading(for: self) }
 
     /// The last reply.
     func reply(_ result: some WireRecord) { reply(frame: Reply.frame(result)) }

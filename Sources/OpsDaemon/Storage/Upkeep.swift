@@ -11,7 +11,7 @@ final class Upkeep {
     /// The write-ahead log is being moved into the database beside the loop.
     private(set) var isMovingLog = false
     /// A large request has left blocks of all sizes that nobody uses; glibc keeps them until it is asked.
-    private(set) var holdsFreeMemory = false
+    private(set) var hasFreeMemory = false
     /// Those blocks are being given back beside the loop.
     private(set) var isReturningMemory = false
 
@@ -22,14 +22,14 @@ final class Upkeep {
 
     /// At the end of each turn.
     func turnEnded() {
-        guard daemon.longTurn == nil, !isMovingLog, holdsFreeMemory || daemon.store.wantsTidying,
+        guard daemon.longTurn == nil, !isMovingLog, hasFreeMemory || daemon.store.wantsTidying,
             alarm.instant == nil, daemon.outage == nil
         else { return }
         goOn(after: Self.quiet)
     }
 
     /// So much was read or decided at once that what it needed is worth giving back.
-    func muchWasFreed() { holdsFreeMemory = true }
+    func muchWasFreed() { hasFreeMemory = true }
 
     /// After a large request: its own commit could not move the log past those who were not to see it yet, and the
     /// next one would do it in the loop, half a second after a million operations.
@@ -65,9 +65,9 @@ final class Upkeep {
             !daemon.turn.isAheadOfStore
         else { return }
         do throws(StoreError) {
-            if holdsFreeMemory {
+            if hasFreeMemory {
                 // Only now: the answer and the events of a large request were the last to be freed.
-                holdsFreeMemory = false
+                hasFreeMemory = false
                 try daemon.store.forgetPages()
                 isReturningMemory = true
                 daemon.writing.run(

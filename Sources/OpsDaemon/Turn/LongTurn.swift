@@ -36,7 +36,7 @@ extension Daemon {
     /// Whether `work` was put off to the end of a long turn; the client's next call waits for it.
     func putOff(of exchange: Exchange? = nil, _ work: @escaping () -> Void) -> Bool {
         guard longTurn != nil else { return false }
-        exchange?.holdNext()
+        exchange?.pauseReading()
         longTurn?.work.append(work, of: exchange?.caller.user ?? authorization.daemonUser)
         return true
     }
@@ -54,7 +54,7 @@ extension Daemon {
         prepare: @escaping @Sendable (Scheduler) throws -> LargeRequest, then answer: @escaping (Acceptance) -> Void
     ) {
         precondition(longTurn == nil, "one long turn at a time")
-        exchange.holdNext()
+        exchange.pauseReading()
         // What one turn answers may have led to the next.
         revokeStaged()
         while turn.isAheadOfStore && outage == nil && longTurn == nil {
@@ -130,7 +130,7 @@ extension Daemon {
     ) throws(StoreError) {
         guard let core else { return endLongTurn {} }
         // What is committed beside the loop is not seen before the scheduler knows of it.
-        try history.hold()
+        try history.pinSnapshot()
         longTurn?.isGathering = false
         let lent = Transferred((core: core, store: store))
         writing.run(

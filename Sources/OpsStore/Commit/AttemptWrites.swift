@@ -41,20 +41,20 @@ struct AttemptWrite {
 /// The attemptWrites of a turn, in the order in which they were first told of.
 struct AttemptWrites {
     private var all: [AttemptWrite] = []
-    private var places: [OperationID: Int] = [:]
+    private var positions: [OperationID: Int] = [:]
 
     mutating func add(_ attempt: AttemptID, _ fact: (inout AttemptWrite) -> Void) {
-        if let place = places[attempt.operation], all[place].attempt == attempt { return fact(&all[place]) }
+        if let position = positions[attempt.operation], all[position].attempt == attempt { return fact(&all[position]) }
         var added = AttemptWrite(attempt)
         fact(&added)
-        places[attempt.operation] = all.count
+        positions[attempt.operation] = all.count
         all.append(added)
     }
 
     /// False when the turn tells nothing of the attempt before.
     mutating func finish(_ id: OperationID, _ finish: AttemptWrite.Finish) -> Bool {
-        guard let place = places[id] else { return false }
-        all[place].finish = finish
+        guard let position = positions[id] else { return false }
+        all[position].finish = finish
         return true
     }
 
@@ -62,7 +62,7 @@ struct AttemptWrites {
         if all.isEmpty { return [] }
         defer {
             all = []
-            places.removeAll(keepingCapacity: places.count < 4096)
+            positions.removeAll(keepingCapacity: positions.count < 4096)
         }
         return all
     }
@@ -84,7 +84,7 @@ extension Store {
             if let finish = attempt.finish { try write(finish, of: id) }
             return
         }
-        if attempt.finish != nil { try deleteEnding(of: id) }
+        if attempt.finish != nil { try deleteResolution(of: id) }
         let statement = attempt.finish == nil ? statements.operation.started : statements.operation.ran
         statement.bind(1, id.rawValue)
         statement.bind(2, attempt.attempt.number)
@@ -147,7 +147,7 @@ extension AttemptWrite {
         if let end {
             CauseRow(end.cause).bind(to: statement, from: first + 15)
         } else {
-            for place in first + 15..<first + 20 { statement.bindNull(place) }
+            for position in first + 15..<first + 20 { statement.bindNull(position) }
         }
     }
 }

@@ -65,7 +65,8 @@ struct SubmissionStatements {
 /// The steps and edits of one operation.
 struct OperationStatements {
     let becameReady, becamePending, started, startedGroup, ran, retrying, finished, reopened, hold, freeze: Statement
-    let setPriority, setQueue, setPolicy, setCategories, setNote, insertEnding, deleteEnding, nameAndOutcome: Statement
+    let setPriority, setQueue, setPolicy, setCategories, setNote, insertResolution, deleteResolution,
+        nameAndOutcome: Statement
     let conditionOf: Statement
 
     init(_ database: Database) throws(StoreError) {
@@ -109,12 +110,12 @@ struct OperationStatements {
         setPolicy = try make("UPDATE operation SET policy = ?2 WHERE id = ?1")
         setCategories = try make("UPDATE operation SET categories = ?2 WHERE id = ?1")
         setNote = try make("UPDATE operation SET note = ?2 WHERE id = ?1")
-        insertEnding = try make(
+        insertResolution = try make(
             """
             INSERT OR REPLACE INTO ending (operation, outcome, "by", reason, \(CauseRow.columns))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             """)
-        deleteEnding = try make("DELETE FROM ending WHERE operation = ?1")
+        deleteResolution = try make("DELETE FROM ending WHERE operation = ?1")
         nameAndOutcome = try make("SELECT name, outcome FROM operation WHERE id = ?1")
         conditionOf = try make(Self.conditionText)
     }

@@ -8,7 +8,7 @@ struct Interned {
     var runners: [String: Int64] = [:]
     var staged = StagedRows()
     /// Operations that have a row in `ending`.
-    var endings: Set<Int64> = []
+    var resolutions: Set<Int64> = []
     /// The words of the latest cause in this transaction.
     var latestWords: (cause: Cause, text: String)?
     /// What the latest launch was given.
@@ -54,8 +54,8 @@ struct Interned {
         known.bind(1, boot)
         while try known.step() { runners[known.text(0)] = known.int(1) }
         staged = try StagedRows(from: database)
-        let ending = try database.prepare("SELECT operation FROM ending")
-        while try ending.step() { endings.insert(ending.int(0)) }
+        let resolved = try database.prepare("SELECT operation FROM ending")
+        while try resolved.step() { resolutions.insert(resolved.int(0)) }
         textHash = try TextHash(of: database)
         nextText = try database.integer("SELECT max(id) FROM text") + 1
         nextPolicy = try database.integer("SELECT max(id) FROM policy") + 1
@@ -83,10 +83,10 @@ extension Store {
         let id = interned.nextCategorySet
         statements.submission.insertCategorySet.bind(1, id)
         try statements.submission.insertCategorySet.run()
-        for (place, use) in uses.enumerated() {
+        for (offset, use) in uses.enumerated() {
             let statement = statements.submission.insertCategoryUse
             statement.bind(1, id)
-            statement.bind(2, place)
+            statement.bind(2, offset)
             statement.bind(3, use.name)
             statement.bind(4, use.mode.stored)
             statement.bind(5, use.units)

@@ -22,7 +22,7 @@ extension Store {
     }
 
     func write(_ finish: AttemptWrite.Finish, of id: OperationID) throws(StoreError) {
-        try deleteEnding(of: id)
+        try deleteResolution(of: id)
         let statement = statements.operation.finished
         statement.bind(1, id.rawValue)
         finish.bind(to: statement, from: 2)
@@ -42,18 +42,18 @@ extension Store {
     func cancelling(
         _ id: OperationID, _ user: String, _ reason: String?, _ outcome: Outcome, _ cause: Cause
     ) throws(StoreError) {
-        let statement = statements.operation.insertEnding
+        let statement = statements.operation.insertResolution
         statement.bind(1, id.rawValue)
         statement.bind(2, outcome.stored)
         statement.bind(3, user)
         statement.bind(4, reason)
         CauseRow(cause).bind(to: statement, from: 5)
         try statement.run()
-        interned.endings.insert(id.rawValue)
+        interned.resolutions.insert(id.rawValue)
     }
 
-    func deleteEnding(of id: OperationID) throws(StoreError) {
-        if interned.endings.remove(id.rawValue) != nil { try update(statements.operation.deleteEnding, id) }
+    func deleteResolution(of id: OperationID) throws(StoreError) {
+        if interned.resolutions.remove(id.rawValue) != nil { try update(statements.operation.deleteResolution, id) }
     }
 
     func record(_ attempt: AttemptID, _ update: OperationUpdate) throws(StoreError) {

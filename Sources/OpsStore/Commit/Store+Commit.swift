@@ -37,10 +37,10 @@ extension Store {
         switch change {
         case .submitted(let number, let graph, let isNew, let first, let states, let parent, let producer):
             precondition(submissions.indices.contains(number), "a submission was committed without its texts")
-            let place = SubmissionPlace(
+            let target = SubmissionRows(
                 graph: graph, isNew: isNew, first: first, parent: parent, producer: producer,
                 at: submittedAt.next(first))
-            try insert(submissions[number], states, at: place)
+            try insert(submissions[number], states, at: target)
         case .becameReady(let id, let at):
             try update(statements.operation.becameReady, id, at)
         case .becamePending(let id):
@@ -61,7 +61,7 @@ extension Store {
             attemptWrites.add(attempt) { $0.end = AttemptWrite.End(outcome: outcome, cause: cause, text: text, at: at) }
         case .retrying(let id, let notBefore, let counts):
             try writeAttempts()
-            try deleteEnding(of: id)
+            try deleteResolution(of: id)
             try update(statements.operation.retrying, id, notBefore, submittedAt.turn, counts ? 0 : 1)
         case .finished(let id, let outcome, let cause, let at):
             try finished(id, outcome, cause, at)
@@ -140,7 +140,7 @@ extension Store {
     /// Runs a statement whose first parameter is the operation.
     func update(_ statement: Statement, _ id: OperationID, _ values: Int64...) throws(StoreError) {
         statement.bind(1, id.rawValue)
-        for (place, value) in values.enumerated() { statement.bind(Int32(place) + 2, value) }
+        for (offset, value) in values.enumerated() { statement.bind(Int32(offset) + 2, value) }
         try statement.run()
     }
 

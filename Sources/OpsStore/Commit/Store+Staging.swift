@@ -38,16 +38,16 @@ struct StagedRows {
     }
 
     mutating func remove(_ id: OperationID) -> StagedRow? {
-        guard let place = starts.firstIndex(where: { $0.attempt.operation == id }) else { return nil }
+        guard let position = starts.firstIndex(where: { $0.attempt.operation == id }) else { return nil }
         hasChanged = true
-        return starts.remove(at: place)
+        return starts.remove(at: position)
     }
 
     /// Returns the row of its runner; nil when it is not staged.
     mutating func assumeStarted(_ attempt: AttemptID) -> Int64? {
-        guard let place = starts.firstIndex(where: { $0.attempt == attempt }) else { return nil }
-        starts[place].isAssumedStarted = true
-        return starts[place].runner
+        guard let position = starts.firstIndex(where: { $0.attempt == attempt }) else { return nil }
+        starts[position].isAssumedStarted = true
+        return starts[position].runner
     }
 
     /// As it is to be stored.

@@ -1,7 +1,7 @@
 internal import OpsCore
 
 /// Where the core has put a submission.
-struct SubmissionPlace {
+struct SubmissionRows {
     var graph: GraphID
     var isNew: Bool
     var first: OperationID
@@ -9,26 +9,26 @@ struct SubmissionPlace {
     var producer: OperationID?
     var at: Int64
 
-    func id(_ place: Int32) -> Int64 { first.rawValue + Int64(place) }
+    func id(_ target: Int32) -> Int64 { first.rawValue + Int64(target) }
 }
 
 extension Store {
     func insert(
-        _ texts: SubmissionTexts, _ states: [OperationState], at place: SubmissionPlace
+        _ texts: SubmissionTexts, _ states: [OperationState], at target: SubmissionRows
     ) throws(StoreError) {
         let submission = texts.submission
         precondition(
             texts.particulars.count == submission.operations.count && states.count == submission.operations.count,
             "every operation of a submission has its texts and its state")
-        try insertSubmission(texts, place)
+        try insertSubmission(texts, target)
         var rows = try SharedRows(texts, self)
         for index in submission.operations.indices {
-            try insert(submission.operations[index], texts.particulars[index], states[index], index, &rows, place)
+            try insert(submission.operations[index], texts.particulars[index], states[index], index, &rows, target)
         }
         for edge in submission.edges {
-            let from = OperationID(place.id(edge.from))
+            let from = OperationID(target.id(edge.from))
             switch edge.on {
-            case .local(let on): try insertEdge(from, OperationID(place.id(on)), edge.when, crossing: false)
+            case .local(let on): try insertEdge(from, OperationID(target.id(on)), edge.when, crossing: false)
             case .existing(let on): try insertEdge(from, on, edge.when, crossing: true)
             }
         }
@@ -45,36 +45,36 @@ extension Store {
         try statement.run()
     }
 
-    private func insertSubmission(_ texts: SubmissionTexts, _ place: SubmissionPlace) throws(StoreError) {
+    private func insertSubmission(_ texts: SubmissionTexts, _ target: SubmissionRows) throws(StoreError) {
         let statement = statements.submission.insertSubmission
-        statement.bind(1, place.first.rawValue)
+        statement.bind(1, target.first.rawValue)
         statement.bind(2, texts.submission.operations.count)
-        statement.bind(3, place.graph.rawValue)
-        statement.bind(4, place.isNew)
+        statement.bind(3, target.graph.rawValue)
+        statement.bind(4, target.isNew)
         statement.bind(5, texts.graphName)
         statement.bind(6, texts.key)
         statement.bind(7, texts.uid)
         statement.bind(8, texts.gid)
         statement.bind(9, texts.user)
-        statement.bind(10, place.producer?.rawValue)
-        statement.bind(11, place.at)
+        statement.bind(10, target.producer?.rawValue)
+        statement.bind(11, target.at)
         try statement.run()
     }
 
     private func insert(
         _ draft: Draft, _ particulars: SubmissionTexts.Particulars, _ state: OperationState, _ index: Int,
-        _ rows: inout SharedRows, _ place: SubmissionPlace
+        _ rows: inout SharedRows, _ target: SubmissionRows
     ) throws(StoreError) {
         let statement = statements.submission.insertOperation
-        statement.bind(1, place.id(Int32(index)))
+        statement.bind(1, target.id(Int32(index)))
         statement.bind(2, state.stored)
         statement.bind(3, draft.flags.stored)
         statement.bind(4, Int64(draft.priority))
         statement.bind(5, rows.queues[Int(draft.queue)])
         statement.bind(6, draft.categories.flatMap { rows.categorySets[Int($0)] })
         statement.bind(7, draft.policy.map { rows.policies[Int($0)] })
-        statement.bind(8, draft.group.map { place.id($0) } ?? place.parent?.rawValue)
-        statement.bind(9, state == .ready ? place.at : nil)
+        statement.bind(8, draft.group.map { target.id($0) } ?? target.parent?.rawValue)
+        statement.bind(9, state == .ready ? target.at : nil)
         statement.bind(10, particulars.name)
         statement.bind(11, try rows.row(ofCommand: particulars.command, self))
         statement.bind(12, rows.details[Int(particulars.details)])

@@ -12,7 +12,7 @@ extension History {
 
     /// The same, to a path that was chosen with care.
     func copy(to path: String, through part: String) throws(StoreError) -> RunningBackup {
-        try hold()
+        try pinSnapshot()
         return try RunningBackup(of: database, to: path, through: part)
     }
 }

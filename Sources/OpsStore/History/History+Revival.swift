@@ -14,7 +14,7 @@ extension History {
 /// A revival that is read a little at a time.
 public struct RevivalReader: Sendable {
     private var closure: RetryClosure
-    private var places = SharedPlaces()
+    private var indices = SharedIndices()
     private var revival = Revival()
     /// What comes back, in the order of ids; nil: not all of it is known.
     private var sorted: [Int64]?
@@ -40,7 +40,7 @@ public struct RevivalReader: Sendable {
             return nil
         }
         let next = sorted[count...].prefix(Self.step)
-        try history.reviveRows(next, &places, &revival)
+        try history.reviveRows(next, &indices, &revival)
         try history.reviveEdges(next, closure.chosen, &revival)
         count += next.count
         guard count == sorted.count else { return nil }
@@ -89,7 +89,7 @@ extension History {
     }
 
     fileprivate func reviveRows(
-        _ ids: ArraySlice<Int64>, _ places: inout SharedPlaces, _ revival: inout Revival
+        _ ids: ArraySlice<Int64>, _ indices: inout SharedIndices, _ revival: inout Revival
     ) throws(StoreError) {
         let rows = try statement("SELECT \(OperationColumns.list) FROM operation WHERE id = ?1")
         let queueName = try statement("SELECT name FROM queue WHERE id = ?1")
@@ -106,21 +106,21 @@ extension History {
             row.submittedAt = submissions.at
             row.user = submissions.user
             let queue = rows.int(OperationColumns.queue)
-            if places.queues[queue] == nil {
+            if indices.queues[queue] == nil {
                 queueName.bind(1, queue)
                 if try queueName.step() {
-                    places.queues[queue] = Int32(revival.queues.count)
+                    indices.queues[queue] = Int32(revival.queues.count)
                     revival.queues.append(queueName.text(0))
                     queueName.reset()
                 }
             }
-            row.queue = places.queues[queue] ?? 0
+            row.queue = indices.queues[queue] ?? 0
             if !rows.isNull(OperationColumns.policy) {
-                row.policy = try reader.policy(rows.int(OperationColumns.policy), &places, &revival.policies)
+                row.policy = try reader.policy(rows.int(OperationColumns.policy), &indices, &revival.policies)
             }
             if !rows.isNull(OperationColumns.categories) {
                 row.categories = try reader.categories(
-                    rows.int(OperationColumns.categories), &places, &revival.categorySets)
+                    rows.int(OperationColumns.categories), &indices, &revival.categorySets)
             }
             revival.operations.append(row)
         }

@@ -16,7 +16,7 @@ public final class History {
     private static let mostKept = 256
 
     /// From now on everything is read as it is at this moment, whatever is committed meanwhile.
-    public func hold() throws(StoreError) {
+    public func pinSnapshot() throws(StoreError) {
         try statement("BEGIN").run()
         // The first read decides what is seen.
         let first = try statement("SELECT 1 FROM meta")

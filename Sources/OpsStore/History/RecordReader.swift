@@ -169,12 +169,12 @@ struct RecordReader {
         let rows = try history.statement(Self.dependencySQL)
         rows.bind(1, first)
         rows.bind(2, last)
-        var place = records.startIndex
+        var position = records.startIndex
         while try rows.step() {
             let id = rows.int(6)
-            while place < records.endIndex, records[place].id.rawValue < id { place += 1 }
-            guard place < records.endIndex, records[place].id.rawValue == id else { continue }
-            if let dependency = Self.dependency(rows) { records[place].dependencies.append(dependency) }
+            while position < records.endIndex, records[position].id.rawValue < id { position += 1 }
+            guard position < records.endIndex, records[position].id.rawValue == id else { continue }
+            if let dependency = Self.dependency(rows) { records[position].dependencies.append(dependency) }
         }
     }
 

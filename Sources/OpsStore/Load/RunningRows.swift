@@ -3,7 +3,7 @@ internal import OpsCore
 /// Reads what executing operations left on the disk.
 struct RunningRows {
     private let attempts: Statement
-    private let endings: Statement
+    private let resolutions: Statement
 
     init(_ database: Database) throws(StoreError) {
         attempts = try database.prepare(
@@ -14,17 +14,17 @@ struct RunningRows {
                 a.causeOther, a.causeText, a.causeNote
             FROM attempt a JOIN runner r ON r.id = a.runner WHERE a.operation = ?1 AND a.number = ?2
             """)
-        endings = try database.prepare("SELECT outcome, \(CauseRow.columns) FROM ending WHERE operation = ?1")
+        resolutions = try database.prepare("SELECT outcome, \(CauseRow.columns) FROM ending WHERE operation = ?1")
     }
 
     /// Nil for a group that nobody has decided to end: it has no attempt.
     func running(_ row: Snapshot.Row) throws(StoreError) -> Snapshot.Running? {
-        let ending = try ending(row.id)
+        let resolution = try resolution(row.id)
         if row.flags.contains(.group) {
-            guard let ending else { return nil }
+            guard let resolution else { return nil }
             return Snapshot.Running(
                 attempt: AttemptID(row.id, 0), slot: nil, runner: "", boot: "",
-                startedAt: Moment(monotonic: 0, wall: 0), ending: ending)
+                startedAt: Moment(monotonic: 0, wall: 0), resolution: resolution)
         }
         attempts.bind(1, row.id.rawValue)
         attempts.bind(2, row.attempt)
@@ -33,11 +33,13 @@ struct RunningRows {
         var running = Snapshot.Running(
             attempt: AttemptID(row.id, row.attempt), slot: attempts.int32(0), runner: attempts.text(1),
             boot: attempts.text(2), startedAt: Moment(monotonic: attempts.int(3), wall: attempts.int(4)),
-            process: process, exit: exit, ending: ending, timeoutRemaining: attempts.optionalInt(17))
+            process: process, exit: exit, resolution: resolution, timeoutRemaining: attempts.optionalInt(17))
         if let outcome = Outcome(stored: attempts.optionalInt(18)) {
             // Only children are outstanding. A cancel that came since outweighs how the attempt ended.
             running.isOver = true
-            if ending == nil, let cause = CauseRow.read(attempts, from: 19).cause { running.ending = (outcome, cause) }
+            if resolution == nil, let cause = CauseRow.read(attempts, from: 19).cause {
+                running.resolution = Resolution(outcome: outcome, cause: cause)
+            }
         }
         return running
     }
@@ -60,13 +62,14 @@ struct RunningRows {
             at: Moment(monotonic: attempts.int(12), wall: attempts.int(13)))
     }
 
-    private func ending(_ id: OperationID) throws(StoreError) -> (Outcome, Cause)? {
-        endings.bind(1, id.rawValue)
-        guard try endings.step() else { return nil }
-        defer { endings.reset() }
-        guard let outcome = Outcome(stored: endings.optionalInt(0)), let cause = CauseRow.read(endings, from: 1).cause
+    private func resolution(_ id: OperationID) throws(StoreError) -> Resolution? {
+        resolutions.bind(1, id.rawValue)
+        guard try resolutions.step() else { return nil }
+        defer { resolutions.reset() }
+        guard let outcome = Outcome(stored: resolutions.optionalInt(0)),
+            let cause = CauseRow.read(resolutions, from: 1).cause
         else { return nil }
-        return (outcome, cause)
+        return Resolution(outcome: outcome, cause: cause)
     }
 }
 

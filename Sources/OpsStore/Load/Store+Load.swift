@@ -136,13 +136,13 @@ struct BitSet {
     }
 
     mutating func insert(_ number: Int64) {
-        let place = number - range.lowerBound
-        words[Int(place / 64)] |= 1 << UInt64(place % 64)
+        let position = number - range.lowerBound
+        words[Int(position / 64)] |= 1 << UInt64(position % 64)
     }
 
     func contains(_ number: Int64) -> Bool {
         guard range.contains(number) else { return false }
-        let place = number - range.lowerBound
-        return words[Int(place / 64)] & (1 << UInt64(place % 64)) != 0
+        let position = number - range.lowerBound
+        return words[Int(position / 64)] & (1 << UInt64(position % 64)) != 0
     }
 }

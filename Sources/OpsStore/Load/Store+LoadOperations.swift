@@ -2,8 +2,8 @@ internal import OpsCore
 
 extension Store {
     func loadOperations(_ snapshot: inout Snapshot) throws(StoreError) {
-        var places = SharedPlaces()
-        try loadQueues(&snapshot, &places)
+        var indices = SharedIndices()
+        try loadQueues(&snapshot, &indices)
         let count = try database.integer("SELECT count(*) FROM operation WHERE state < 3")
         // Every operation is in one submission, and there are fewer of those to count.
         let all = try database.integer("SELECT ifnull(sum(count), 0) FROM submission")
@@ -24,25 +24,25 @@ extension Store {
             row.graph = submissions.graph
             row.submittedAt = submissions.at
             row.user = submissions.user
-            row.queue = places.queues[rows.int(OperationColumns.queue)] ?? 0
+            row.queue = indices.queues[rows.int(OperationColumns.queue)] ?? 0
             if !rows.isNull(OperationColumns.policy) {
-                row.policy = try reader.policy(rows.int(OperationColumns.policy), &places, &snapshot.policies)
+                row.policy = try reader.policy(rows.int(OperationColumns.policy), &indices, &snapshot.policies)
             }
             if !rows.isNull(OperationColumns.categories) {
                 row.categories = try reader.categories(
-                    rows.int(OperationColumns.categories), &places, &snapshot.categorySets)
+                    rows.int(OperationColumns.categories), &indices, &snapshot.categorySets)
             }
             snapshot.operations.append(row)
         }
         finishedWhenLoaded = Int(all) - snapshot.operations.count
     }
 
-    private func loadQueues(_ snapshot: inout Snapshot, _ places: inout SharedPlaces) throws(StoreError) {
+    private func loadQueues(_ snapshot: inout Snapshot, _ indices: inout SharedIndices) throws(StoreError) {
         snapshot.queues = []
         let queues = try database.prepare(
             "SELECT id, name, \"limit\", aging, suspended FROM queue WHERE NOT removed ORDER BY id")
         while try queues.step() {
-            places.queues[queues.int(0)] = Int32(snapshot.queues.count)
+            indices.queues[queues.int(0)] = Int32(snapshot.queues.count)
             snapshot.queues.append(
                 Snapshot.Queue(
                     name: queues.text(1), limit: queues.optionalInt32(2), aging: queues.optionalInt(3),
@@ -75,7 +75,7 @@ enum OperationColumns {
 }
 
 /// Which place in the arrays of a snapshot a stored row has got.
-struct SharedPlaces: Sendable {
+struct SharedIndices: Sendable {
     var queues: [Int64: Int32] = [:]
     var policies: [Int64: Int32] = [:]
     var categorySets: [Int64: Int32] = [:]
@@ -91,10 +91,10 @@ struct SharedReader {
         uses = try database.prepare("SELECT name, mode, units FROM categoryUse WHERE categorySet = ?1 ORDER BY place")
     }
 
-    func policy(_ id: Int64, _ places: inout SharedPlaces, _ all: inout [Policy]) throws(StoreError) -> Int32 {
-        if let known = places.policies[id] { return known }
+    func policy(_ id: Int64, _ indices: inout SharedIndices, _ all: inout [Policy]) throws(StoreError) -> Int32 {
+        if let known = indices.policies[id] { return known }
         guard let policy = try policy(id) else { return -1 }
-        places.policies[id] = Int32(all.count)
+        indices.policies[id] = Int32(all.count)
         all.append(policy)
         return Int32(all.count - 1)
     }
@@ -107,10 +107,10 @@ struct SharedReader {
     }
 
     func categories(
-        _ id: Int64, _ places: inout SharedPlaces, _ all: inout [[CategoryUse]]
+        _ id: Int64, _ indices: inout SharedIndices, _ all: inout [[CategoryUse]]
     ) throws(StoreError) -> Int32 {
-        if let known = places.categorySets[id] { return known }
-        places.categorySets[id] = Int32(all.count)
+        if let known = indices.categorySets[id] { return known }
+        indices.categorySets[id] = Int32(all.count)
         all.append(try categories(id))
         return Int32(all.count - 1)
     }

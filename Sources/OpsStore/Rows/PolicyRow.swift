@@ -46,8 +46,8 @@ enum PolicyRow {
         }
         policy.successCodes = integers(statement.text(12))
         policy.completion = statement.bool(13) ? .notify : .exit
-        let place = Int(statement.int(14))
-        policy.leftovers = leftovers.indices.contains(place) ? leftovers[place] : .kill
+        let position = Int(statement.int(14))
+        policy.leftovers = leftovers.indices.contains(position) ? leftovers[position] : .kill
         policy.conditions = statement.text(15).split(separator: ",").map(condition)
         policy.childLimit = statement.optionalInt32(16)
         policy.observers = observers(stored: statement.int(17))

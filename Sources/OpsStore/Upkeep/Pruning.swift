@@ -202,7 +202,7 @@ public final class Pruning {
 
     private func run(_ sql: String, _ values: Int64...) throws(StoreError) {
         let statement = try store.kept(sql)
-        for (place, value) in values.enumerated() { statement.bind(Int32(place) + 1, value) }
+        for (offset, value) in values.enumerated() { statement.bind(Int32(offset) + 1, value) }
         try statement.run()
     }
 }

@@ -76,7 +76,7 @@ struct ConditionQueueTests {
         let token = queue.ask(operation(1), of: nil)
         #expect(queue.asking == [operation(1)])
         #expect(queue.answer(operation(1), token: token) == true)
-        queue.hold(operation(1), until: 70)
+        queue.postpone(operation(1), until: 70)
         #expect(queue[operation(1)]?.standsUntil == 70)
         queue.noteFalse(operation(1), index: 2)
         queue.rest(operation(1), until: 80)

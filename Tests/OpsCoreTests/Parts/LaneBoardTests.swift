@@ -8,7 +8,7 @@ struct LaneBoardTests {
         Lane(
             key: Lane.Key(
                 queue: QueueIndex(rawValue: queue), parent: 0, categories: nil, isGroup: isGroup, only: 0),
-            family: nil, needs: [], tickets: [])
+            group: nil, needs: [], tickets: [])
     }
 
     /// A lane with one member of this key.
@@ -90,7 +90,7 @@ struct LaneBoardTests {
         let stays = add(&board, queue: 1, key: 10)
         let moves = add(&board, queue: 2, key: 20)
         for lane in [stays, moves] {
-            board[lane].status = .parked(.others)
+            board[lane].status = .parked(.yielding)
             board.block(board.newEntry(lane))
         }
         #expect(board.checkInvariants().isEmpty)

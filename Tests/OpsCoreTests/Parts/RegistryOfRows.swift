@@ -19,11 +19,11 @@ final class RegistryOfRows {
         let operation = registry.table.insert(row)
         registry.count(.pending, 1, in: queue)
         if traits.contains(.group) {
-            registry.table[operation].family = registry.families.insert(Family(parent: operation))
+            registry.table[operation].group = registry.groups.insert(Group(parent: operation))
         }
-        if let family = parent.flatMap({ registry.table[$0].family }) {
-            registry.families[family].children.append(id)
-            registry.families[family].unfinished += 1
+        if let group = parent.flatMap({ registry.table[$0].group }) {
+            registry.groups[group].children.append(id)
+            registry.groups[group].unfinished += 1
         }
         return operation
     }

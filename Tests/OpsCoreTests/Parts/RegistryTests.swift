@@ -19,10 +19,10 @@ struct RegistryTests {
             let operation = registry.table.insert(row)
             registry.count(.pending, 1, in: queue)
             if id == 1 { registry.setState(operation, .ready) }
-            if id < 3 { registry.table[operation].family = registry.families.insert(Family(parent: operation)) }
-            if let family = operations.last.flatMap({ registry.table[$0].family }) {
-                registry.families[family].children.append(Int64(id))
-                registry.families[family].unfinished += 1
+            if id < 3 { registry.table[operation].group = registry.groups.insert(Group(parent: operation)) }
+            if let group = operations.last.flatMap({ registry.table[$0].group }) {
+                registry.groups[group].children.append(Int64(id))
+                registry.groups[group].unfinished += 1
             }
             operations.append(operation)
         }
@@ -56,9 +56,9 @@ struct RegistryTests {
         registry.categories.retain(set)
         let need = try #require(registry.categories.needs(of: set).first)
         #expect(registry.resolvedNeeds(of: operations[2]) == [need], "no group holds it yet")
-        let family = try #require(registry.table[operations[0]].family)
+        let group = try #require(registry.table[operations[0]].group)
         let scope = registry.categories.addScope(of: need, base: need.category)
-        registry.families[family].scopes.append((need.category, scope))
+        registry.groups[group].scopes.append((need.category, scope))
         #expect(registry.resolvedNeeds(of: operations[2]).map(\.category) == [scope])
         #expect(registry.use(of: "disk", atOrAbove: operations[1])?.units == 4)
         #expect(registry.use(of: "net", atOrAbove: operations[1]) == nil)

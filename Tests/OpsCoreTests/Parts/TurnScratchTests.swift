@@ -26,12 +26,12 @@ struct TurnScratchTests {
 
     @Test func `ends are found by their index until the turn is over`() {
         var scratch = TurnScratch()
-        let ending = FinishedOperation(
+        let finished = FinishedOperation(
             operation: OperationIndex(rawValue: 4), outcome: .failed, root: OperationID(9), rootOutcome: .failed,
             hasStarted: true)
-        let index = scratch.add(ending)
-        #expect(scratch[index] == ending)
-        scratch.forgetEndings()
+        let index = scratch.add(finished)
+        #expect(scratch[index] == finished)
+        scratch.forgetFinished()
         #expect(scratch == TurnScratch())
     }
 

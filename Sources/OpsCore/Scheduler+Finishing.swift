@@ -29,11 +29,11 @@ extension Scheduler {
         _ operation: OperationIndex, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil,
         rootOutcome: Outcome? = nil
     ) {
-        guard !table[operation].traits.contains(.ending), table[operation].state != .finished else { return }
+        guard !table[operation].traits.contains(.finishPending), table[operation].state != .finished else { return }
         leaveLane(operation)
         discardStaged(operation)
         table[operation].overtaken = 0
-        table[operation].traits.insert(.ending)
+        table[operation].traits.insert(.finishPending)
         scratch.decide(
             PendingFinish(
                 operation: operation, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))
@@ -75,7 +75,7 @@ extension Scheduler {
         if let index = table[operation].execution {
             run = executions[index].run
             // With children the end is theirs.
-            if table[operation].family == nil, let ended = executions[index].endedAt { at = ended }
+            if table[operation].group == nil, let ended = executions[index].endedAt { at = ended }
             endExecution(index)
         } else {
             run = runs[operation]?.number ?? 1
@@ -89,47 +89,48 @@ extension Scheduler {
             record(.observerOwed(id, run: run))
             emit(.observeFinish(id, run: run))
         }
-        let ending = FinishedOperation(
+        let finished = FinishedOperation(
             operation: operation, outcome: decision.outcome, root: decision.root ?? id,
             rootOutcome: decision.rootOutcome, hasStarted: table[operation].traits.contains(.hasStarted))
-        table[operation].link(to: scratch.add(ending))
+        table[operation].link(to: scratch.add(finished))
         dropProvided(of: operation, decision)
         registry.graph.dropDependencies(of: operation, in: &registry.table)
-        settleDependents(of: ending)
+        settleDependents(of: finished)
         leaveBarriers(operation)
         if let policy = table[operation].policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
         if let parent = table[operation].parent { childEnded(parent, id, decision.outcome) }
     }
 
     /// Each edge on what has finished is met now, or never.
-    private mutating func settleDependents(of ending: FinishedOperation) {
-        guard table[ending.operation].firstDependent != nil else { return }
+    private mutating func settleDependents(of finished: FinishedOperation) {
+        guard table[finished.operation].firstDependent != nil else { return }
         var edges = scratch.takeEdges()
-        registry.graph.settleDependents(of: ending.operation, in: &registry.table, into: &edges)
+        registry.graph.settleDependents(of: finished.operation, in: &registry.table, into: &edges)
         for edge in edges {
             let from = graph[edge].from
-            noteWaiterLeft(ending.operation, from)
-            switch graph[edge].when.status(ending.outcome, hasStarted: ending.hasStarted) {
+            noteWaiterLeft(finished.operation, from)
+            switch graph[edge].when.status(finished.outcome, hasStarted: finished.hasStarted) {
             case .met: release(from)
             case .outstanding: break
             case .impossible:
                 if let assumed = registry.assumedExecution(of: from) {
-                    executions[assumed].missed = Missed(ending: ending, when: graph[edge].when)
+                    executions[assumed].missed = Missed(dependency: finished, when: graph[edge].when)
                 } else {
-                    skip(from, after: ending, when: graph[edge].when)
+                    skip(from, after: finished, when: graph[edge].when)
                 }
             }
         }
         scratch.keep(edges)
     }
 
-    mutating func skip(_ operation: OperationIndex, after ending: FinishedOperation, when: When) {
+    mutating func skip(_ operation: OperationIndex, after finished: FinishedOperation, when: When) {
         let cause = Cause.skip(
-            when, table[ending.operation].operationID, root: ending.root, ending.rootOutcome)
+            when, table[finished.operation].operationID, root: finished.root, finished.rootOutcome)
         decideTree(
             operation, Resolution(outcome: .skipped, cause: cause),
-            below: Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID)), root: ending.root,
-            rootOutcome: ending.rootOutcome)
+            below: Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID)),
+            root: finished.root,
+            rootOutcome: finished.rootOutcome)
     }
 
     /// Takes an executing operation's slot, room and categories away.
@@ -152,7 +153,7 @@ extension Scheduler {
         executions[index].slot = nil
         countRunning(operation, -1)
         wake(.queue(table[operation].queue))
-        if let group = table[operation].parent, let family = table[group].family { wake(.group(family)) }
+        if let parent = table[operation].parent, let group = table[parent].group { wake(.group(group)) }
     }
 
     private mutating func forgetRun(of operation: OperationIndex) {
@@ -176,7 +177,7 @@ extension Scheduler {
     private func isNeeded(_ operation: OperationIndex, besides other: OperationIndex) -> Bool {
         graph.dependents(of: table[operation]).contains { edge in
             let from = graph[edge].from
-            return from != other && !table[from].traits.contains(.ending)
+            return from != other && !table[from].traits.contains(.finishPending)
         }
     }
 }

@@ -1,5 +1,5 @@
 /// The children of a group, or of an operation that has produced some.
-struct Family {
+struct Group {
     let parent: OperationIndex
     /// Ids of children; finished ones are dropped now and then.
     var children: [Int64] = []

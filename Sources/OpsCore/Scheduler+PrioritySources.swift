@@ -25,7 +25,7 @@ extension Scheduler {
     /// Returns the priority of a node: for the end of a group, the one that its children inherit.
     private func priority(of node: WaitNode) -> Int8 {
         guard node.isEnd else { return table[node.operation].effective }
-        return table[node.operation].family.map { families[$0].inherited } ?? .min
+        return table[node.operation].group.map { groups[$0].inherited } ?? .min
     }
 
     private func hasOfItsOwn(_ node: WaitNode) -> Bool {
@@ -67,7 +67,7 @@ extension Scheduler {
         var open = [start]
         while let node = open.popLast() {
             let row = table[node.operation]
-            if node.isEnd, let family = row.family, families[family].children.count > 4 * Self.fewSteps { return false }
+            if node.isEnd, let group = row.group, groups[group].children.count > 4 * Self.fewSteps { return false }
             if !node.isEnd, row.state == .ready, row.categories != nil { return false }
             for other in registry.waits(of: node) where seen.insert(other).inserted { open.append(other) }
             if seen.count > 4 * Self.fewSteps { return false }
@@ -98,9 +98,9 @@ extension Scheduler {
         let operation = node.operation
         doubt(operation)
         if node.isEnd {
-            guard let family = table[operation].family else { return }
-            families[family].inherited = .min
-            for id in families[family].children {
+            guard let group = table[operation].group else { return }
+            groups[group].inherited = .min
+            for id in groups[group].children {
                 if let child = unfinished(OperationID(id)) { doubt(child) }
             }
         } else {
@@ -127,13 +127,13 @@ extension Scheduler {
         where table[other].effective == priority {
             guard body(.start(other)) else { return }
         }
-        guard let family = row.family else { return }
+        guard let group = row.group else { return }
         if let index = row.execution {
             for need in executions[index].holding where categories[need.category].claim == priority {
                 guard forEachClaimant(on: need.category, body) else { return }
             }
         } else if !node.isEnd {
-            for id in families[family].children {
+            for id in groups[group].children {
                 guard let child = unfinished(OperationID(id)), table[child].effective == priority else { continue }
                 guard body(.start(child)) else { return }
             }
