@@ -63,7 +63,7 @@ public final class Daemon {
     private(set) lazy var patience = Alarm(self) { [unowned self] in self.settle() }
 
     /// Brings the loop back when a turn left events for the next.
-    var again: DeferredSource?
+    let again: DeferredWork
     var signals: [SignalSource] = []
 
     init(
@@ -73,6 +73,7 @@ public final class Daemon {
         self.configuration = configuration
         self.options = options
         self.loop = loop
+        again = DeferredWork(loop) {}
         self.log = log
         self.store = store
         self.history = history
@@ -81,7 +82,6 @@ public final class Daemon {
         fileWatch = try FileWatch(loop)
         startedAt = Clock.read().wall
         core = try storedCore()
-        again = try loop.deferred {}
         loop.endTurn = { [unowned self] in self.endTurn() }
     }
 }

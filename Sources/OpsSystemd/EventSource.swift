@@ -82,14 +82,6 @@ public final class TimerSource: EventSource {
     }
 }
 
-/// Source that calls its handler once, in the next iteration of the loop, after each `schedule`.
-public final class DeferredSource: EventSource {
-    public func schedule() throws(SystemError) {
-        guard let source = unsafe source else { return }
-        try systemd("deferred event", unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT)))
-    }
-}
-
 extension EventLoop {
     /// Clock of a timer.
     public enum TimerClock: Sendable {
@@ -139,18 +131,6 @@ extension EventLoop {
                 { _, _, context in unsafe EventSource.call(context) }, source.context))
         guard let armed = unsafe source.source else { return source }
         try systemd("timer", unsafe sd_event_source_set_enabled(armed, Int32(SD_EVENT_OFF)))
-        return source
-    }
-
-    /// Makes a source of work for the next iteration of the loop, not yet scheduled.
-    public func deferred(_ handler: @escaping () -> Void) throws(SystemError) -> DeferredSource {
-        let source = DeferredSource { _ in handler() }
-        try systemd(
-            "deferred event",
-            unsafe sd_event_add_defer(
-                event, &source.source, { _, context in unsafe EventSource.call(context) }, source.context))
-        guard let idle = unsafe source.source else { return source }
-        try systemd("deferred event", unsafe sd_event_source_set_enabled(idle, Int32(SD_EVENT_OFF)))
         return source
     }
 }

@@ -7,14 +7,40 @@ import Testing
     @Test func `all ready events are handled before the turn ends`() throws {
         let loop = try EventLoop()
         var log: [String] = []
-        let first = try loop.deferred { log.append("first") }
-        let second = try loop.deferred { log.append("second") }
+        let first = DeferredWork(loop) { log.append("first") }
+        let second = DeferredWork(loop) { log.append("second") }
         loop.endTurn = { log.append("end") }
-        try first.schedule()
-        try second.schedule()
+        first.schedule()
+        second.schedule()
         #expect(try loop.turn(timeout: 0))
         #expect(log.sorted() == ["end", "first", "second"])
         #expect(log.last == "end")
+    }
+
+    @Test func `events are handled between the slices of long work`() throws {
+        let loop = try EventLoop()
+        let scratch = try Scratch()
+        let listener = try UnixSocket.listen(at: scratch.path + "/s")
+        let client = try UnixSocket.connect(to: scratch.path + "/s")
+        let server = try accepted(listener)
+        var log: [String] = []
+        var source: ReadinessSource?
+        source = try loop.watch(server.rawValue, for: .readable) { _ in
+            log.append("event")
+            source?.cancel()
+        }
+        var work: DeferredWork?
+        work = DeferredWork(loop) {
+            log.append("slice")
+            work?.schedule()
+        }
+        work?.schedule()
+        #expect(try loop.turn())
+        #expect(try client.write([1]) == .moved(1))
+        #expect(try loop.turn())
+        #expect(log == ["slice", "event", "slice"])
+        work = nil
+        #expect(try loop.turn(timeout: 0) == false)
     }
 
     @Test func `a turn without events ends too`() throws {
@@ -74,15 +100,15 @@ import Testing
         #expect(seen.isEmpty)
     }
 
-    @Test func `a handler may cancel its own source`() throws {
+    @Test func `deferred work may release itself`() throws {
         let loop = try EventLoop()
-        var source: DeferredSource?
+        var source: DeferredWork?
         var calls = 0
-        source = try loop.deferred {
+        source = DeferredWork(loop) {
             calls += 1
             source = nil
         }
-        try source?.schedule()
+        source?.schedule()
         try loop.turn(timeout: 0)
         try loop.turn(timeout: 0)
         #expect(calls == 1)
@@ -104,8 +130,8 @@ import Testing
         let loop = try EventLoop()
         var ended = false
         loop.endTurn = { ended = true }
-        let source = try loop.deferred { loop.stop() }
-        try source.schedule()
+        let source = DeferredWork(loop) { loop.stop() }
+        source.schedule()
         try loop.run()
         #expect(ended)
     }

@@ -10,7 +10,7 @@ final class SchedulerQueries {
     private var waiting = FairBacklog<Question>(slots: 1)
     private lazy var thread = SideWork(loop: daemon.loop, log: daemon.log)
     /// Brings the loop back to the questions that wait.
-    private var work: DeferredSource?
+    private lazy var work = DeferredWork(daemon.loop) { [unowned self] in self.proceed() }
     private var isAnswering = false
     /// Nanoseconds of this turn in which questions were answered.
     private var spent: Int64 = 0
@@ -68,12 +68,7 @@ final class SchedulerQueries {
     func turnEnded() {
         spent = 0
         guard !waiting.isEmpty, waiting.running == 0 else { return }
-        do throws(SystemError) {
-            if work == nil { work = try daemon.loop.deferred { [unowned self] in self.proceed() } }
-            try work?.schedule()
-        } catch {
-            daemon.log.error("\(error)")
-        }
+        work.schedule()
     }
 
     /// Goes on with the questions that wait.

@@ -22,7 +22,7 @@ final class Server {
     private var toResume: [any ReplyStream] = []
     /// Those in `toResume`.
     private var awaited: Set<ObjectIdentifier> = []
-    private var later: DeferredSource?
+    private lazy var later = DeferredWork(loop) { [unowned self] in self.doDeferredWork() }
     private lazy var idleAlarm = Alarm(loop, log, accuracy: 1_000_000) { [unowned self] in
         self.closeIdle(at: Clock.read().monotonic)
     }
@@ -43,7 +43,6 @@ final class Server {
         self.log = log
         self.handler = handler
         clients = try ReadinessGroup(loop)
-        later = try loop.deferred { [unowned self] in self.doDeferredWork() }
     }
 
     var connectionCount: Int { connections.count }
@@ -135,7 +134,7 @@ final class Server {
     func flush() {
         flushOutput()
         guard !toContinue.isEmpty || !toResume.isEmpty else { return }
-        do { try later?.schedule() } catch { log.error("\(error)") }
+        later.schedule()
     }
 
     private func flushOutput() {

@@ -8,7 +8,7 @@ final class Retention {
     private unowned let daemon: Daemon
     private lazy var alarm = Alarm(daemon, accuracy: 60_000_000) { [unowned self] in self.begin() }
     private var pruning: Pruning?
-    private var work: DeferredSource?
+    private lazy var work = DeferredWork(daemon.loop) { [unowned self] in self.goOn() }
 
     private static let hour: Int64 = 3_600_000_000_000
 
@@ -41,8 +41,7 @@ final class Retention {
         guard let pruning, !daemon.putOff({ [unowned self] in self.goOn() }) else { return }
         do {
             try step(pruning)
-            if work == nil { work = try daemon.loop.deferred { [unowned self] in self.goOn() } }
-            guard pruning.isComplete else { return try work?.schedule() ?? () }
+            guard pruning.isComplete else { return work.schedule() }
             if pruning.removed > 0 { daemon.log.info("removed \(pruning.removed) old operations") }
         } catch {
             daemon.log.warning("old operations not removed: \(error)")

@@ -22,7 +22,9 @@ final class Publisher {
     private var waiting = Backlog<Portion>()
     /// The portion that some followers have been told.
     private var current: (reports: [Report], followers: Backlog<Int>)?
-    private var work: DeferredSource?
+    private lazy var work = DeferredWork(daemon.loop) { [unowned self] in
+        self.tell(until: Clock.read().monotonic + self.inATurn)
+    }
     /// Nanoseconds of a turn in which followers are told.
     private let inATurn: Int64
 
@@ -72,7 +74,7 @@ final class Publisher {
     private func tell(until end: Int64) {
         while let number = nextFollower() {
             if let reports = current?.reports { followers[number]?.take(reports) }
-            if Clock.read().monotonic >= end, waiting.count <= Self.mostWaiting { return tellLater() }
+            if Clock.read().monotonic >= end, waiting.count <= Self.mostWaiting { return work.schedule() }
         }
     }
 
@@ -88,20 +90,6 @@ final class Publisher {
             journal.write(reports)
             // A copy: a follower may leave while it is told.
             current = (reports, Backlog(followers.keys.sorted().filter { $0 < portion.newcomer }))
-        }
-    }
-
-    private func tellLater() {
-        do throws(SystemError) {
-            if work == nil {
-                work = try daemon.loop.deferred { [unowned self] in
-                    self.tell(until: Clock.read().monotonic + self.inATurn)
-                }
-            }
-            try work?.schedule()
-        } catch {
-            daemon.log.error("\(error)")
-            finish()
         }
     }
 }

@@ -173,7 +173,7 @@ extension Daemon {
 
     /// Makes the loop turn once more although nothing is ready.
     func wakeUp() {
-        do throws(SystemError) { try again?.schedule() } catch { log.error("\(error)") }
+        again.schedule()
     }
 }
 
