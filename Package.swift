@@ -48,7 +48,9 @@ let package = Package(
         .target(name: "OpsModel", swiftSettings: strict),
         .target(name: "OpsCore", dependencies: ["OpsModel"], swiftSettings: strict),
         .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
-        .target(name: "OpsWire", resources: [.embedInCode("org.opsd.Control.varlink")], swiftSettings: strict),
+        .target(
+            name: "OpsWire", dependencies: ["OpsModel"], resources: [.embedInCode("org.opsd.Control.varlink")],
+            swiftSettings: strict),
         .target(name: "OpsSystem", dependencies: ["OpsModel", "COpsSpawn"], swiftSettings: pointers),
         .target(name: "OpsSystemd", dependencies: ["OpsSystem", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
         .target(name: "OpsClient", dependencies: ["OpsWire", "OpsSystem"], swiftSettings: strict),
@@ -74,7 +76,8 @@ let package = Package(
         // Started thousands of times by scripts: without a dynamic loader it starts in half the time. It asks the C
         // library for nothing that a static one lacks: no names of users or hosts, no locales.
         .executableTarget(
-            name: "opsctl", dependencies: ["OpsDrawing", "OpsClient", "OpsCalendar", "OpsWire", "OpsSystem"],
+            name: "opsctl",
+            dependencies: ["OpsDrawing", "OpsClient", "OpsCalendar", "OpsModel", "OpsWire", "OpsSystem"],
             swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
 

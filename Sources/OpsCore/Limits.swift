@@ -1,10 +1,5 @@
-/// Everything a user can grow has its bound here.
-public enum Limits {
-    public static let operationsPerSubmission = 4_000_000
-    public static let edgesPerSubmission = 16_000_000
-    public static let groupDepth = 32
-    public static let categoriesPerOperation = 32
-    public static let conditionsPerOperation = 16
+/// Bounds of the rules.
+extension Limits {
     public static let workers: Int32 = 4096
     /// Starts of others that may pass an operation which only categories keep back.
     public static let overtakes: UInt8 = 16
@@ -22,6 +17,4 @@ public enum Limits {
     static let edgesPredicted = 16
     /// Attempts shorter than this (in nanoseconds) make staging worthwhile, and staged launches are revoked after it.
     public static let shortRun: Int64 = 100_000_000
-    /// A hundred years in nanoseconds: what is added to an instant never leaves 64 bits.
-    public static let duration: Int64 = 3_155_760_000_000_000_000
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsModel
 
 @main struct Main {
     static func main() {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsModel
 internal import OpsSystem
 
 /// From the command line to the exit status.
@@ -29,7 +30,7 @@ enum Program {
         let session = Unmanaged.passRetained(Session(arguments)).takeUnretainedValue()
         do throws(Failure) {
             let status: ExitStatus
-            if arguments.has(.help) {
+            if arguments.has(.showHelp) {
                 try HelpPage.write(arguments.verb, arguments.path, session)
                 status = .done
             } else if let action = arguments.verb.action {

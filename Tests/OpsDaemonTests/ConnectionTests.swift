@@ -325,12 +325,12 @@ extension ConnectionTests {
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
         var reply: ReceivedReply?
         // All of it and one more, unless the answer comes before.
-        for _ in 0...(WireLimits.frameBytes >> 20) where !client.hasEnded { try client.send(piece) }
+        for _ in 0...(Limits.frameBytes >> 20) where !client.hasEnded { try client.send(piece) }
         reply = try client.receive()
         guard case .control(.tooLarge(_, let limit)) = reply?.failure else {
             Issue.record("it was not told")
             return
         }
-        #expect(limit == WireLimits.frameBytes)
+        #expect(limit == Limits.frameBytes)
     }
 }

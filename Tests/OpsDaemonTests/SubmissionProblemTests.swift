@@ -26,8 +26,8 @@ import Testing
 
     @Test(arguments: [#""queue":"q%""#, #""after":["x%"]"#, #""environment":{"OPS_%":"1"}"#])
     func `no more problems are looked for than are told`(key: String) throws {
-        let count = WireLimits.problems + 50
+        let count = Limits.problems + 50
         let found = try problems((0..<count).map { #"{"command":["a"],"# + key.replacing("%", with: "\($0)") + "}" })
-        #expect(found.map(\.index) == Array(0..<WireLimits.problems))
+        #expect(found.map(\.index) == Array(0..<Limits.problems))
     }
 }

@@ -13,12 +13,12 @@ import Testing
 
     /// What the wire takes, the rules take: a refusal names the place in the file only when the wire refuses.
     @Test func theBoundsOfTheWireAreThoseOfTheRules() {
-        #expect(WireLimits.operations == Limits.operationsPerSubmission)
-        #expect(WireLimits.edges == Limits.edgesPerSubmission)
-        #expect(WireLimits.groupDepth == Limits.groupDepth)
-        #expect(WireLimits.categoriesPerOperation == Limits.categoriesPerOperation)
-        #expect(WireLimits.conditionsPerOperation == Limits.conditionsPerOperation)
-        #expect(WireLimits.duration == Limits.duration)
+        #expect(Limits.operationsPerSubmission == Limits.operationsPerSubmission)
+        #expect(Limits.edgesPerSubmission == Limits.edgesPerSubmission)
+        #expect(Limits.groupDepth == Limits.groupDepth)
+        #expect(Limits.categoriesPerOperation == Limits.categoriesPerOperation)
+        #expect(Limits.conditionsPerOperation == Limits.conditionsPerOperation)
+        #expect(Limits.duration == Limits.duration)
     }
 
     @Test func reasonsAreSentences() {

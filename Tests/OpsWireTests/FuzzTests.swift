@@ -114,7 +114,7 @@ import Testing
             check(graph)
             return graph
         } catch {
-            #expect(!error.problems.isEmpty && error.problems.count <= WireLimits.problems)
+            #expect(!error.problems.isEmpty && error.problems.count <= Limits.problems)
             return nil
         }
     }

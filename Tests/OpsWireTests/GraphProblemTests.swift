@@ -38,8 +38,8 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
                 #"1 second after: waits for itself"#,
                 #"2 - name: "first" is the name of operation 1 too"#,
                 #"2 - limit: only a group (with "operations") has a limit"#,
-                #"3 group grace: a group has no process; give it to the operations inside"#,
                 #"3 group stdin: a group has no process; give it to the operations inside"#,
+                #"3 group grace: a group has no process; give it to the operations inside"#,
                 #"4 inner -: has no "command", "shell" or "operations""#,
                 #"5 - -: an operation is an object"#,
             ])
@@ -47,10 +47,10 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
 
     @Test func problemsAreBounded() {
         let many = "[\(Array(repeating: "{\"x\": 1}", count: 5000).joined(separator: ","))]"
-        #expect(problems(many).count == WireLimits.problems)
+        #expect(problems(many).count == Limits.problems)
         let unknown =
             "[{\"name\":\"a\",\"command\":[\"x\"],\"after\":[\((0..<500).map { "\"n\($0)\"" }.joined(separator: ","))]},{\"command\":[\"y\"]}]"
-        #expect(problems(unknown).count == WireLimits.problems)
+        #expect(problems(unknown).count == Limits.problems)
     }
 
     @Test func offsetsPointAtTheMistake() {

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func depthIsBounded() throws {
-        let deepest = String(repeating: "[", count: WireLimits.depth) + String(repeating: "]", count: WireLimits.depth)
+        let deepest = String(repeating: "[", count: Limits.depth) + String(repeating: "]", count: Limits.depth)
         _ = try parse(deepest)
         #expect(throws: JSONError.self) { try parse("[\(deepest)]") }
         let endless = Array(repeating: UInt8(ascii: "["), count: 1_000_000)

@@ -9,7 +9,7 @@ import Testing
             ("1.5h", 5_400_000_000_000), ("90", 90_000_000_000), ("0.25", 250_000_000), ("0s", 0),
             ("1w2d", 777_600_000_000_000),
             ("10us", 10_000), ("1ns", 1), ("1h 30m", 5_400_000_000_000), ("2min", 120_000_000_000),
-            ("36525d", WireLimits.duration),
+            ("36525d", Limits.duration),
         ] as [(String, Int64)])
     func durationsAreRead(text: String, nanoseconds: Int64) { #expect(DurationText.parse(text) == nanoseconds) }
 
@@ -33,7 +33,7 @@ import Testing
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let value =
-                Int64.random(in: 0...WireLimits.duration, using: &random) >> Int64.random(in: 0..<62, using: &random)
+                Int64.random(in: 0...Limits.duration, using: &random) >> Int64.random(in: 0..<62, using: &random)
             #expect(DurationText.parse(DurationText.format(value)) == value)
         }
     }

@@ -21,7 +21,7 @@ import Testing
 
     @Test func optionsOfSubmitEndAtTheCommand() throws {
         let arguments = try parse("submit", "--name", "x", "sleep", "--name", "5")
-        #expect(arguments.text(.name) == "x")
+        #expect(arguments.text(.operationName) == "x")
         #expect(arguments.operands == ["sleep", "--name", "5"])
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import OpsModel
 import Testing
 
 @testable import opsctl

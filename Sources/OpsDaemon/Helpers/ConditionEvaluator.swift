@@ -14,7 +14,7 @@ final class ConditionEvaluator {
         let token: Int64
         let conditions: [Condition]
         /// Monotonic instant at which what has not answered counts as false.
-        let deadline = Clock.read().monotonic + DaemonLimits.evaluation
+        let deadline = Clock.read().monotonic + Limits.evaluation
         var index = 0
         var helper: Attempt?
         /// Its dependencies are being read beside the loop.

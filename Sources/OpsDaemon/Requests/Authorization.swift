@@ -77,14 +77,12 @@ struct Authorization: Sendable {
     /// a negative `nice`.
     func requireStanding(_ caller: Caller, priority: Int, nice: Int?) throws(Refusal) {
         if isPrivileged(caller) { return }
-        if priority > Self.highestOrdinaryPriority {
+        if priority > Limits.ordinaryPriority {
             throw Refusal(
                 message: "priority \(priority) is for root and the daemon's own user; others may use up to "
-                    + "\(Self.highestOrdinaryPriority)")
+                    + "\(Limits.ordinaryPriority)")
         }
         if let nice, nice < 0 { throw Refusal(message: "nice \(nice) is for root; others may use 0 to 19") }
     }
 
-    /// `veryHigh` and above would let one user starve the others.
-    static let highestOrdinaryPriority = 4
 }

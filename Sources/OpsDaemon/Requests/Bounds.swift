@@ -8,14 +8,14 @@ func requireRoom(for text: String?, of what: String, atMost limit: Int) throws(C
 extension SubmissionOrder {
     /// Its operations are bounded where they are read.
     func checkBounds() throws(ControlError) {
-        try requireRoom(for: name, of: "the name of a graph", atMost: WireLimits.nameBytes)
+        try requireRoom(for: name, of: "the name of a graph", atMost: Limits.nameBytes)
         if let name, let complaint = NameSyntax.complaint(aboutGraph: name) {
             throw .invalidOperation([.with { $0.message = "the name of the graph is \(complaint)" }])
         }
-        try requireRoom(for: key, of: "a key", atMost: WireLimits.keyBytes)
-        try requireRoom(for: unlessActive, of: "a key", atMost: WireLimits.keyBytes)
+        try requireRoom(for: key, of: "a key", atMost: Limits.keyBytes)
+        try requireRoom(for: unlessActive, of: "a key", atMost: Limits.keyBytes)
         guard let capture else { return }
-        try requireRoom(for: capture.directory, of: "the captured directory", atMost: WireLimits.pathBytes)
+        try requireRoom(for: capture.directory, of: "the captured directory", atMost: Limits.pathBytes)
         if capture.directory.utf8.contains(0) { throw Self.refusal("capture.directory", "must not contain a NUL") }
         let variables = capture.environment.entries
         for variable in variables {
@@ -25,11 +25,11 @@ extension SubmissionOrder {
             throw Self.refusal("capture.environment", "\"\(variable.name.prefix(100))\": \(complaint)")
         }
         let bytes = variables.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
-        if bytes > WireLimits.environmentBytes {
-            throw .tooLarge(what: "the captured environment", limit: WireLimits.environmentBytes)
+        if bytes > Limits.environmentBytes {
+            throw .tooLarge(what: "the captured environment", limit: Limits.environmentBytes)
         }
-        if variables.count > WireLimits.environmentVariables {
-            throw .tooLarge(what: "the number of captured variables", limit: WireLimits.environmentVariables)
+        if variables.count > Limits.environmentVariables {
+            throw .tooLarge(what: "the number of captured variables", limit: Limits.environmentVariables)
         }
     }
 
@@ -45,11 +45,11 @@ extension SubmissionOrder {
 
 extension OpsWire.Selection {
     func checkBounds() throws(ControlError) {
-        if refs?.count ?? 0 > WireLimits.references {
-            throw .tooLarge(what: "the number of references", limit: WireLimits.references)
+        if refs?.count ?? 0 > Limits.references {
+            throw .tooLarge(what: "the number of references", limit: Limits.references)
         }
-        if labels?.entries.count ?? 0 > WireLimits.labels {
-            throw .tooLarge(what: "the number of labels", limit: WireLimits.labels)
+        if labels?.entries.count ?? 0 > Limits.labels {
+            throw .tooLarge(what: "the number of labels", limit: Limits.labels)
         }
     }
 }

@@ -35,7 +35,7 @@ extension Requests {
     }
 
     func cancel(_ request: CancelRequest, _ exchange: Exchange) throws {
-        try requireRoom(for: request.reason, of: "a reason", atMost: WireLimits.textBytes)
+        try requireRoom(for: request.reason, of: "a reason", atMost: Limits.textBytes)
         let isForced = request.force ?? false
         let (caller, reason) = (exchange.caller, request.reason)
         change(exchange, after: try targets(request.selection, .unfinished, caller)) { [unowned self] selected in

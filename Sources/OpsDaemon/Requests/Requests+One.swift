@@ -5,7 +5,7 @@ internal import OpsWire
 /// Verbs that change one operation, which is named.
 extension Requests {
     func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
-        try requireRoom(for: request.message, of: "a message", atMost: WireLimits.textBytes)
+        try requireRoom(for: request.message, of: "a message", atMost: Limits.textBytes)
         let failed = request.failed ?? false
         one(request.ref, exchange) { [unowned self] id in
             self.put(.finish(id, failed: failed, message: request.message, by: exchange.caller.name), exchange)
@@ -14,7 +14,7 @@ extension Requests {
 
     func note(_ request: NoteRequest, _ exchange: Exchange) throws {
         let text = request.text.flatMap { $0.isEmpty ? nil : $0 }
-        try requireRoom(for: text, of: "a note", atMost: WireLimits.textBytes)
+        try requireRoom(for: text, of: "a note", atMost: Limits.textBytes)
         one(request.ref, exchange) { [unowned self] id in
             guard let graph = try self.daemon.history.graph(of: id) else {
                 throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)

@@ -18,7 +18,7 @@ extension Requests {
             return exchange.goOn(with: stream)
         }
         let cursor = SelectionCursor(selection, order: newest ? .newestFirst : .oldestFirst)
-        let count = min(max(request.limit ?? WireLimits.rows, 0), WireLimits.rows)
+        let count = min(max(request.limit ?? Limits.rows, 0), Limits.rows)
         let rows = daemon.rows(for: exchange.caller)
         ask(exchange, ListQuery(cursor, count: count, isReversed: newest, rows: rows)) { [unowned self] answer in
             self.send(answer.rows, exchange, isLast: true)
@@ -70,7 +70,7 @@ extension Requests {
     }
 
     func why(_ request: WhyRequest, _ exchange: Exchange) throws {
-        try requireRoom(for: request.whatIf, of: "a question", atMost: WireLimits.textBytes)
+        try requireRoom(for: request.whatIf, of: "a question", atMost: Limits.textBytes)
         let named = request.whatIf.map(WhatIf.references) ?? []
         ask(exchange, ReferencesQuery([request.ref] + named)) { [unowned self] found in
             let ids = try found.map { try $0.get() }

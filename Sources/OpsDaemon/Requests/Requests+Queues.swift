@@ -85,7 +85,7 @@ extension Requests {
         guard NameSyntax.isName(name) else {
             throw invalid(
                 "name",
-                "a \(what)'s name is 1 to \(WireLimits.nameBytes) letters, digits and _.:/-; not \"\(name)\"")
+                "a \(what)'s name is 1 to \(Limits.nameBytes) letters, digits and _.:/-; not \"\(name)\"")
         }
     }
 

@@ -110,7 +110,7 @@ extension Requests {
         let user = exchange.caller.user
         let builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
         let references = ReferencesQuery(
-            input.externals, in: try builder.joinedGraph(daemon), mostUnknown: WireLimits.problems)
+            input.externals, in: try builder.joinedGraph(daemon), mostUnknown: Limits.problems)
         let query = SubmissionQuery(keys: keys, of: user, wantsNames: order.wantsList, references)
         let next = daemon.core?.nextOperationID ?? OperationID(0)
         change(exchange, after: query) { [unowned self] answer in

@@ -45,9 +45,6 @@ enum DaemonLimits {
     static let launchBytes = 6 << 20
     /// Characters of a command or path that are told in the cause of a false condition.
     static let subjectLength = 400
-    /// Nanoseconds in which all conditions of an operation must be evaluated, whatever time-outs they ask for: others wait
-    /// for the evaluation to be free.
-    static let evaluation: Int64 = 600_000_000_000
     static let observersAtOnce = 4
     static let observerSeconds: Int64 = 30
     /// How far back the event that an observer is told is looked for.

@@ -237,7 +237,7 @@ final class Connection {
         if !output.isEmpty { interest.insert(.writable) }
         // While a call goes on only the reader's departure is of interest, and a little of what it sends ahead.
         if !inputHasEnded && hasRoom && unanswered < DaemonLimits.unanswered
-            && decoder.buffered <= WireLimits.frameBytes && (holder == nil || decoder.buffered == 0)
+            && decoder.buffered <= Limits.frameBytes && (holder == nil || decoder.buffered == 0)
         {
             interest.insert(.readable)
         }

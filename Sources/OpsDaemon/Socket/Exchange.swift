@@ -37,8 +37,8 @@ final class Exchange {
         // What it was made of goes with this call.
         share.set(0)
         if call.oneway { return end() }
-        guard frame.count <= WireLimits.frameBytes else {
-            return fail(ControlError.tooLarge(what: "the answer", limit: WireLimits.frameBytes))
+        guard frame.count <= Limits.frameBytes else {
+            return fail(ControlError.tooLarge(what: "the answer", limit: Limits.frameBytes))
         }
         guard connection.sendIfThereIsRoom(frame) else { return fail(connection.user.budget.refusal) }
         end()
@@ -49,7 +49,7 @@ final class Exchange {
         if isRefused { return }
         let frame = Reply.frame(result)
         share.set(0)
-        let isSent = frame.count <= WireLimits.frameBytes && connection.sendIfThereIsRoom(frame)
+        let isSent = frame.count <= Limits.frameBytes && connection.sendIfThereIsRoom(frame)
         if !isSent && !call.oneway { connection.send(Reply.frame(shorter)) }
         end()
     }

@@ -160,8 +160,8 @@ struct SubmissionBuilder: Sendable {
             refuseReserved(in: own.environment, index())
             for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
             for (number, condition) in own.conditions.enumerated()
-            where condition.test.timeout > DaemonLimits.evaluation {
-                let most = DurationText.format(DaemonLimits.evaluation)
+            where condition.test.timeout > Limits.evaluation {
+                let most = DurationText.format(Limits.evaluation)
                 problem(index(), "conditions[\(number)].timeout", "must be at most \(most); others wait for its answer")
             }
         }
@@ -183,7 +183,7 @@ struct SubmissionBuilder: Sendable {
         }
     }
 
-    private var hasAllProblems: Bool { problems.count >= WireLimits.problems }
+    private var hasAllProblems: Bool { problems.count >= Limits.problems }
 
     private mutating func problem(_ index: Int?, _ key: String, _ message: String) {
         if hasAllProblems { return }

@@ -72,11 +72,11 @@ extension GraphDecoder {
             labels.entries.removeAll { $0.name == entry.name }
             labels.entries.append(entry)
         }
-        if labels.entries.count > WireLimits.labels {
+        if labels.entries.count > Limits.labels {
             report(
                 GraphProblem(
                     index: index, name: input.name(of: index), key: "labels",
-                    message: "at most \(WireLimits.labels) are possible, those of its groups included"))
+                    message: "at most \(Limits.labels) are possible, those of its groups included"))
         }
         return labelsIndex(labels)
     }

@@ -7,8 +7,8 @@ extension GraphDecoder {
         _ scanner: inout JSONScanner, parent: Int32, isProvided: Bool = false
     ) throws(JSONError) {
         let kind = try scanner.peek()
-        guard input.operations.count < WireLimits.operations else {
-            stop("a submission has at most \(WireLimits.operations) operations")
+        guard input.operations.count < Limits.operationsPerSubmission else {
+            stop("a submission has at most \(Limits.operationsPerSubmission) operations")
             return
         }
         var draft = OperationDraft(
@@ -16,11 +16,11 @@ extension GraphDecoder {
         draft.operation.parent = parent
         if isProvided { draft.operation.flags.insert(.provided) }
         input.operations.append(draft.operation)
-        let isTooDeep = openGroups.count > WireLimits.groupDepth
+        let isTooDeep = openGroups.count > Limits.groupDepth
         guard kind == .object, !isTooDeep else {
             let why =
                 isTooDeep
-                ? "groups are nested more than \(WireLimits.groupDepth) deep" : "an operation is an object"
+                ? "groups are nested more than \(Limits.groupDepth) deep" : "an operation is an object"
             report(GraphProblem(index: Int(draft.index), message: why, offset: draft.start))
             try scanner.skip()
             return
@@ -161,8 +161,8 @@ extension GraphDecoder {
         try scanner.beginArray()
         while try scanner.nextElement() {
             let step = "[\(conditions.count)]"
-            guard conditions.count < WireLimits.conditionsPerOperation else {
-                throw scanner.error(.refused("at most \(WireLimits.conditionsPerOperation) are possible"))
+            guard conditions.count < Limits.conditionsPerOperation else {
+                throw scanner.error(.refused("at most \(Limits.conditionsPerOperation) are possible"))
             }
             var provide: JSONScanner.State?
             do throws(JSONError) { conditions.append(try Condition(from: &scanner, provide: &provide)) } catch {
@@ -195,7 +195,7 @@ extension GraphDecoder {
     }
 
     private mutating func readKey(_ draft: OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
-        let key = try scanner.plainString(atMost: WireLimits.keyBytes)
+        let key = try scanner.plainString(atMost: Limits.keyBytes)
         guard draft.index >= 0 else { return }
         guard hasKeys.insert(key).inserted else { throw scanner.error(.refused("another operation has the same key")) }
         input.keys.append((draft.index, key))

@@ -8,7 +8,7 @@ extension GraphInput {
     fileprivate var heldBytes: Int {
         let tables = names.heldBytes + queues.heldBytes + commands.heldBytes + details.heldBytes + labelSets.heldBytes
         return tables + operations.count * MemoryLayout<Operation>.stride + edges.count * MemoryLayout<Edge>.stride
-            + keys.count * (MemoryLayout<(Int32, String)>.stride + WireLimits.keyBytes)
+            + keys.count * (MemoryLayout<(Int32, String)>.stride + Limits.keyBytes)
     }
 }
 

@@ -68,11 +68,11 @@ extension GraphDecoder {
             try append(argument: text, at: count, scanner)
             count += 1
             bytes += text.count + 1
-            guard count <= WireLimits.arguments else {
-                throw scanner.error(.refused("more than \(WireLimits.arguments) words"), at: start)
+            guard count <= Limits.arguments else {
+                throw scanner.error(.refused("more than \(Limits.arguments) words"), at: start)
             }
-            guard bytes <= WireLimits.commandBytes else {
-                throw scanner.error(.refused("longer than \(WireLimits.commandBytes) bytes"), at: start)
+            guard bytes <= Limits.commandBytes else {
+                throw scanner.error(.refused("longer than \(Limits.commandBytes) bytes"), at: start)
             }
         }
         cache.scratch.endArray()
@@ -93,7 +93,7 @@ extension GraphDecoder {
 
     mutating func shell(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
         let start = scanner.position
-        let text = try scanner.plainString(atMost: WireLimits.commandBytes)
+        let text = try scanner.plainString(atMost: Limits.commandBytes)
         cache.scratch.removeAll()
         ["/bin/sh", "-c", text].write(to: &cache.scratch)
         return try internCommand(scanner, start)
@@ -131,8 +131,8 @@ extension GraphDecoder {
     private static let comparedEdges = 16
 
     mutating func append(_ edge: GraphInput.Edge) {
-        guard input.edges.count < WireLimits.edges else {
-            return stop("a submission has at most \(WireLimits.edges) dependencies")
+        guard input.edges.count < Limits.edgesPerSubmission else {
+            return stop("a submission has at most \(Limits.edgesPerSubmission) dependencies")
         }
         input.edges.append(edge)
     }
@@ -169,7 +169,7 @@ extension GraphDecoder {
 
     mutating func categorySet(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
         var uses: [CategoryInput] = []
-        try scanner.elements(atMost: WireLimits.categoriesPerOperation) { (scanner) throws(JSONError) in
+        try scanner.elements(atMost: Limits.categoriesPerOperation) { (scanner) throws(JSONError) in
             uses.append(try CategoryInput(from: &scanner))
         }
         if uses.isEmpty { return -1 }

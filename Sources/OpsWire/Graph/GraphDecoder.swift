@@ -35,8 +35,8 @@ public struct GraphDecoder: Sendable {
     /// Adds a JSON array of operations.
     public mutating func add(_ operations: [UInt8]) {
         totalBytes += operations.count
-        guard totalBytes <= 2 * WireLimits.tableBytes else {
-            stop("a submission has at most \(2 * WireLimits.tableBytes) bytes")
+        guard totalBytes <= 2 * Limits.tableBytes else {
+            stop("a submission has at most \(2 * Limits.tableBytes) bytes")
             return
         }
         if nextPart == waiting.count {
@@ -92,7 +92,7 @@ public struct GraphDecoder: Sendable {
 
     mutating func report(_ problem: GraphProblem) {
         problems.append(problem)
-        if problems.count >= WireLimits.problems { isBroken = true }
+        if problems.count >= Limits.problems { isBroken = true }
     }
 
     /// A bound of the whole submission is reached.

@@ -106,7 +106,7 @@ struct GraphProblem: Equatable, Sendable {
     }
 }
 
-/// All that is wrong with a submission, up to `WireLimits.problems`.
+/// All that is wrong with a submission, up to `Limits.problems`.
 public struct GraphRefusal: Error, Equatable, Sendable {
     var problems: [GraphProblem]
     public var error: ControlError { .invalidOperation(problems.map(\.wire)) }

@@ -105,7 +105,7 @@ extension JSONScanner {
 
     mutating func exitCodes() throws(JSONError) -> [Int32] {
         var codes: [Int32] = []
-        try elements(atMost: WireLimits.exitCodes) { (scanner) throws(JSONError) in
+        try elements(atMost: Limits.exitCodes) { (scanner) throws(JSONError) in
             let code = Int32(try scanner.integer(in: 0...255))
             if !codes.contains(code) { codes.append(code) }
         }
@@ -142,7 +142,7 @@ extension JSONScanner {
         return value
     }
 
-    mutating func path() throws(JSONError) -> String { try plainString(atMost: WireLimits.pathBytes) }
+    mutating func path() throws(JSONError) -> String { try plainString(atMost: Limits.pathBytes) }
 
     /// Command and arguments.
     mutating func argv() throws(JSONError) -> [String] {
@@ -150,13 +150,13 @@ extension JSONScanner {
         let start = position
         var argv: [String] = []
         var bytes = 0
-        try elements(atMost: WireLimits.arguments) { (scanner) throws(JSONError) in
-            argv.append(try scanner.plainString(atMost: WireLimits.commandBytes, mayBeEmpty: !argv.isEmpty))
+        try elements(atMost: Limits.arguments) { (scanner) throws(JSONError) in
+            argv.append(try scanner.plainString(atMost: Limits.commandBytes, mayBeEmpty: !argv.isEmpty))
             bytes += argv[argv.count - 1].utf8.count + 1
         }
         if argv.isEmpty { throw error(.refused("must name a command"), at: start) }
-        if bytes > WireLimits.commandBytes {
-            throw error(.refused("longer than \(WireLimits.commandBytes) bytes"), at: start)
+        if bytes > Limits.commandBytes {
+            throw error(.refused("longer than \(Limits.commandBytes) bytes"), at: start)
         }
         return argv
     }

@@ -1,6 +1,6 @@
 /// Syntax of names and references.
 public enum NameSyntax {
-    static let rule = "not 1 to \(WireLimits.nameBytes) of the characters A-Z a-z 0-9 _ . : / -"
+    static let rule = "not 1 to \(Limits.nameBytes) of the characters A-Z a-z 0-9 _ . : / -"
 
     private static let isAllowed: [Bool] = (0..<256).map {
         switch UInt8($0) {
@@ -12,7 +12,7 @@ public enum NameSyntax {
     }
 
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
-        1...WireLimits.nameBytes ~= bytes.count && bytes.allSatisfy { isAllowed[Int($0)] }
+        1...Limits.nameBytes ~= bytes.count && bytes.allSatisfy { isAllowed[Int($0)] }
     }
 
     static func isNumber(_ bytes: some Collection<UInt8>) -> Bool { bytes.allSatisfy { $0 &- UInt8(ascii: "0") <= 9 } }
@@ -28,13 +28,13 @@ public enum NameSyntax {
 
     /// Graphs are told by their ids or for people: words with blanks between them will do.
     private static func isGraphName(_ bytes: some Collection<UInt8>) -> Bool {
-        1...WireLimits.nameBytes ~= bytes.count && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+        1...Limits.nameBytes ~= bytes.count && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
     }
 
     /// Returns the reason why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
     public static func complaint(aboutGraph text: String) -> String? {
         let bytes = text.utf8
-        if !isGraphName(bytes) { return "not 1 to \(WireLimits.nameBytes) bytes without control characters" }
+        if !isGraphName(bytes) { return "not 1 to \(Limits.nameBytes) bytes without control characters" }
         if isNumber(bytes) { return "all digits: that is how graphs are told by id" }
         return bytes.first == UInt8(ascii: "g") && bytes.count > 1 && isNumber(bytes.dropFirst())
             ? "the letter g and digits: that is how graphs are told by id" : nil

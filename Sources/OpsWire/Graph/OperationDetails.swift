@@ -77,7 +77,7 @@ public struct OperationDetails: Equatable, Sendable {
         case .environment: environment = try scanner.environment()
         case .conditions:
             conditions = []
-            try scanner.elements(atMost: WireLimits.conditionsPerOperation) { (scanner) throws(JSONError) in
+            try scanner.elements(atMost: Limits.conditionsPerOperation) { (scanner) throws(JSONError) in
                 conditions.append(try Condition(from: &scanner))
             }
         default: return false
@@ -101,19 +101,19 @@ extension JSONScanner {
 
     mutating func environment() throws(JSONError) -> StringMap {
         var bytes = 0
-        return try stringMap(atMost: WireLimits.environmentVariables) { name, value in
+        return try stringMap(atMost: Limits.environmentVariables) { name, value in
             bytes += name.utf8.count + value.utf8.count + 2
             if let complaint = NameSyntax.complaint(aboutVariable: name, value: value) { return complaint }
-            return bytes > WireLimits.environmentBytes ? "more than \(WireLimits.environmentBytes) bytes in all" : nil
+            return bytes > Limits.environmentBytes ? "more than \(Limits.environmentBytes) bytes in all" : nil
         }
     }
 
     mutating func labels() throws(JSONError) -> StringMap {
-        try stringMap(atMost: WireLimits.labels) { name, value in
+        try stringMap(atMost: Limits.labels) { name, value in
             if name.isEmpty || name.utf8.contains(UInt8(ascii: "=")) { return "no name of a label" }
             if name.utf8.contains(0) || value.utf8.contains(0) { return "must not contain a NUL" }
-            let isLong = name.utf8.count + value.utf8.count > WireLimits.labelBytes
-            return isLong ? "longer than \(WireLimits.labelBytes) bytes" : nil
+            let isLong = name.utf8.count + value.utf8.count > Limits.labelBytes
+            return isLong ? "longer than \(Limits.labelBytes) bytes" : nil
         }
     }
 }

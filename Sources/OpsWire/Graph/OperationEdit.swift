@@ -93,12 +93,6 @@ extension GraphDecoder {
     }
 }
 
-extension OperationKey {
-    fileprivate var isRemovable: Bool {
-        self == .timeout || self == .deadline || self == .notBefore || self == .retry || self == .limit
-    }
-}
-
 extension PolicyInput {
     fileprivate mutating func remove(_ key: OperationKey) {
         switch key {

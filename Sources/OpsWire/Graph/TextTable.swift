@@ -9,7 +9,7 @@ public struct TextTable: Sendable {
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize()) | 1
     private let limit: Int
 
-    init(limit: Int = WireLimits.tableBytes) { self.limit = limit }
+    init(limit: Int = Limits.tableBytes) { self.limit = limit }
 
     public var count: Int { ends.count }
 

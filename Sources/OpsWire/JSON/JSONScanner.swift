@@ -28,7 +28,7 @@ public struct JSONScanner {
     /// over, and members that the text lacks keep their initial values.
     public var isTolerant = false
 
-    public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = WireLimits.depth) {
+    public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = Limits.depth) {
         self.bytes = bytes
         self.maximumDepth = maximumDepth
     }

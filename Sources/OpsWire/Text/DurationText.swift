@@ -6,7 +6,7 @@ public enum DurationText {
         ("ms", 1_000_000), ("us", 1000), ("ns", 1),
     ]
 
-    /// Nil for anything else, for what is negative, and beyond `WireLimits.duration`.
+    /// Nil for anything else, for what is negative, and beyond `Limits.duration`.
     public static func parse(_ text: String) -> Int64? {
         var reader = QuantityReader(text)
         var total: Int64 = 0
@@ -19,7 +19,7 @@ public enum DurationText {
                 return nil
             }
             let (sum, overflowed) = total.addingReportingOverflow(part)
-            guard !overflowed, sum <= WireLimits.duration else { return nil }
+            guard !overflowed, sum <= Limits.duration else { return nil }
             total = sum
             isFirst = false
             reader.skipSpaces()
@@ -29,7 +29,7 @@ public enum DurationText {
 
     /// A number of seconds, as JSON gives it.
     static func parse(seconds: Double) -> Int64? {
-        guard seconds >= 0, seconds <= Double(WireLimits.duration) / 1e9 else { return nil }
+        guard seconds >= 0, seconds <= Double(Limits.duration) / 1e9 else { return nil }
         return Int64((seconds * 1e9).rounded())
     }
 

@@ -11,7 +11,7 @@ public struct FrameDecoder: Sendable {
     /// Up to where there is no NUL.
     private var searched = 0
 
-    public init(limit: Int = WireLimits.frameBytes) { self.limit = limit }
+    public init(limit: Int = Limits.frameBytes) { self.limit = limit }
 
     /// Bytes that are held: what has not been taken yet.
     public var buffered: Int { buffer.count - start }

@@ -1,3 +1,5 @@
+internal import OpsModel
+
 /// A command line, understood: the verb, the values of its options, the words that are none.
 struct Arguments: Sendable {
     let verb: Verb
@@ -13,17 +15,24 @@ struct Arguments: Sendable {
         self.operands = operands
     }
 
-    func has(_ option: Option) -> Bool {
-        values.contains { $0.option == option.name }
+    /// Whether any option is given, of whatever kind. Without one no option is made to compare with.
+    var hasOptions: Bool { !values.isEmpty }
+
+    func has(_ option: @autoclosure () -> Option) -> Bool {
+        text(option()) != nil
     }
 
     /// The value given last.
-    func text(_ option: Option) -> String? {
-        values.last { $0.option == option.name }?.value
+    func text(_ option: @autoclosure () -> Option) -> String? {
+        guard hasOptions else { return nil }
+        let name = option().name
+        return values.last { $0.option == name }?.value
     }
 
-    func texts(_ option: Option) -> [String] {
-        values.filter { $0.option == option.name }.map(\.value)
+    func texts(_ option: @autoclosure () -> Option) -> [String] {
+        guard hasOptions else { return [] }
+        let name = option().name
+        return values.filter { $0.option == name }.map(\.value)
     }
 
     /// Whether the value of an option, other than these, contains a text.
@@ -37,11 +46,11 @@ struct Arguments: Sendable {
             verb: verb, path: path, values: values.map { ($0.option, change($0.value)) }, operands: operands)
     }
 
-    func integer(_ option: Option) -> Int? {
-        text(option).flatMap { Int($0) }
+    func integer(_ option: @autoclosure () -> Option) -> Int? {
+        text(option()).flatMap { Int($0) }
     }
 
-    func pairs(_ option: Option) -> [Pair] {
-        texts(option).compactMap { Pair($0) }
+    func pairs(_ option: @autoclosure () -> Option) -> [Pair] {
+        texts(option()).compactMap { Pair($0) }
     }
 }

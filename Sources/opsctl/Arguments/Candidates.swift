@@ -101,6 +101,7 @@ struct Candidates {
         case .queue: return names(.queue, current).map { Word(text: $0, about: "") }
         case .category: return names(.category, current).map { Word(text: $0, about: "") }
         case .file, .directory, .command: return nil
+        case .orNone(let kind): return values(of: kind)
         case .text, .integer, .number, .duration, .time, .past, .size, .keyValue: return []
         }
     }

@@ -1,4 +1,5 @@
 internal import OpsDrawing
+internal import OpsModel
 
 /// Help as a terminal shows it.
 enum HelpPage {

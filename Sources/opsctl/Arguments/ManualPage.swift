@@ -1,13 +1,16 @@
-/// Manual pages in mdoc, from the same description as help.
+internal import OpsModel
+
+/// Manual pages in mdoc, from the descriptions that help is made of.
 struct ManualPage {
+    var section = 1
     let name: String
     let text: String
 
-    private static let date = "November 21, 2026"
+    static let date = "November 21, 2026"
 
-    /// opsctl(1) and a page for every verb.
+    /// opsctl(1), a page for every verb, and opsd-graph(5).
     static func all() -> [ManualPage] {
-        [overview()] + VerbTable.shown.map(page)
+        [overview()] + VerbTable.shown.map(page) + [GraphReference.manualPage]
     }
 
     private static func overview() -> ManualPage {
@@ -121,7 +124,7 @@ struct ManualPage {
     }
 
     /// Nothing of a text is taken for a request; sentences begin on lines of their own.
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text {
             switch character {

@@ -1,53 +1,6 @@
 internal import OpsWire
 
-/// One option of a verb. Its name is its identity.
-struct Option: Sendable {
-    /// Long, without dashes.
-    let name: String
-    let short: Character?
-    /// Nil for a flag.
-    let kind: ValueKind?
-    let placeholder: String
-    let help: String
-    /// Long too: the key of an operation that it sets, where a flag is called otherwise.
-    var alias: String?
-
-    static func flag(_ name: String, _ help: String) -> Option {
-        Option(name: name, short: nil, kind: nil, placeholder: "", help: help)
-    }
-
-    static func flag(_ name: String, _ short: Character, _ help: String) -> Option {
-        Option(name: name, short: short, kind: nil, placeholder: "", help: help)
-    }
-
-    func known(as alias: String) -> Option {
-        var option = self
-        option.alias = alias
-        return option
-    }
-
-    func isCalled(_ name: String) -> Bool { name == self.name || name == alias }
-
-    static func value(_ name: String, _ placeholder: String, _ kind: ValueKind, _ help: String) -> Option {
-        Option(name: name, short: nil, kind: kind, placeholder: placeholder, help: help)
-    }
-
-    static func value(
-        _ name: String, _ short: Character, _ placeholder: String, _ kind: ValueKind, _ help: String
-    ) -> Option {
-        Option(name: name, short: short, kind: kind, placeholder: placeholder, help: help)
-    }
-
-    /// The help with the other name.
-    var about: String { alias.map { "\(help); also --\($0)" } ?? help }
-
-    /// `-n, --lines N`, as help and manual pages write it.
-    var spelling: String {
-        let long = kind == nil ? "--\(name)" : "--\(name) \(placeholder)"
-        guard let short else { return "    " + long }
-        return "-\(short), " + long
-    }
-}
+typealias Option = CommandOption
 
 /// Options that are told of together.
 struct OptionGroup: Sendable {
@@ -66,10 +19,10 @@ extension Option {
     static let color = Option.value(
         "color", "WHEN", .choice(["auto", "always", "never"]),
         "colours: auto (on a terminal, without NO_COLOR), always or never")
-    static let help = Option.flag("help", "h", "show this help")
+    static let showHelp = Option.flag("help", "h", "show this help")
 
     /// Every verb takes these, before or after its name.
-    static let everywhere = OptionGroup("Global options", [.json, .socket, .color, .help])
+    static let everywhere = OptionGroup("Global options", [.json, .socket, .color, .showHelp])
 }
 
 extension Option {

@@ -19,7 +19,7 @@ struct Parser {
         try readLeadingOptions()
         if wantsVersion { return Arguments(verb: VersionVerb.verb, path: "version", values: values, operands: []) }
         guard position < words.count else {
-            if has(.help) { return Arguments(verb: HelpVerb.verb, path: "help", values: [], operands: []) }
+            if has(.showHelp) { return Arguments(verb: HelpVerb.verb, path: "help", values: [], operands: []) }
             throw .usage("usage", "a verb is missing", "see opsctl help")
         }
         let word = take()
@@ -30,7 +30,7 @@ struct Parser {
         while !verb.verbs.isEmpty {
             // Options that come between are those that every verb takes.
             try readLeadingOptions()
-            if has(.help) { break }
+            if has(.showHelp) { break }
             let inner = position < words.count ? take() : verb.action == nil ? "" : nil
             guard let inner else { break }
             guard let next = verb.verb(named: inner) else {
@@ -42,7 +42,7 @@ struct Parser {
         isForOperation = verb.name == "run" || words.contains("--" + Option.exitCode.name) && verb.name == "wait"
         try readOptions(of: verb, path)
         let arguments = Arguments(verb: verb, path: path, values: values, operands: operands)
-        if !has(.help) { try check(arguments) }
+        if !has(.showHelp) { try check(arguments) }
         return arguments
     }
 

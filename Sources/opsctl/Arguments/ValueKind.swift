@@ -1,29 +1,7 @@
 internal import OpsWire
 
-/// Kind of the value of an option or an operand: decides how it is checked, completed and named in help.
-enum ValueKind: Sendable, Equatable {
-    case text
-    /// From 0 on: nothing that is counted here is less.
-    case integer
-    case number
-    case duration
-    /// A duration from now, or an instant.
-    case time
-    /// A duration ago, or an instant that has been.
-    case past
-    case size
-    case keyValue
-    case file
-    case directory
-    case command
-    case operation
-    case graph
-    case queue
-    case category
-    case choice([String])
-    /// Comma-separated words, each one of these.
-    case choices([String])
-
+/// Checks of values and words for completion.
+extension ValueKind {
     /// Returns the reason why `value` is not of this kind; nil if it is.
     func complaint(about value: String) -> String? {
         switch self {
@@ -40,6 +18,7 @@ enum ValueKind: Sendable, Equatable {
                 ? "a duration such as 5m, or \(Instant.forms)" : nil
         case .past:
             Instant.past(value, now: .now) == nil ? "a duration such as 5m (ago), or \(Instant.forms)" : nil
+        case .orNone(let kind): value == "none" ? nil : kind.complaint(about: value).map { "\($0), or none" }
         case .size: SizeText.parse(value) == nil ? "a size such as 64M or 2G" : nil
         case .keyValue: Pair(value) == nil ? "KEY=VALUE" : nil
         case .choice(let words): words.contains(value) ? nil : Self.oneOf(words)
@@ -53,6 +32,7 @@ enum ValueKind: Sendable, Equatable {
     var words: [String] {
         switch self {
         case .choice(let words), .choices(let words): words
+        case .orNone(let kind): kind.words
         default: []
         }
     }

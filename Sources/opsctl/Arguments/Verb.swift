@@ -1,3 +1,5 @@
+internal import OpsModel
+
 /// One verb of opsctl. Parsing, help, completion and the manual are all made from this.
 struct Verb: Sendable {
     /// Operands that may follow the options.

@@ -1,3 +1,5 @@
+internal import OpsModel
+
 /// `completion`: what a shell needs to complete command lines of opsctl.
 enum CompletionVerb {
     static let shells = ["bash", "zsh", "fish"]

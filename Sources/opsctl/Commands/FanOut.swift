@@ -47,8 +47,8 @@ struct FanOut {
         guard parts.count <= 2, (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
             let step, step > 0, first <= last
         else { throw session.refuse("--array takes A-B or A-B:STEP, not \"\(range)\"", "write --array 1-100") }
-        guard (last - first) / step < WireLimits.operations else {
-            throw session.refuse("--array \(range) has more than \(WireLimits.operations) indices", "split it")
+        guard (last - first) / step < Limits.operationsPerSubmission else {
+            throw session.refuse("--array \(range) has more than \(Limits.operationsPerSubmission) indices", "split it")
         }
         return Array(stride(from: first, through: last, by: step))
     }
@@ -58,7 +58,7 @@ struct FanOut {
         try keys.resolve(session)
         let command = try SubmitVerb.command(session)
         // What is the same for all is said once.
-        let isShared = !session.arguments.mentions("{}", except: [.name, .shell])
+        let isShared = !session.arguments.mentions("{}", except: [.operationName, .shell])
         var defaults = JSONWriter()
         defaults.beginObject()
         if isShared { try keys.write(to: &defaults) }
@@ -89,7 +89,7 @@ struct FanOut {
     }
 
     private func write(_ command: SubmitVerb.Command, _ value: String, _ index: Int, to object: inout JSONWriter) {
-        if let name = session.arguments.text(.name) {
+        if let name = session.arguments.text(.operationName) {
             object.member(
                 "name",
                 name.utf8.contains(UInt8(ascii: "{"))

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsModel
 internal import OpsSystem
 
 /// `man`: writes the manual pages; `make install` calls it.
@@ -7,9 +8,11 @@ enum ManVerb {
         "man", .keeping, "write the manual pages below a directory", forms: ["DIR"], operands: .one(.directory, "DIR"),
         isHidden: true,
         action: { (session) throws(Failure) in
-            let directory = session.arguments.operands[0] + "/man1"
-            try makeDirectories(directory)
-            for page in ManualPage.all() { try write(page, to: directory + "/" + page.name) }
+            for page in ManualPage.all() {
+                let directory = session.arguments.operands[0] + "/man\(page.section)"
+                try makeDirectories(directory)
+                try write(page, to: directory + "/" + page.name)
+            }
             return .done
         })
 

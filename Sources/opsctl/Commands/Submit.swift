@@ -59,7 +59,7 @@ enum SubmitVerb {
         var text = JSONWriter()
         var failure: Failure?
         text.object { object in
-            object.member("name", arguments.text(.name))
+            object.member("name", arguments.text(.operationName))
             command.write(to: &object)
             if !environment.isEmpty { object.member("environment", environment) }
             do throws(Failure) { try keys.write(to: &object) } catch { failure = error }

@@ -1,10 +1,11 @@
 /// The words for priorities.
-enum PriorityName: String, Sendable, CaseIterable {
+public enum PriorityName: String, Sendable, CaseIterable {
     case veryLow, low, normal, high, veryHigh
 
-    static let all = allCases.map(\.rawValue).joined(separator: ", ")
+    public static let words = allCases.map(\.rawValue)
+    public static let all = allCases.map(\.rawValue).joined(separator: ", ")
 
-    var value: Int8 {
+    public var value: Int8 {
         switch self {
         case .veryLow: -8
         case .low: -4

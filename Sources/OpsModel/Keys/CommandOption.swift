@@ -1,0 +1,119 @@
+/// Kind of the value of an option or an operand: decides how it is checked, completed and named in help.
+public indirect enum ValueKind: Sendable, Equatable {
+    case text
+    /// From 0 on: nothing that is counted here is less.
+    case integer
+    case number
+    case duration
+    /// A duration from now, or an instant.
+    case time
+    /// A duration ago, or an instant that has been.
+    case past
+    case size
+    case keyValue
+    case file
+    case directory
+    case command
+    case operation
+    case graph
+    case queue
+    case category
+    case choice([String])
+    /// Comma-separated words, each one of these.
+    case choices([String])
+    /// A value, or `none` to take it away.
+    case orNone(ValueKind)
+}
+
+/// One option of a verb. Its name is its identity.
+public struct CommandOption: Sendable {
+    /// How the text of an option becomes the JSON of a key, or of a member of the key's object.
+    public enum Encoding: Sendable {
+        case text
+        /// Made absolute.
+        case path
+        case integer, number
+        /// True when the option is there.
+        case flag
+        /// A duration, or an instant, which is written in RFC 3339.
+        case time
+        /// Comma-separated exit codes.
+        case codes
+        /// Comma-separated texts.
+        case words
+        /// An object of texts.
+        case pairs
+        /// An object of texts and integers.
+        case quantities
+        /// Written by opsctl in a way of the key's own.
+        case special
+    }
+
+    /// Long, without dashes.
+    public let name: String
+    public let short: Character?
+    /// Nil for a flag.
+    public var kind: ValueKind?
+    public var placeholder: String
+    public let help: String
+    /// Long too: the key of an operation that it sets, where a flag is called otherwise.
+    public var alias: String?
+    public var encoding = Encoding.special
+    /// Member of the key's object; nil: the option gives the key as a whole.
+    public var member: String?
+
+    public static func flag(_ name: String, _ help: String) -> CommandOption {
+        CommandOption(name: name, short: nil, kind: nil, placeholder: "", help: help)
+    }
+
+    public static func flag(_ name: String, _ short: Character, _ help: String) -> CommandOption {
+        CommandOption(name: name, short: short, kind: nil, placeholder: "", help: help)
+    }
+
+    public static func value(
+        _ name: String, _ placeholder: String, _ kind: ValueKind, _ help: String
+    ) -> CommandOption {
+        CommandOption(name: name, short: nil, kind: kind, placeholder: placeholder, help: help)
+    }
+
+    public static func value(
+        _ name: String, _ short: Character, _ placeholder: String, _ kind: ValueKind, _ help: String
+    ) -> CommandOption {
+        CommandOption(name: name, short: short, kind: kind, placeholder: placeholder, help: help)
+    }
+
+    public func known(as alias: String) -> CommandOption {
+        var option = self
+        option.alias = alias
+        return option
+    }
+
+    public func written(as encoding: Encoding, member: String? = nil) -> CommandOption {
+        var option = self
+        (option.encoding, option.member) = (encoding, member)
+        return option
+    }
+
+    /// The option with `none` beside its values.
+    public var orNone: CommandOption {
+        guard let kind else { return self }
+        var option = self
+        (option.kind, option.placeholder) = (.orNone(kind), placeholder + "|none")
+        return option
+    }
+
+    /// The option gives, or takes away, all of the key's value.
+    var isOfWholeKey: Bool { member == nil || member == "limit" }
+
+    public func isCalled(_ name: String) -> Bool { name == self.name || name == alias }
+
+    /// The help with the other name.
+    public var about: String { alias.map { "\(help); also --\($0)" } ?? help }
+
+    /// `-n, --lines N`, as help and manual pages write it.
+    public var spelling: String {
+        let long = kind == nil ? "--\(name)" : "--\(name) \(placeholder)"
+        guard let short else { return "    " + long }
+        return "-\(short), " + long
+    }
+}

@@ -1,0 +1,131 @@
+/// The keys that say how an operation ends.
+extension KeyEntry {
+    static var timeout: KeyEntry {
+        KeyEntry(
+            .ending, [.editable, .removable], .duration(canBeZero: false),
+            .init(
+                default: "no limit",
+                "The longest time of one attempt; then it is ended, and has timed out. Of a group it counts from the "
+                    + "start of the group.", example: #""timeout": "10m""#),
+            options: [.value("timeout", "t", "D", .duration, "time limit per attempt").written(as: .text)])
+    }
+
+    static var deadline: KeyEntry {
+        KeyEntry(
+            .ending, [.editable, .removable], .time,
+            .init(
+                default: "none", "An operation that is not finished by then is ended, and has timed out.",
+                example: #""deadline": "2026-12-24T06:00:00Z""#),
+            options: [
+                .value("deadline", "TIME", .time, "must finish by TIME, else it times out").written(as: .time)
+            ])
+    }
+
+    static var grace: KeyEntry {
+        KeyEntry(
+            .ending, [.process, .editable], .duration(canBeZero: true),
+            .init(default: "`\"10s\"`", "The time between SIGTERM and SIGKILL.", example: #""grace": "1m""#),
+            options: [.value("grace", "D", .duration, "between SIGTERM and SIGKILL (10s)").written(as: .text)])
+    }
+
+    static var successCodes: KeyEntry {
+        KeyEntry(
+            .ending, [.process, .editable], .list(.integer(0...255), 1...Limits.exitCodes),
+            .init(
+                default: "`[0]`", "The exit codes that count as success.", example: #""successCodes": [0, 3]"#),
+            options: [
+                .value("success-codes", "N,...", .text, "exit codes that count as success (0)").written(as: .codes)
+            ])
+    }
+
+    static var leftovers: KeyEntry {
+        KeyEntry(
+            .ending, [.process, .editable], .choice(["kill", "wait", "leave"]),
+            .init(
+                default: "`kill`",
+                "What becomes of processes that outlive the main process: they are killed, the operation waits for "
+                    + "them, or they are left alone.", example: #""leftovers": "wait""#),
+            options: [
+                .value(
+                    "leftovers", "HOW", .choice(["kill", "wait", "leave"]),
+                    "what becomes of processes it leaves behind (kill)"
+                ).written(as: .text)
+            ])
+    }
+
+    static var completion: KeyEntry {
+        KeyEntry(
+            .ending, .process, .choice(["exit", "notify"]),
+            .init(
+                default: "`exit`",
+                "`exit`: the operation ends with its process. `notify`: it ends when it is told, by a message to its "
+                    + "`NOTIFY_SOCKET` or by opsctl finish.", example: #""completion": "notify""#),
+            options: [
+                .value(
+                    "completion", "HOW", .choice(["exit", "notify"]),
+                    "exit: ends with its process; notify: ends when told, as by opsctl finish (exit)"
+                ).written(as: .text)
+            ])
+    }
+
+    static var observers: KeyEntry {
+        KeyEntry(
+            .ending, [],
+            .object([
+                .init("start", .argumentVector, default: "none", "When an attempt starts."),
+                .init(
+                    "produce", .argumentVector, default: "none",
+                    "When a submission from inside the operation adds another."),
+                .init("finish", .argumentVector, default: "none", "When the operation has finished."),
+            ]),
+            .init(
+                default: "none",
+                "Commands that are run at moments of the operation, as its user, in its directory and environment, with "
+                    + "the event as JSON on standard input. How they end does not matter to the operation. `finish` "
+                    + "is run at least once, also after a restart of opsd.",
+                example: #""observers": {"finish": ["notify-team"]}"#),
+            options: [
+                .value(
+                    "observer", "WHEN=COMMAND", .keyValue,
+                    "run COMMAND on start, finish, or when it adds a child (produce), with the event on standard input"
+                ).known(as: "observers")
+            ])
+    }
+
+    static var retry: KeyEntry {
+        KeyEntry(
+            .ending, [.process, .editable, .removable],
+            .object([
+                .init("limit", .integer(0...Limits.retries), "Attempts beyond the first."),
+                .init("backoff", .duration(canBeZero: true), default: "`\"1s\"`", "Time before the second attempt."),
+                .init("factor", .number(1...1000), default: "2", "How the time grows from attempt to attempt."),
+                .init("max", .duration(canBeZero: true), default: "`\"5m\"`", "The longest time between two attempts."),
+                .init("jitter", .number(0...1), default: "0.1", "Random part of the time, to either side."),
+                .init(
+                    "on", .list(.choice(["failed", "timedOut", "interrupted"]), 0...3),
+                    default: "`[\"failed\", \"timedOut\"]`", "The outcomes that are tried again."),
+                .init(
+                    "exitCodes", .list(.integer(0...255), 0...Limits.exitCodes), default: "all",
+                    "Only a failure with one of these is tried again."),
+            ]),
+            .init(
+                default: "no further attempts", "Further attempts after one that did not succeed.",
+                example: #""retry": {"limit": 3, "backoff": "10s"}"#),
+            options: [
+                .value("retry", "r", "N", .integer, "attempts beyond the first").written(as: .integer, member: "limit"),
+                .value("retry-backoff", "D", .duration, "before the second attempt (1s)")
+                    .written(as: .text, member: "backoff"),
+                .value("retry-factor", "F", .number, "how the back-off grows (2)")
+                    .written(as: .number, member: "factor"),
+                .value("retry-max", "D", .duration, "longest back-off (5m)").written(as: .text, member: "max"),
+                .value("retry-jitter", "F", .number, "random part of the back-off (0.1 = 10 %)")
+                    .written(as: .number, member: "jitter"),
+                .value(
+                    "retry-on", "OUTCOMES", .choices(["failed", "timedOut", "interrupted"]),
+                    "which outcomes (failed,timedOut)"
+                ).written(as: .words, member: "on"),
+                .value("retry-exit-codes", "N,...", .text, "only after these exit codes")
+                    .written(as: .codes, member: "exitCodes"),
+            ])
+    }
+}

@@ -1,0 +1,138 @@
+/// The keys that say what an operation is.
+extension KeyEntry {
+    static var name: KeyEntry {
+        KeyEntry(
+            .identity, .single, .name,
+            .init(
+                default: "none",
+                "The name of the operation, unique among those that are submitted together, and not all digits. "
+                    + "`after` refers to it; `build@g3` is the operation `build` of graph `g3`.",
+                example: #""name": "compile""#),
+            options: [.value("name", "n", "NAME", .text, "its name")])
+    }
+
+    static var command: KeyEntry {
+        KeyEntry(
+            .identity, .process, .argumentVector,
+            .init(
+                default: "none",
+                "The program and its arguments, executed without a shell. A program without a `/` is searched in the "
+                    + "`PATH` of the operation's environment.",
+                "An operation has exactly one of `command`, `shell` and `operations`.",
+                example: #""command": ["make", "-j8"]"#))
+    }
+
+    static var shell: KeyEntry {
+        KeyEntry(
+            .identity, .process, .text(maxBytes: Limits.commandBytes),
+            .init(
+                default: "none", "A text for `/bin/sh -c`, instead of `command`.",
+                example: #""shell": "make | tee log""#),
+            options: [.value("shell", "STRING", .command, "run by /bin/sh -c, instead of a command")])
+    }
+
+    static var operations: KeyEntry {
+        KeyEntry(
+            .identity, .single, .list(.operation, 0...Limits.operationsPerSubmission),
+            .init(
+                default: "none",
+                "The children of a group. A group has no process: it starts when its turn comes, then its children "
+                    + "may start, and it ends with the last of them. It has succeeded when all of them have.",
+                "Groups may be nested \(Limits.groupDepth) deep, and a submission has at most "
+                    + "\(Limits.operationsPerSubmission) operations. Keys of a process are refused for a group. Children "
+                    + "take `queue`, `priority` and `labels` from the group around them.",
+                example: #""operations": [{"command": ["a"]}, {"command": ["b"]}]"#))
+    }
+
+    static var limit: KeyEntry {
+        KeyEntry(
+            .identity, [.single, .editable, .removable], .integer(0...Int64(Int32.max)),
+            .init(
+                default: "no limit", "The number of children of a group that may execute at once.",
+                example: #""limit": 2"#),
+            editing: [
+                .value("limit", "N", .integer, "of a group: how many of its children may execute at once")
+                    .written(as: .integer)
+            ])
+    }
+
+    static var directory: KeyEntry {
+        KeyEntry(
+            .identity, .process, .path,
+            .init(
+                default: "the directory of the submitter",
+                "The working directory; relative to the directory of the submitter.",
+                example: #""directory": "/srv/build""#),
+            options: [.value("directory", "C", "DIR", .directory, "where it runs (here)").written(as: .path)])
+    }
+
+    static var environment: KeyEntry {
+        KeyEntry(
+            .identity, .process, .map(maxEntries: Limits.environmentVariables),
+            .init(
+                default: "no changes",
+                "Variables laid over the environment of the submitter: first those of `defaults`, then those of the "
+                    + "operation. All of them take at most \(Limits.environmentBytes >> 20)M.",
+                "Variables that opsd sets, `NOTIFY_SOCKET` and all that begin with `OPS_`, are refused; only "
+                    + "`OPS_INDEX` is not.",
+                example: #""environment": {"LANG": "C"}"#),
+            options: [
+                .value(
+                    "env", "e", "K=V", .text,
+                    "a variable laid over the captured environment; K alone takes its value here"
+                )
+                .known(as: "environment"),
+                .flag("clean-env", "capture only PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_* and TZ"),
+            ])
+    }
+
+    static var umask: KeyEntry {
+        KeyEntry(
+            .identity, .process, .octal,
+            .init(default: "the umask of the submitter", "The umask, in octal.", example: #""umask": "027""#),
+            options: [.value("umask", "MODE", .text, "its umask, octal (this one's)").written(as: .text)])
+    }
+
+    static var stdin: KeyEntry {
+        KeyEntry(
+            .identity, .process, .path,
+            .init(
+                default: "`/dev/null`",
+                "The file for standard input, opened with the rights of the operation's user; relative to its "
+                    + "directory.", example: #""stdin": "input.csv""#),
+            options: [.value("stdin", "FILE", .file, "its standard input (/dev/null)").written(as: .path)])
+    }
+
+    static var user: KeyEntry {
+        KeyEntry(
+            .identity, .process, .text(maxBytes: Limits.userBytes),
+            .init(
+                default: "the submitter",
+                "The user that the operation runs as; root alone may name another. The name is looked up at the "
+                    + "submission: the operation keeps that uid, whatever becomes of the name.",
+                example: #""user": "www-data""#),
+            options: [.value("user", "u", "USER", .text, "run as USER (root only)").written(as: .text)])
+    }
+
+    static var labels: KeyEntry {
+        KeyEntry(
+            .identity, [], .map(maxEntries: Limits.labels),
+            .init(
+                default: "none",
+                "Texts for selecting and reporting, beside those of the group around the operation. A label and its value take at most \(Limits.labelBytes) bytes.",
+                example: #""labels": {"team": "web"}"#),
+            options: [
+                .value("label", "l", "K=V", .keyValue, "a label, for selecting and reporting").known(as: "labels")
+                    .written(as: .pairs)
+            ])
+    }
+
+    static var key: KeyEntry {
+        KeyEntry(
+            .identity, .single, .text(maxBytes: Limits.keyBytes),
+            .init(
+                default: "none",
+                "A submission with the key of an earlier one returns the operations of that one, and stores nothing. "
+                    + "A submission has one key at most.", example: #""key": "nightly-2026-11-22""#))
+    }
+}

@@ -1,0 +1,98 @@
+/// The keys of an operation, in the order of help and manual. Everything else about a key is in its `entry`.
+public enum OperationKey: UInt8, Sendable, CaseIterable {
+    case name, command, shell, operations, limit, directory, environment, umask, stdin, user, labels, key
+    case queue, priority, qos, after, categories, barrier, conditions, held, notBefore
+    case timeout, deadline, grace, successCodes, leftovers, completion, observers, retry
+    case limits, output
+
+    public var text: String { "\(self)" }
+
+    public static let texts = allCases.map(\.text)
+
+    private static let entries: [KeyEntry] = allCases.map(\.made)
+
+    public var entry: KeyEntry { Self.entries[Int(rawValue)] }
+
+    private var made: KeyEntry {
+        switch self {
+        case .name: .name
+        case .command: .command
+        case .shell: .shell
+        case .operations: .operations
+        case .limit: .limit
+        case .directory: .directory
+        case .environment: .environment
+        case .umask: .umask
+        case .stdin: .stdin
+        case .user: .user
+        case .labels: .labels
+        case .key: .key
+        case .queue: .queue
+        case .priority: .priority
+        case .qos: .qos
+        case .after: .after
+        case .categories: .categories
+        case .barrier: .barrier
+        case .conditions: .conditions
+        case .held: .held
+        case .notBefore: .notBefore
+        case .timeout: .timeout
+        case .deadline: .deadline
+        case .grace: .grace
+        case .successCodes: .successCodes
+        case .leftovers: .leftovers
+        case .completion: .completion
+        case .observers: .observers
+        case .retry: .retry
+        case .limits: .limits
+        case .output: .output
+        }
+    }
+
+    /// A bit of a set of keys.
+    public var bit: UInt64 { 1 << UInt64(rawValue) }
+
+    /// The sets of keys with each trait; read for every operation, so they are made once.
+    private static let process = set(of: .process)
+    private static let single = set(of: .single)
+    private static let editable = set(of: .editable)
+    private static let removable = set(of: .removable)
+
+    private static func set(of trait: KeyEntry.Traits) -> UInt64 {
+        allCases.reduce(0) { $1.entry.traits.contains(trait) ? $0 | $1.bit : $0 }
+    }
+
+    /// The key describes how a process is run: it means nothing for a group.
+    public var isOfProcess: Bool { Self.process & bit != 0 }
+    /// The key would mean nothing, or the same thing twice, for several operations: it cannot stand in `defaults`.
+    public var isOfOneAlone: Bool { Self.single & bit != 0 }
+    /// `set` may change the key while the operation waits.
+    public var isEditable: Bool { Self.editable & bit != 0 }
+    /// `set` may remove the key: it has no value then.
+    public var isRemovable: Bool { Self.removable & bit != 0 }
+}
+
+extension OperationKey {
+    /// All keys by length and first byte, which leave two together at most.
+    private static let buckets: [[(key: OperationKey, text: [UInt8])]] = {
+        var buckets: [[(key: OperationKey, text: [UInt8])]] = Array(repeating: [], count: 256)
+        for key in allCases {
+            let text = Array(key.text.utf8)
+            buckets[bucket(text.count, text[0])].append((key, text))
+        }
+        return buckets
+    }()
+
+    private static func bucket(_ count: Int, _ first: UInt8) -> Int { (count &* 31 ^ Int(first)) & 255 }
+
+    /// Returns the key with this name.
+    public static func find(_ text: UnsafeBufferPointer<UInt8>) -> OperationKey? {
+        guard let first = text.first else { return nil }
+        for entry in buckets[bucket(text.count, first)] where entry.text.count == text.count {
+            if entry.text.elementsEqual(text) { return entry.key }
+        }
+        return nil
+    }
+
+    public static func find(_ text: String) -> OperationKey? { Array(text.utf8).withUnsafeBufferPointer { find($0) } }
+}

@@ -1,0 +1,203 @@
+/// The keys that say when an operation runs.
+extension KeyEntry {
+    static var queue: KeyEntry {
+        KeyEntry(
+            .order, .editable, .name,
+            .init(
+                default: "that of the group around it, else `default`", "The queue, which has to exist.",
+                example: #""queue": "nightly""#),
+            options: [.value("queue", "q", "Q", .queue, "its queue (default)").written(as: .text)])
+    }
+
+    static var priority: KeyEntry {
+        KeyEntry(
+            .order, .editable,
+            .either([.integer(Limits.priority), .choice(PriorityName.words)]),
+            .init(
+                default: "that of the group around it, else `normal`",
+                "What is ready starts in the order of priorities; what others wait for has at least theirs. The "
+                    + "names are -8, -4, 0, 4 and 8. Ordinary users may use up to \(Limits.ordinaryPriority).",
+                example: #""priority": "high""#),
+            options: [
+                .value("priority", "p", "P", .text, "-100...100, or veryLow, low, normal, high, veryHigh (normal)")
+            ])
+    }
+
+    static var qos: KeyEntry {
+        KeyEntry(
+            .order, .process,
+            .choice(["userInteractive", "userInitiated", "default", "utility", "background"]),
+            .init(
+                default: "`default`",
+                "The class of the processes for processor and disk: `userInteractive` and `userInitiated` have a "
+                    + "larger share, `utility` a smaller one and `nice` 5, `background` the smallest and `nice` 15.",
+                example: #""qos": "background""#),
+            options: [
+                .value(
+                    "qos", "CLASS",
+                    .choice(["userInteractive", "userInitiated", "default", "utility", "background"]),
+                    "CPU and I/O class of its processes"
+                ).written(as: .text)
+            ])
+    }
+
+    static var after: KeyEntry {
+        KeyEntry(
+            .order, .start,
+            .list(
+                .either([
+                    .reference,
+                    .object([
+                        .init("op", .reference, "The operation that is waited for."),
+                        .init(
+                            "when", .choice(["succeeded", "finished", "failed", "started"]), default: "`succeeded`",
+                            "The event of that operation after which this one may start: `finished` is any outcome, "
+                                + "`failed` any but success."),
+                    ]),
+                ]), 0...Limits.edgesPerSubmission),
+            .init(
+                default: "no dependencies",
+                "The operations that this one waits for: names in this graph, ids, or `NAME@GRAPH`. Where the event "
+                    + "can no longer come this one is skipped. A cycle is refused.",
+                example: #""after": ["compile", {"op": "test", "when": "failed"}]"#),
+            options: [
+                .value("after", "a", "OPS", .operation, "after these have succeeded: 12,build@g3"),
+                .value("after-finished", "OPS", .operation, "after these have finished, whatever the outcome"),
+                .value("after-failed", "OPS", .operation, "after these have finished without success"),
+                .value("after-started", "OPS", .operation, "after these have started"),
+            ])
+    }
+
+    static var categories: KeyEntry {
+        KeyEntry(
+            .order, .editable,
+            .list(
+                .either([
+                    .name,
+                    .object([
+                        .init("name", .name, "The category."),
+                        .init("units", .integer(1...Int64(Int32.max)), default: "1", "Units of its capacity."),
+                        .init(
+                            "mode", .choice(["units", "exclusive", "shared"]), default: "`units`",
+                            "`shared`: together with others that share it; `exclusive`: with nobody."),
+                    ]),
+                ]), 0...Limits.categoriesPerOperation),
+            .init(
+                default: "none",
+                "What the operation holds while it executes. A category has the capacity 1 unless it is set, so two "
+                    + "operations with the same category do not execute at once.",
+                example: #""categories": ["db", {"name": "gpu", "units": 2}]"#),
+            options: [
+                .value(
+                    "category", "c", "NAME[:HOW]", .category,
+                    "excludes others of the category; HOW is shared, exclusive or a number of units"
+                ).known(as: "categories")
+            ],
+            editing: [
+                .value("category", "c", "NAME[:HOW]|none", .category, "its categories, all of them")
+            ])
+    }
+
+    static var barrier: KeyEntry {
+        KeyEntry(
+            .order, [], .boolean,
+            .init(
+                default: "false",
+                "The operation starts after everything earlier in its queue has finished, and everything later there "
+                    + "waits for it.",
+                "A barrier of root, or of the user of the daemon, waits for and holds back the operations of every "
+                    + "user; that of another user only those of that user.", example: #""barrier": true"#),
+            options: [
+                .flag("barrier", "after all earlier in its queue, and before all later").written(as: .flag)
+            ])
+    }
+
+    static var held: KeyEntry {
+        KeyEntry(
+            .order, .start, .boolean,
+            .init(default: "false", "The operation waits for opsctl resume.", example: #""held": true"#),
+            options: [.flag("hold", "waits for opsctl resume").known(as: "held").written(as: .flag)])
+    }
+
+    static var notBefore: KeyEntry {
+        KeyEntry(
+            .order, [.start, .editable, .removable], .time,
+            .init(
+                default: "at once", "The operation does not start before this instant.",
+                example: #""notBefore": "2026-12-24T22:00:00+01:00""#),
+            options: [
+                .value("delay", "D", .duration, "not before this has passed").written(as: .time),
+                .value(
+                    "at", "TIME", .time,
+                    "not before this instant: 22:00, \"tomorrow 06:00\", RFC 3339, or 5m from now"
+                )
+                .known(as: "not-before").written(as: .time),
+            ],
+            editing: [
+                .value("not-before", "TIME", .time, "a duration from now, or an instant").known(as: "at")
+                    .written(as: .time)
+            ])
+    }
+
+    /// The tests of conditions, by their names.
+    private static let plainTests: [ValueForm.Member] = [
+        .init("pathExists", .path, default: "", "The path exists for the operation's user."),
+        .init(
+            "reachable", .text(maxBytes: 300), default: "", "`HOST:PORT` accepts a TCP connection; IPv6 as `[::1]:80`."),
+        .init(
+            "exec", .argumentVector, default: "",
+            "The command exits with status 0. It runs as the operation's user, in its directory and environment."),
+        .init(
+            "freeSpace",
+            .object([
+                .init("path", .path, "A path of the file system."),
+                .init("atLeast", .size, "Bytes for ordinary users."),
+            ]), default: "", "The file system has that much room."),
+        .init("loadBelow", .number(0...Double(Int32.max)), default: "", "The load average of one minute is less."),
+        .init("memoryAvailable", .size, default: "", "That much memory is available."),
+        .init(
+            "window", .text(maxBytes: 11), default: "",
+            "The local time lies in `FROM-TO`, such as `22:00-06:00`, which may pass midnight."),
+        .init("dependenciesSucceeded", .boolean, default: "", "`true`: all that `after` names has succeeded."),
+    ]
+
+    static var conditions: KeyEntry {
+        KeyEntry(
+            .order, [],
+            .list(
+                .object(
+                    plainTests + [
+                        .init(
+                            "not", .object(plainTests), default: "",
+                            "An object with one of these tests, which has to be false."),
+
+                        .init(
+                            "otherwise", .choice(["fail", "skip", "wait"]), default: "`fail`",
+                            "What a false answer means: the operation fails, is skipped, or waits and asks again."),
+                        .init(
+                            "every", .duration(canBeZero: false), default: "`\"10s\"`",
+                            "How long a true answer holds, and after which time a false one with `wait` is asked again."
+                        ),
+                        .init(
+                            "timeout", .duration(canBeZero: false), default: "`\"10s\"`",
+                            "Beside `exec`: how long the command has to answer. After it the answer is false."),
+                        .init(
+                            "provide", .operation, default: "none",
+                            "An operation that is meant to make the condition true. It is submitted beside this one, "
+                                + "which waits for its end, and it is cancelled when nobody needs it any more."),
+                        .init("silent", .boolean, default: "false", "`true`: `provide` is not submitted."),
+                    ]), 0...Limits.conditionsPerOperation),
+            .init(
+                default: "none",
+                "What has to be true when the operation starts. Each is an object with one test. They are evaluated when "
+                    + "its turn comes, one after the other, and all of one operation within 10 minutes.",
+                example: #""conditions": [{"exec": ["ping", "-c1", "db"], "otherwise": "wait", "every": "30s"}]"#),
+            options: [
+                .value(
+                    "condition", "COND", .text,
+                    "must be true at the start, otherwise it fails (wait: waits, skip: skips): JSON, or [wait:|skip:][!]FORM with pathExists=P, reachable=HOST:PORT, exec=COMMAND, "
+                        + "freeSpace=PATH:1G, loadBelow=4, memoryAvailable=1G, window=22:00-06:00, dependenciesSucceeded"
+                ).known(as: "conditions")
+            ])
+    }
+}

@@ -1,0 +1,53 @@
+/// The JSON form of a value in a graph file. Manual and schema are made from it.
+public indirect enum ValueForm: Sendable {
+    case text(maxBytes: Int)
+    /// 1 to 200 letters, digits and `_ . : / -`.
+    case name
+    case path
+    case boolean
+    case integer(ClosedRange<Int64>)
+    case number(ClosedRange<Double>)
+    case duration(canBeZero: Bool)
+    /// A duration from the submission, or an instant.
+    case time
+    case size
+    case octal
+    case percent
+    case choice([String])
+    /// An object of texts.
+    case map(maxEntries: Int)
+    case object([Member])
+    /// A program and its arguments.
+    case argumentVector
+    case list(ValueForm, ClosedRange<Int>)
+    /// A reference to an operation.
+    case reference
+    case operation
+    case either([ValueForm])
+
+    /// A member of an object.
+    public struct Member: Sendable {
+        public let name: String
+        public let form: ValueForm
+        /// Nil: the member has to be there.
+        public let fallback: String?
+        public let about: String
+
+        public init(_ name: String, _ form: ValueForm, default fallback: String? = nil, _ about: String) {
+            self.name = name
+            self.form = form
+            self.fallback = fallback
+            self.about = about
+        }
+    }
+
+    /// Members of an object that the form may be.
+    public var members: [Member] {
+        switch self {
+        case .object(let members): members
+        case .list(let element, _): element.members
+        case .either(let forms): forms.flatMap(\.members)
+        default: []
+        }
+    }
+}

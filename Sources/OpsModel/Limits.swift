@@ -1,0 +1,32 @@
+/// The bounds of everything that a user can grow, each written once. Bounds of one target alone are in its extension.
+public enum Limits {
+    public static let operationsPerSubmission = 4_000_000
+    public static let edgesPerSubmission = 16_000_000
+    public static let groupDepth = 32
+    public static let categoriesPerOperation = 32
+    public static let conditionsPerOperation = 16
+    /// A hundred years in nanoseconds: longer durations are mistakes, and sums of two still fit 64 bits.
+    public static let duration: Int64 = 3_155_760_000_000_000_000
+    public static let nameBytes = 200
+    /// Bytes of one command with its terminators: all that execve(2) takes, unless the stack may be larger than usual.
+    public static let commandBytes = 2 << 20
+    /// As many words as fit, each with its pointer.
+    public static let arguments = commandBytes / 8
+    /// Bytes of all `NAME=VALUE` of one operation or capture.
+    public static let environmentBytes = 1 << 20
+    public static let environmentVariables = 4096
+    /// As PATH_MAX.
+    public static let pathBytes = 4095
+    public static let labels = 64
+    public static let labelBytes = 1024
+    public static let keyBytes = 255
+    public static let userBytes = 256
+    public static let exitCodes = 256
+    public static let retries: Int64 = 1_000_000
+    public static let priority: ClosedRange<Int64> = -100...100
+    /// Highest priority of operations of ordinary users: more would let one user starve the others.
+    public static let ordinaryPriority = 4
+    public static let nice: ClosedRange<Int64> = -20...19
+    /// Longest time in which all conditions of an operation are evaluated, in nanoseconds: others wait for their turn.
+    public static let evaluation: Int64 = 600_000_000_000
+}

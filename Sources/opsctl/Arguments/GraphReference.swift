@@ -1,0 +1,244 @@
+internal import OpsModel
+internal import OpsWire
+
+/// The reference of graph files, made of the table of operation keys: opsd-graph(5), and the same as Markdown.
+struct GraphReference {
+    /// A part of a chapter.
+    enum Block {
+        case paragraph(String)
+        case literal(String)
+        /// Terms, each with paragraphs.
+        case list([(term: String, text: [String])])
+    }
+
+    struct Chapter {
+        let title: String
+        let blocks: [Block]
+    }
+
+    static let chapters: [Chapter] =
+        [
+            Chapter(title: "Files", blocks: files), Chapter(title: "Values", blocks: values),
+            Chapter(title: "Defaults", blocks: defaults), Chapter(title: "Gaps", blocks: gaps),
+        ]
+        + KeyEntry.Chapter.allCases.map { chapter in
+            let keys = OperationKey.allCases.filter { $0.entry.chapter == chapter }
+            return Chapter(title: chapter.rawValue, blocks: [.list(keys.map { ($0.text, text(of: $0.entry)) })])
+        } + [
+            Chapter(title: "Conditions", blocks: conditions), Chapter(title: "Observers", blocks: observers),
+            Chapter(title: "Example", blocks: example),
+        ]
+
+    private static func text(of entry: KeyEntry) -> [String] {
+        var kinds: [String] = []
+        if entry.traits.contains(.process) { kinds.append("not for groups") }
+        if entry.traits.contains(.single) { kinds.append("not in `defaults`") }
+        if entry.traits.contains(.editable) { kinds.append("opsctl set changes it while the operation waits") }
+        let manual = entry.manual
+        let options = entry.options.map { "`--\($0.name)`" }.joined(separator: ", ")
+        var text = [manual.about[0]]
+        text.append("Type: \(entry.form.description). Default: \(manual.fallback).")
+        text += manual.about.dropFirst()
+        if entry.form.members.count > 0, entry.form.members.count <= 8 {
+            text += entry.form.members.map(line)
+        } else if !entry.form.members.isEmpty {
+            text.append("The members are in the chapter Conditions.")
+        }
+        var last = kinds.isEmpty ? "" : capital(kinds.joined(separator: "; ")) + ". "
+        if !options.isEmpty { last += "Options of opsctl submit: \(options). " }
+        return text + ["\(last)Example: `\(manual.example)`"]
+    }
+
+    private static func line(_ member: ValueForm.Member) -> String {
+        let fallback = member.fallback.map { $0.isEmpty ? "" : "; default: \($0)" } ?? "; has to be there"
+        return "`\(member.name)`: \(member.about) (\(member.form.description)\(fallback))"
+    }
+
+    private static func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+
+    private static let files: [Block] = [
+        .paragraph("opsctl submit with `-f FILE` reads a graph of operations. It is a JSON object"),
+        .literal("{\"name\": \"...\", \"defaults\": {...}, \"operations\": [...]}"),
+        .paragraph(
+            "or an array of operations, or JSON Lines: one operation a line. It is stored whole or not at all; all that is "
+                + "wrong with it is told at once, with file, line, operation and key. Unknown keys are errors. A key whose "
+                + "value is null counts as left out."),
+        .paragraph(
+            "`name` is the name of the graph, `defaults` an object of keys for all operations, `operations` the operations "
+                + "in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
+                + "\(Limits.edgesPerSubmission) dependencies."),
+    ]
+
+    private static let values: [Block] = [
+        .list([
+            ("duration", ["`\"90s\"`, `\"1h30m\"`, `\"250ms\"`, or a number of seconds; at most a hundred years."]),
+            ("instant", ["RFC 3339: `\"2026-12-24T22:00:00+01:00\"`."]),
+            ("size", ["`\"64M\"`, `\"2G\"`, or a number of bytes. K, M, G and T are powers of 1024."]),
+            ("name", ["1 to \(Limits.nameBytes) letters, digits and `_ . : / -`."]),
+            ("path", ["1 to \(Limits.pathBytes) bytes."]),
+        ])
+    ]
+
+    private static let defaults: [Block] = [
+        .paragraph(
+            "`defaults` holds any key that several operations can share. It is laid under each operation: a key of the "
+                + "operation replaces that of `defaults` as a whole. Only `environment` and `labels` are joined, entry by "
+                + "entry, and the dependencies in `after` do not apply to the operations that they name."),
+        .paragraph(
+            "Groups take `queue`, `priority` and `labels` from `defaults` and hand them down to their children; the other "
+                + "keys are for operations with a command alone."),
+    ]
+
+    private static let gaps: [Block] = [
+        .paragraph(
+            "`${NAME}` inside a text of the file is filled with the value that `--set NAME=VALUE` gives; names "
+                + "are letters, digits, `_`, `.` and `-`. A gap without a value is an error. `$${NAME}` stays as "
+                + "`${NAME}` for a shell, and other forms such as `${NAME:-x}` are left as they are."),
+        .literal("{\"name\": \"deploy\", \"shell\": \"./deploy ${VERSION}\"}"),
+    ]
+
+    private static let conditions: [Block] = [
+        .paragraph("Each condition is an object with one test, and what belongs to it."),
+        .list(
+            (OperationKey.conditions.entry.form.members).map { member in
+                let fallback = member.fallback.map { $0.isEmpty ? "" : " Default: \($0)." } ?? ""
+                return (member.name, [member.about, "Type: \(member.form.description).\(fallback)"])
+            }),
+        .literal(
+            """
+            {"name": "import", "command": ["./import"],
+             "conditions": [
+               {"pathExists": "/srv/in/data.csv", "otherwise": "skip"},
+               {"freeSpace": {"path": "/srv", "atLeast": "10G"}, "otherwise": "wait", "every": "1m"},
+               {"not": {"window": "08:00-18:00"}, "otherwise": "wait"},
+               {"reachable": "db:5432", "provide": {"command": ["start-db"]}}
+             ]}
+            """),
+    ]
+
+    private static let observers: [Block] = [
+        .paragraph(
+            "An observer is run with the environment of the operation and `OPS_ID`, `OPS_NAME`, `OPS_GRAPH` and "
+                + "`OPS_QUEUE`. On standard input it has one line of JSON, as opsctl watch prints it with `--json`. It has "
+                + "30 seconds, and four are run at once."),
+        .literal(
+            "{\"name\": \"deploy\", \"command\": [\"./deploy\"],\n"
+                + " \"observers\": {\"finish\": [\"/bin/sh\", \"-c\", \"jq -r .outcome | wall\"]}}"),
+    ]
+
+    private static let example: [Block] = [
+        .literal(
+            """
+            {"name": "build",
+             "defaults": {"timeout": "10m"},
+             "operations": [
+               {"name": "compile", "command": ["make", "-j8"]},
+               {"name": "test", "command": ["make", "test"], "after": ["compile"]},
+               {"name": "alarm", "shell": "echo it is broken",
+                "after": [{"op": "test", "when": "failed"}]}
+             ]}
+            """)
+    ]
+}
+
+extension ValueForm {
+    /// The form in words.
+    var description: String {
+        switch self {
+        case .text(let bytes): "text of at most \(Self.bytes(bytes))"
+        case .name: "name"
+        case .path: "path"
+        case .boolean: "`true` or `false`"
+        case .integer(let range): "integer, \(range.lowerBound) to \(range.upperBound)"
+        case .number(let range): "number, \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+        case .duration(let canBeZero): canBeZero ? "duration" : "duration, longer than nothing"
+        case .time: "instant, or a duration from the submission"
+        case .size: "size"
+        case .octal: "octal text such as `\"022\"`"
+        case .percent: "text such as `\"150%\"`, of one processor"
+        case .choice(let words): "one of " + words.map { "`\"\($0)\"`" }.joined(separator: ", ")
+        case .map(let entries): "object of at most \(entries) texts"
+        case .object: "object"
+        case .argumentVector:
+            "array of texts, a program and its arguments, of at most \(Self.bytes(Limits.commandBytes))"
+        case .list(let element, let range):
+            "array of \(range.lowerBound == 0 ? "at most" : "\(range.lowerBound) to") \(range.upperBound), each: \(element.description)"
+        case .reference: "name, id, or `NAME@GRAPH`"
+        case .operation: "operation"
+        case .either(let forms): forms.map(\.description).joined(separator: ", or ")
+        }
+    }
+
+    private static func bytes(_ count: Int) -> String {
+        count < 1024 ? "\(count) bytes" : SizeText.format(Int64(count))
+    }
+
+    private static func plain(_ number: Double) -> String {
+        number == number.rounded() ? "\(Int(number))" : "\(number)"
+    }
+}
+
+// MARK: - Rendering
+
+extension GraphReference {
+    /// docs/graph-files.md.
+    static var markdown: String {
+        var lines = ["# Graph files", "", "*Made from the table of operation keys; CONTRIBUTING.md tells how.*"]
+        for chapter in chapters {
+            lines += ["", "## \(chapter.title)"]
+            for block in chapter.blocks {
+                switch block {
+                case .paragraph(let text): lines += ["", text]
+                case .literal(let text): lines += ["", "```json", text, "```"]
+                case .list(let items):
+                    for item in items {
+                        lines += ["", "**`\(item.term)`**"]
+                        for text in item.text { lines += ["", text] }
+                    }
+                }
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// opsd-graph(5).
+    static var manualPage: ManualPage {
+        var lines = [
+            ".Dd \(ManualPage.date)", ".Dt OPSD-GRAPH 5", ".Os", ".Sh NAME", ".Nm opsd-graph",
+            ".Nd graphs of operations as opsctl submit reads them",
+        ]
+        for (index, chapter) in chapters.enumerated() {
+            lines.append(index == 0 ? ".Sh DESCRIPTION" : ".Sh \(chapter.title.uppercased())")
+            for (place, block) in chapter.blocks.enumerated() { lines += request(block, isFirst: place == 0) }
+        }
+        lines += [".Sh SEE ALSO", ".Xr opsctl-submit 1 ,", ".Xr opsd 8"]
+        return ManualPage(section: 5, name: "opsd-graph.5", text: lines.joined(separator: "\n") + "\n")
+    }
+
+    private static func request(_ block: Block, isFirst: Bool) -> [String] {
+        switch block {
+        case .paragraph(let text): return (isFirst ? [] : [".Pp"]) + [roff(text)]
+        case .literal(let text):
+            return [".Bd -literal -offset indent"] + text.split(separator: "\n").map { ManualPage.escaped(String($0)) }
+                + [".Ed"]
+        case .list(let items):
+            var lines = [".Bl -tag -width successCodes"]
+            for item in items {
+                lines.append(".It Cm \(item.term)")
+                for (place, text) in item.text.enumerated() { lines += (place == 0 ? [] : [".Pp"]) + [roff(text)] }
+            }
+            return lines + [".El"]
+        }
+    }
+
+    /// Text with literals in bold.
+    private static func roff(_ text: String) -> String {
+        var parts: [String] = []
+        for (index, part) in ManualPage.escaped(text).split(separator: "`", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            parts.append(index % 2 == 0 ? String(part) : "\\fB\(part)\\fR")
+        }
+        return parts.joined()
+    }
+}

@@ -1,0 +1,174 @@
+internal import OpsClient
+internal import OpsSystem
+internal import OpsWire
+
+/// Keys whose options have forms of their own.
+extension OperationKeys {
+    /// The variables that options set; they go with each operation, where others may join them.
+    func environment() throws(Failure) -> [Pair] {
+        var pairs: [Pair] = []
+        for entry in arguments.texts(.env) {
+            if let pair = Pair(entry) ?? Environment[entry].flatMap({ Pair("\(entry)=\($0)") }) {
+                pairs.append(pair)
+            } else {
+                throw .usage(
+                    arguments.path, "--env \(entry): there is no such variable here", "write --env \(entry)=VALUE")
+            }
+        }
+        return pairs
+    }
+
+    private func forEachEdge(_ body: (_ ref: String, _ when: String, Option) throws(Failure) -> Void) throws(Failure) {
+        func visit(_ option: Option, _ when: String) throws(Failure) {
+            for ref in Self.list(arguments.texts(option)) { try body(ref, when, option) }
+        }
+        try visit(.after, "succeeded")
+        try visit(.afterFinished, "finished")
+        try visit(.afterFailed, "failed")
+        try visit(.afterStarted, "started")
+    }
+
+    /// Finds what the names after `--after` mean here and now: on a command line the newest that bears it,
+    /// where in a graph it would be an operation of the same graph.
+    mutating func resolve(_ session: Session) throws(Failure) {
+        var ids = ids
+        try forEachEdge { (ref, _, option) throws(Failure) in
+            guard ids[ref] == nil, id(ref) == nil else { return }
+            do throws(Failure) {
+                ids[ref] = try session.call(ShowRequest.with { $0.ref = ref }).operation.id
+            } catch {
+                guard error.status == .notFound else { throw error }
+                throw Failure(.refused, error.what, "--\(option.name): \(error.why)", error.advice)
+            }
+        }
+        self.ids = ids
+    }
+
+    /// An id, or what a name that may look like a number means.
+    private func id(_ ref: String) -> Int64? {
+        ids[ref] ?? (ref.hasPrefix("-") ? nil : Int64(ref))
+    }
+
+    func writeEdges(to text: inout JSONWriter) throws(Failure) {
+        text.key("after")
+        text.beginArray()
+        try forEachEdge { (ref, when, _) in writeEdge(ref, when, to: &text) }
+        text.endArray()
+    }
+
+    private func writeEdge(_ ref: String, _ when: String, to array: inout JSONWriter) {
+        array.object {
+            $0.key("op")
+            if let id = id(ref) { $0.integer(id) } else { $0.string(ref) }
+            $0.member("when", when)
+        }
+    }
+
+    func writePriority(to text: inout JSONWriter) throws(Failure) {
+        guard let value = arguments.text(.priority) else { return }
+        text.key("priority")
+        if let number = Int(value) { return text.integer(number) }
+        guard PriorityName.words.contains(value) else {
+            let near = Nearest.name(to: value, among: PriorityName.words)
+            throw .usage(
+                arguments.path, "--priority takes -100...100, or \(PriorityName.all), not \"\(value)\"",
+                near.map { "did you mean \($0)?" })
+        }
+        text.string(value)
+    }
+
+    func writeCategories(to text: inout JSONWriter) {
+        var uses = arguments.texts(.category)
+        if arguments.verb.name == "set" {
+            uses = Self.list(uses)
+            if uses == ["none"] { uses = [] }
+        }
+        text.key("categories")
+        text.array { array in
+            for use in uses { Self.writeCategory(use, to: &array) }
+        }
+    }
+
+    /// `db`, `disk:shared`, `disk:exclusive`, `gpu:2`.
+    private static func writeCategory(_ value: String, to array: inout JSONWriter) {
+        guard let colon = value.lastIndex(of: ":") else { return array.string(value) }
+        let how = String(value[value.index(after: colon)...])
+        let name = String(value[..<colon])
+        if how == "shared" || how == "exclusive" {
+            array.object {
+                $0.member("name", name)
+                $0.member("mode", how)
+            }
+        } else if let units = Int(how) {
+            array.object {
+                $0.member("name", name)
+                $0.member("units", units)
+            }
+        } else {
+            array.string(value)
+        }
+    }
+
+    func writeConditions(to text: inout JSONWriter) throws(Failure) {
+        var conditions: [[UInt8]] = []
+        for condition in arguments.texts(.condition) {
+            conditions.append(try ConditionForm.json(condition, arguments.path))
+        }
+        text.key("conditions")
+        text.array { array in
+            for condition in conditions { array.raw(condition) }
+        }
+    }
+
+    func writeObservers(to text: inout JSONWriter) throws(Failure) {
+        let observers = arguments.pairs(.observer)
+        let moments = OperationKey.observers.entry.form.members.map(\.name)
+        if let unknown = observers.first(where: { !moments.contains($0.key) }) {
+            throw .usage(
+                arguments.path, "--observer knows no moment \"\(unknown.key)\"", "use start, produce or finish")
+        }
+        text.key("observers")
+        text.object { object in
+            for observer in observers {
+                if observer.value.hasPrefix("[") {
+                    object.member(observer.key, raw: observer.value.utf8)
+                } else {
+                    object.member(observer.key, ["/bin/sh", "-c", observer.value])
+                }
+            }
+        }
+    }
+
+    /// `usual`: the destination where no option names one.
+    func writeOutput(_ usual: String?, to text: inout JSONWriter) throws(Failure) {
+        let stdout = arguments.text(.stdout).map(Self.absolute)
+        let stderr = arguments.text(.stderrFile).map(Self.absolute)
+        if let stdout {
+            return writeFiles(stdout, stderr ?? stdout, to: &text)
+        }
+        guard stderr == nil else {
+            throw .usage(arguments.path, "--stderr names a file, but --stdout none", "add --stdout FILE")
+        }
+        guard let output = arguments.text(.sendOutput) ?? usual else { return }
+        let words = ["log", "split", "journal", "null"]
+        if words.contains(output) {
+            text.member("output", output)
+        } else if output.contains("/") {
+            let path = Self.absolute(output)
+            writeFiles(path, path, to: &text)
+        } else {
+            let near = Nearest.name(to: output, among: words)
+            throw .usage(
+                arguments.path, "--output takes log, split, journal, null or a path with a /, not \"\(output)\"",
+                near.map { "did you mean \($0)?" })
+        }
+    }
+
+    private func writeFiles(_ stdout: String, _ stderr: String, to text: inout JSONWriter) {
+        text.key("output")
+        text.object {
+            $0.member("stdout", stdout)
+            $0.member("stderr", stderr)
+        }
+    }
+}

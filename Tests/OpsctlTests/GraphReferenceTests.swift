@@ -1,0 +1,74 @@
+import Foundation
+import OpsWire
+import Testing
+
+@testable import opsctl
+
+/// The reference of graph files is made from the table of operation keys.
+@Suite struct GraphReferenceTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    @Test(arguments: [
+        ("docs/man/opsd-graph.5", GraphReference.manualPage.text), ("docs/graph-files.md", GraphReference.markdown),
+    ])
+    func `the pages of graph files are those of the table`(path: String, text: String) throws {
+        let file = Self.root.appendingPathComponent(path)
+        if ProcessInfo.processInfo.environment["OPSD_RENEW_GOLDEN"] != nil {
+            try text.write(to: file, atomically: true, encoding: .utf8)
+        }
+        #expect(try String(contentsOf: file, encoding: .utf8) == text, "\(path): OPSD_RENEW_GOLDEN=1 renews it")
+    }
+
+    @Test(arguments: OperationKey.allCases) func `the example of each key is accepted`(key: OperationKey) throws {
+        var decoder = GraphDecoder()
+        let command = [.command, .shell, .operations, .limit].contains(key) ? "" : #", "command": ["true"]"#
+        let group = key == .limit ? #", "operations": [{"command": ["true"]}]"# : ""
+        let others =
+            key == .after ? #", {"name": "compile", "command": ["a"]}, {"name": "test", "command": ["b"]}"# : ""
+        decoder.add(Array("[{\(key.entry.manual.example)\(command)\(group)}\(others)]".utf8))
+        #expect(throws: Never.self) { try decoder.finish() }
+    }
+
+    /// Its members are checked against the type that their schema names.
+    @Test(arguments: OperationKey.allCases) func `the schema of each key accepts its example`(key: OperationKey) throws
+    {
+        let schema = try JSONSerialization.jsonObject(with: Data(key.entry.form.schema.utf8))
+        let example = try JSONSerialization.jsonObject(with: Data("{\(key.entry.manual.example)}".utf8))
+        let value = try #require((example as? [String: Any])?[key.text])
+        #expect(accepts(try #require(schema as? [String: Any]), value), "\(key.entry.form.schema)")
+    }
+
+    /// Judges a value by the parts of JSON Schema that the table uses.
+    private func accepts(_ schema: [String: Any], _ value: Any) -> Bool {
+        if let forms = schema["anyOf"] as? [[String: Any]] { return forms.contains { accepts($0, value) } }
+        if let words = schema["enum"] as? [String] { return (value as? String).map(words.contains) ?? false }
+        if schema["$ref"] != nil { return value is [String: Any] }
+        let types = schema["type"] as? [String] ?? [schema["type"] as? String ?? ""]
+        switch value {
+        case let text as String:
+            guard types.contains("string") else { return false }
+            let pattern = schema["pattern"] as? String ?? "^"
+            return text.range(of: pattern, options: .regularExpression) != nil
+        case let list as [Any]:
+            let items = schema["items"] as? [String: Any] ?? [:]
+            return types.contains("array") && list.allSatisfy { accepts(items, $0) }
+        case let object as [String: Any]:
+            guard types.contains("object") else { return false }
+            let properties = schema["properties"] as? [String: [String: Any]]
+            let others = schema["additionalProperties"] as? [String: Any]
+            let required = schema["required"] as? [String] ?? []
+            return required.allSatisfy { object[$0] != nil }
+                && object.allSatisfy { name, value in
+                    (properties?[name] ?? others).map { accepts($0, value) } ?? false
+                }
+        default: return !Set(types).isDisjoint(with: ["number", "integer", "boolean"])
+        }
+    }
+
+    @Test func `every option of a key has one name`() {
+        let options = OperationKey.allCases.flatMap(\.entry.options)
+        let names = options.map(\.name) + options.compactMap(\.alias)
+        #expect(Set(names).count == names.count, "\(names.filter { name in names.count { $0 == name } > 1 })")
+    }
+}
