@@ -49,7 +49,7 @@ extension Scheduler {
         switch answer {
         case .allTrue:
             conditions.postpone(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
-            if let lane = table[operation].lane { makeCandidate(lane) }
+            if let lane = lane(of: operation) { makeCandidate(lane) }
         case .isFalse(let index, let detail):
             publish(.conditionFalse, operation, detail: detail)
             conditions.noteFalse(operation, index: index)
@@ -80,7 +80,7 @@ extension Scheduler {
     /// It has rested long enough: asked again when its turn comes.
     mutating func recheck(_ operation: OperationIndex) {
         _ = conditions.remove(operation)
-        if let lane = table[operation].lane { makeCandidate(lane) }
+        if let lane = lane(of: operation) { makeCandidate(lane) }
     }
 
     /// It leaves its lane: an answer would say nothing any more, and a true one stands no longer.
@@ -98,7 +98,7 @@ extension Scheduler {
     mutating func stopAsking(where isSuspended: (OperationRow) -> Bool) {
         for operation in conditions.asking where isSuspended(table[operation]) {
             stopAsking(operation)
-            if let lane = table[operation].lane { makeCandidate(lane) }
+            if let lane = lane(of: operation) { makeCandidate(lane) }
         }
     }
 }

@@ -43,7 +43,7 @@ extension Scheduler {
     private mutating func cancelOne(_ operation: OperationIndex, _ end: Resolution, by: String, reason: String?) -> Bool
     {
         guard !table[operation].traits.contains(.finishPending) else { return false }
-        guard let index = table[operation].execution else {
+        guard let index = execution(of: operation) else {
             // A waiting group finishes after its children, which are cancelled in the same step.
             if table[operation].group != nil {
                 let below = Resolution(outcome: .cancelled, cause: .groupCancelled(table[operation].operationID))
@@ -85,7 +85,7 @@ extension Scheduler {
 
     /// Gives up on a tree that cannot be proven gone.
     private mutating func abandon(_ operation: OperationIndex, by: String) {
-        guard let index = table[operation].execution, !table[operation].traits.contains(.finishPending) else { return }
+        guard let index = execution(of: operation), !table[operation].traits.contains(.finishPending) else { return }
         confirmStart(index, nil)
         // Launched in this very turn it would live without an operation.
         dropLaunch(index)

@@ -88,7 +88,7 @@ extension Scheduler {
         guard isLive(entry), let operation = unfinished(OperationID(entry.id)) else { return }
         switch entry.kind {
         case .timeout:
-            if let index = table[operation].execution { executions[index].timeoutAt = nil }
+            if let index = execution(of: operation) { executions[index].timeoutAt = nil }
             endByClock(
                 operation,
                 Resolution(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: policy(of: operation)?.timeout ?? 0)))
@@ -113,7 +113,7 @@ extension Scheduler {
         }
         switch entry.kind {
         case .timeout:
-            guard let index = table[operation].execution else { return false }
+            guard let index = execution(of: operation) else { return false }
             return executions[index].timeoutAt == entry.at
         case .backoff: return runs[operation]?.restsUntil.monotonic == entry.at
         case .recheck: return conditions[operation]?.askAgainAt == entry.at

@@ -95,7 +95,7 @@ extension Scheduler {
         record(.edited(table[operation].operationID, edit))
         setPolicy(policy, of: operation)
         publish(.edited, operation, detail: "policy")
-        if let group = table[operation].group { wake(.group(group)) }
+        if let group = group(of: operation) { wake(.group(group)) }
     }
 
     private mutating func setPolicy(_ policy: Policy, of operation: OperationIndex) {
@@ -106,7 +106,7 @@ extension Scheduler {
         table[operation].policy = new
         table[operation].traits.subtract([.hasConditions, .hasObservers, .delayed])
         table[operation].traits.formUnion(Traits(policy))
-        if table[operation].isGroup, let group = table[operation].group { groups[group].limit = policy.childLimit }
+        if table[operation].isGroup, let group = group(of: operation) { groups[group].limit = policy.childLimit }
         armWallTimers(operation)
     }
 
@@ -133,7 +133,7 @@ extension Scheduler {
 
     /// The group above it holds enough, and what is below it asks for no more than it would hold.
     private func checkGroup(_ operation: OperationIndex, _ uses: [CategoryUse]) throws(Rejection) {
-        let parent = table[operation].parent
+        let parent = parent(of: operation)
         for use in uses {
             let share = parent.flatMap { registry.use(of: use.name, atOrAbove: $0) }
             try use.check(of: .existing(table[operation].operationID), fits: share)

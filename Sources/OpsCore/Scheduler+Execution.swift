@@ -91,7 +91,7 @@ extension Scheduler {
         _ id: OperationID, failed: Bool, message: String?, by: String
     ) throws(Rejection) -> Acceptance {
         guard let operation = unfinished(id) else { throw notFoundError(id) }
-        guard let index = table[operation].execution, !table[operation].isGroup else { throw .notExecuting(id) }
+        guard let index = execution(of: operation), !table[operation].isGroup else { throw .notExecuting(id) }
         guard !executions[index].isOver else { throw .notExecuting(id) }
         guard policy(of: operation)?.completion == .notify else { throw .endsByItsExit(id) }
         guard executions[index].resolution == nil else { return .done(0) }
@@ -151,7 +151,8 @@ extension Scheduler {
     /// Nothing of the attempt is alive.
     mutating func treeGone(_ index: ExecutionIndex) {
         executions[index].isGone = true
-        guard let end = executions[index].resolution else { return }
+        let resolution = executions[index].resolution
+        guard let end = resolution else { return }
         let operation = executions[index].operation
         let attempt = registry.attemptID(index)
         executions[index].isOver = true
@@ -169,8 +170,10 @@ extension Scheduler {
 
     /// The attempt is over and no child is unfinished: another attempt, or the end.
     mutating func endOperation(_ operation: OperationIndex) {
-        guard let index = table[operation].execution, let end = executions[index].resolution else { return }
-        if end.outcome == .succeeded, let group = table[operation].group, groups[group].unsuccessful > 0 {
+        guard let index = execution(of: operation) else { return }
+        let resolution = executions[index].resolution
+        guard let end = resolution else { return }
+        if end.outcome == .succeeded, let group = group(of: operation), groups[group].unsuccessful > 0 {
             return decide(
                 operation, .failed,
                 .children(first: groups[group].firstUnsuccessful, count: groups[group].unsuccessful))
@@ -184,7 +187,7 @@ extension Scheduler {
         guard let retry = policy(of: operation)?.retry, executions[index].attemptsInRun <= retry.limit else {
             return false
         }
-        if let parent = table[operation].parent, registry.isClosing(parent) { return false }
+        if let parent = parent(of: operation), registry.isClosing(parent) { return false }
         // Its deadline may have passed while it was ending for another reason.
         if let deadline = policy(of: operation)?.deadline, deadline <= now.wall { return false }
         switch end.outcome {

@@ -15,10 +15,10 @@ extension Scheduler {
     }
 
     private func whyExecuting(_ operation: OperationIndex) -> [Reason] {
-        guard let index = table[operation].execution else { return [] }
+        guard let index = execution(of: operation) else { return [] }
         let execution = executions[index]
         var reasons: [Reason] = []
-        if let group = table[operation].group {
+        if let group = group(of: operation) {
             var children: [OperationID] = []
             // One that was retried stands there once for each of its runs.
             for child in groups[group].children.map({ OperationID($0) }).sorted()
@@ -52,7 +52,7 @@ extension Scheduler {
 
     private func whyPending(_ operation: OperationIndex) -> [Reason] {
         var reasons = whyDependent(operation)
-        if table[operation].traits.contains(.groupNotStarted), let group = table[operation].parent {
+        if table[operation].traits.contains(.groupNotStarted), let group = parent(of: operation) {
             reasons.append(Reason(kind: .group, ids: [table[group].operationID], detail: .groupNotStarted))
         }
         let barriers = registry.barriers.reasons(for: operation, in: table).map { table[$0].operationID }
@@ -116,7 +116,7 @@ extension Scheduler {
                         kind: .queue, ids: running { $0.queue == row.queue },
                         detail: .queue(name: queues[row.queue].name, limit: limit, position: line)))
             }
-            if let parent = row.parent, let group = table[parent].group, !groups[group].hasRoom {
+            if let parent = row.parent, let group = group(of: parent), !groups[group].hasRoom {
                 let limit = groups[group].limit ?? 0
                 reasons.append(
                     Reason(

@@ -72,7 +72,7 @@ extension Scheduler {
         let old = table[operation].state
         var run: Int32 = 1
         var at = now.wall
-        if let index = table[operation].execution {
+        if let index = execution(of: operation) {
             run = executions[index].run
             // With children the end is theirs.
             if table[operation].group == nil, let ended = executions[index].endedAt { at = ended }
@@ -97,8 +97,9 @@ extension Scheduler {
         registry.graph.dropDependencies(of: operation, in: &registry.table)
         settleDependents(of: finished)
         leaveBarriers(operation)
-        if let policy = table[operation].policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
-        if let parent = table[operation].parent { childEnded(parent, id, decision.outcome) }
+        let (policy, parent) = (table[operation].policy, table[operation].parent)
+        if let policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
+        if let parent { childEnded(parent, id, decision.outcome) }
     }
 
     /// Each edge on what has finished is met now, or never.
@@ -147,13 +148,14 @@ extension Scheduler {
 
     /// Its process tree is gone: slot, queue and group have room again; what it holds stays held.
     mutating func vacate(_ index: ExecutionIndex) {
-        guard let slot = executions[index].slot else { return }
+        let slot = executions[index].slot
+        guard let slot else { return }
         let operation = executions[index].operation
         capacity.release(slot)
         executions[index].slot = nil
         countRunning(operation, -1)
         wake(.queue(table[operation].queue))
-        if let parent = table[operation].parent, let group = table[parent].group { wake(.group(group)) }
+        if let parent = parent(of: operation), let group = group(of: parent) { wake(.group(group)) }
     }
 
     private mutating func forgetRun(of operation: OperationIndex) {

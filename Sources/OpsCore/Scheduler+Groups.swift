@@ -1,7 +1,7 @@
 extension Scheduler {
     mutating func adopt(_ child: OperationIndex, by parent: OperationIndex) {
         let group: GroupIndex
-        if let present = table[parent].group {
+        if let present = registry.group(of: parent) {
             group = present
         } else {
             group = groups.insert(Group(parent: parent))
@@ -26,7 +26,7 @@ extension Scheduler {
     /// A group, or a producer that was retried with its products, executes: what waited for that alone is ready.
     mutating func releaseChildren(of operation: OperationIndex) {
         openScopes(of: operation)
-        guard let group = table[operation].group else { return }
+        guard let group = group(of: operation) else { return }
         for id in groups[group].children {
             guard let child = unfinished(OperationID(id)), table[child].traits.contains(.groupNotStarted) else {
                 continue
@@ -38,10 +38,10 @@ extension Scheduler {
 
     /// A child has finished; the last one lets its parent finish.
     mutating func childEnded(_ parent: OperationIndex, _ child: OperationID, _ outcome: Outcome) {
-        guard let group = table[parent].group else { return }
+        guard let group = group(of: parent) else { return }
         groups[group].unfinished -= 1
         if outcome != .succeeded { registry.countUnsuccessful(child, below: parent) }
-        guard groups[group].unfinished == 0, let index = table[parent].execution,
+        guard groups[group].unfinished == 0, let index = execution(of: parent),
             !table[parent].traits.contains(.finishPending)
         else { return }
         if table[parent].isGroup {
@@ -52,7 +52,7 @@ extension Scheduler {
     }
 
     private mutating func endGroup(_ operation: OperationIndex) {
-        guard let index = table[operation].execution, let group = table[operation].group.map({ groups[$0] }) else {
+        guard let index = execution(of: operation), let group = table[operation].group.map({ groups[$0] }) else {
             return
         }
         if let end = executions[index].resolution {
@@ -67,7 +67,7 @@ extension Scheduler {
     // MARK: What a group holds, as its children see it
 
     mutating func openScopes(of operation: OperationIndex) {
-        guard let index = table[operation].execution, let group = table[operation].group,
+        guard let index = execution(of: operation), let group = group(of: operation),
             groups[group].scopes.isEmpty
         else { return }
         let bases = categories.needs(of: table[operation].categories)
@@ -84,7 +84,7 @@ extension Scheduler {
 
     /// Removes the scopes of a group whose children have all finished.
     mutating func closeScopes(of operation: OperationIndex, holding: [Need]) {
-        guard let group = table[operation].group, !groups[group].scopes.isEmpty else { return }
+        guard let group = group(of: operation), !groups[group].scopes.isEmpty else { return }
         for need in holding {
             categories[need.category].longHolders.removeAll { $0 == operation }
             if categories[need.category].longHolders.isEmpty { setClaim(on: need.category, .min) }
@@ -96,7 +96,7 @@ extension Scheduler {
     /// A category has another capacity: so has the share of a group that holds all of it.
     mutating func resizeScopes(of category: CategoryIndex) {
         for holder in categories[category].longHolders {
-            guard let group = table[holder].group, let index = table[holder].execution else { continue }
+            guard let group = group(of: holder), let index = execution(of: holder) else { continue }
             for (base, scope) in groups[group].scopes where base == category {
                 let need = executions[index].holding.first { $0.category == category }
                 guard need?.mode == .exclusive else { continue }

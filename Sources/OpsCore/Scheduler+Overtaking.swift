@@ -6,7 +6,8 @@ extension Scheduler {
         let top = lanes[lane].top
         for i in lanes[lane].needs.indices {
             let category = lanes[lane].needs[i].category
-            guard let ticket = lanes[lane].tickets[i] else {
+            let ticket = lanes[lane].tickets[i]
+            guard let ticket else {
                 guard top != .max else { continue }
                 lanes[lane].tickets[i] = categories[category].lanes.add(top, lane: lane, need: Int32(i))
                 doubtClaim(on: category)
@@ -124,7 +125,7 @@ extension Scheduler {
     func reserver(of need: Need, against key: UInt64) -> OperationIndex? {
         for operation in categories[need.category].reservations {
             guard table[operation].key < key else { return nil }
-            guard let lane = table[operation].lane, waitsForCategoriesAlone(lane),
+            guard let lane = lane(of: operation), waitsForCategoriesAlone(lane),
                 let other = lanes[lane].needs.first(where: { $0.category == need.category })
             else {
                 continue
@@ -152,7 +153,7 @@ extension Scheduler {
         var result: [WaitNode] = []
         for category in categories.pool.indices {
             for reserver in categories[category].reservations {
-                guard let lane = table[reserver].lane, waitsForCategoriesAlone(lane) else { continue }
+                guard let lane = lane(of: reserver), waitsForCategoriesAlone(lane) else { continue }
                 for need in lanes[lane].needs
                 where !categories[need.category].fits(need.mode, need.units) {
                     result += categories[need.category].longHolders.map { .end($0) }

@@ -21,7 +21,7 @@ extension Scheduler {
         var open = nodes
         while let node = open.popLast() {
             let operation = node.operation
-            if node.isEnd, let group = table[operation].group, groups[group].inherited < priority {
+            if node.isEnd, let group = group(of: operation), groups[group].inherited < priority {
                 groups[group].inherited = priority
                 for id in groups[group].children {
                     if let child = unfinished(OperationID(id)) { open.append(.end(child)) }
@@ -116,9 +116,9 @@ extension Scheduler {
     private mutating func reassess(_ operation: OperationIndex) {
         let (all, whole) = claims(on: operation)
         let old = table[operation].effective
-        if let group = table[operation].group, groups[group].inherited == whole {
+        if let group = group(of: operation), groups[group].inherited == whole {
             suspect(.end(operation))
-        } else if let group = table[operation].group {
+        } else if let group = group(of: operation) {
             let isLower = whole < groups[group].inherited
             groups[group].inherited = whole
             for id in groups[group].children {
@@ -153,8 +153,8 @@ extension Scheduler {
             whole = max(whole, table[other].effective)
         }
         if let inherited = registry.inheritedFromParent(operation) { whole = max(whole, inherited) }
-        guard let group = table[operation].group else { return (max(start, whole), whole) }
-        if let index = table[operation].execution {
+        guard let group = group(of: operation) else { return (max(start, whole), whole) }
+        if let index = execution(of: operation) {
             for need in executions[index].holding { whole = max(whole, categories[need.category].claim) }
         } else {
             for id in groups[group].children {
@@ -216,7 +216,7 @@ extension Scheduler {
 
     /// As the contract counts it: an executing process too is worth what waits for its categories.
     func liveEffective(of operation: OperationIndex) -> Int8 {
-        guard let index = table[operation].execution else { return table[operation].effective }
+        guard let index = execution(of: operation) else { return table[operation].effective }
         return executions[index].holding.reduce(table[operation].effective) { max($0, claim(on: $1.category)) }
     }
 

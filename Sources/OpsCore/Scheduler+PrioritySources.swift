@@ -98,7 +98,7 @@ extension Scheduler {
         let operation = node.operation
         doubt(operation)
         if node.isEnd {
-            guard let group = table[operation].group else { return }
+            guard let group = group(of: operation) else { return }
             groups[group].inherited = .min
             for id in groups[group].children {
                 if let child = unfinished(OperationID(id)) { doubt(child) }

@@ -55,7 +55,7 @@ extension Scheduler {
     /// Removes an operation from its lane. Its number of overtakings stays until it starts or ends, so that an edit does not
     /// make it wait for longer.
     mutating func leaveLane(_ operation: OperationIndex) {
-        guard let lane = table[operation].lane else { return }
+        guard let lane = lane(of: operation) else { return }
         table[operation].unlink()
         clearReservation(of: operation, in: lane)
         stopAsking(operation)
@@ -74,7 +74,7 @@ extension Scheduler {
 
     /// The effective priority of a member has changed: its old entry is stale.
     mutating func moveInLane(_ operation: OperationIndex) {
-        guard let lane = table[operation].lane else { return }
+        guard let lane = lane(of: operation) else { return }
         let key = table[operation].key
         lanes[lane].members.add(key, operation)
         if key < lanes[lane].top {

@@ -86,7 +86,7 @@ extension Scheduler {
                 table[parent].group = groups.insert(Group(parent: parent))
                 openScopes(of: parent)
             }
-            guard let group = table[parent].group else { continue }
+            guard let group = group(of: parent) else { continue }
             groups[group].unsuccessful = ended.unsuccessful
             groups[group].firstUnsuccessful = ended.firstUnsuccessful
         }
@@ -143,7 +143,7 @@ extension Scheduler {
     }
 
     private mutating func restore(_ running: Snapshot.Running) {
-        guard let operation = unfinished(running.attempt.operation), let index = table[operation].execution else {
+        guard let operation = unfinished(running.attempt.operation), let index = execution(of: operation) else {
             return
         }
         executions[index].startedAt = running.startedAt

@@ -79,7 +79,7 @@ extension Scheduler {
         guard !counted.isEmpty else { return }
         let parents = Set(counted.compactMap { unfinished($0.parent) })
         for finished in scratch.finished where finished.outcome != .succeeded {
-            guard let parent = table[finished.operation].parent, parents.contains(parent) else { continue }
+            guard let parent = parent(of: finished.operation), parents.contains(parent) else { continue }
             registry.countUnsuccessful(table[finished.operation].operationID, below: parent)
         }
     }

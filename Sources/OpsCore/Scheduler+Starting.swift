@@ -119,7 +119,7 @@ extension Scheduler {
     /// A process takes room in its queue and its group; a group does not.
     mutating func countRunning(_ operation: OperationIndex, _ step: Int32) {
         queues[table[operation].queue].running += step
-        if let parent = table[operation].parent, let group = table[parent].group { groups[group].running += step }
+        if let parent = parent(of: operation), let group = group(of: parent) { groups[group].running += step }
         // A full queue or group reserves no positions in categories.
         if step > 0 { reservations.doubt() }
     }

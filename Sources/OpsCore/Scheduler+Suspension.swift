@@ -161,7 +161,7 @@ extension Scheduler {
     }
 
     private mutating func freeze(_ operation: OperationIndex, _ trait: Traits) -> Bool {
-        guard let index = table[operation].execution, !table[operation].isGroup, !executions[index].isGone,
+        guard let index = execution(of: operation), !table[operation].isGroup, !executions[index].isGone,
             !executions[index].isCancelling,
             !table[operation].traits.contains(trait)
         else { return false }
@@ -179,7 +179,7 @@ extension Scheduler {
         guard table[operation].traits.contains(trait) else { return false }
         table[operation].traits.remove(trait)
         guard table[operation].traits.isDisjoint(with: .frozen) else { return true }
-        guard let index = table[operation].execution else { return true }
+        guard let index = execution(of: operation) else { return true }
         continueTimeout(index)
         record(.frozen(table[operation].operationID, false))
         publish(.resumed, operation)

@@ -196,7 +196,7 @@ extension Scheduler {
             return
         }
         var outcome = end.outcome
-        if let group = table[operation].group {
+        if let group = group(of: operation) {
             guard groups[group].unfinished == 0 else { return }
             if groups[group].unsuccessful > 0, outcome == .succeeded { outcome = .failed }
         }
@@ -247,7 +247,7 @@ extension Scheduler {
         of operation: OperationIndex, _ walk: inout ConsequenceWalk,
         _ body: (OperationIndex, inout ConsequenceWalk) -> Void
     ) {
-        guard let group = table[operation].group else { return }
+        guard let group = group(of: operation) else { return }
         for id in groups[group].children {
             walk.left -= 1
             if walk.isOver { return }
@@ -269,7 +269,7 @@ extension Scheduler {
             }
             walk.left -= registry.barriers.weight(
                 ofLeaving: operation, unfinished: queues[row.queue].unfinished, in: table)
-            guard let parent = row.parent, let group = table[parent].group else { continue }
+            guard let parent = row.parent, let group = group(of: parent) else { continue }
             walk.endedBelow[group, default: 0] += 1
             guard walk.endedBelow[group] == groups[group].unfinished, table[parent].state == .executing else {
                 continue

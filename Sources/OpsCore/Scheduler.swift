@@ -201,6 +201,10 @@ extension Scheduler {
     }
 
     func unfinished(_ id: OperationID) -> OperationIndex? { registry.unfinished(id) }
+    func parent(of operation: OperationIndex) -> OperationIndex? { registry.parent(of: operation) }
+    func group(of operation: OperationIndex) -> GroupIndex? { registry.group(of: operation) }
+    func execution(of operation: OperationIndex) -> ExecutionIndex? { registry.execution(of: operation) }
+    func lane(of operation: OperationIndex) -> LaneIndex? { registry.lane(of: operation) }
     func policy(of operation: OperationIndex) -> Policy? { registry.policy(of: operation) }
     func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
         registry.isAncestor(ancestor, of: operation)

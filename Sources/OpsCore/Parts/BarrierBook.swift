@@ -99,7 +99,12 @@ struct BarrierBook {
         queue.offset < ordinary.count ? Int(ordinary[queue.offset]) : 0
     }
     func hasOrdinary(_ queue: QueueIndex) -> Bool { ordinaryBarriers(in: queue) > 0 }
-    func isEmpty(_ scope: Scope) -> Bool { self[scope].barriers.isEmpty }
+    func isEmpty(_ scope: Scope) -> Bool {
+        switch scope {
+        case .queue(let queue): queue.offset >= shared.count || shared[queue.offset].barriers.isEmpty
+        case .partition(let partition): partition.offset >= own.count || own[partition.offset].barriers.isEmpty
+        }
+    }
     func hasBarriers(in queue: QueueIndex) -> Bool { !isEmpty(.queue(queue)) || hasOrdinary(queue) }
 
     /// Returns whether a barrier may order an operation of this row.

@@ -6,12 +6,11 @@ struct DeadlockCheck {
     /// Returns whether a group must not start yet, since an operation that it waits for would wait for its end.
     mutating func mustYield(_ group: OperationIndex, _ needs: [Need], in registry: Registry) -> Bool {
         guard !needs.isEmpty, registry.holdsUntilChildrenFinish(group) else { return false }
-        let view = WaitView(registry)
         if let cycle = cycles[group] {
-            if view.stands(cycle, from: group, needs) { return true }
+            if registry.stands(cycle, from: group, needs) { return true }
             cycles[group] = nil
         }
-        guard let found = view.deadlock(starting: group, needs) else { return false }
+        guard let found = WaitView(registry).deadlock(starting: group, needs) else { return false }
         if !found.path.isEmpty { cycles[group] = found.path }
         return true
     }

@@ -7,7 +7,7 @@ extension Registry {
     }
 
     mutating func countUnsuccessful(_ child: OperationID, below parent: OperationIndex) {
-        guard let group = table[parent].group else { return }
+        guard let group = group(of: parent) else { return }
         groups[group].unsuccessful += 1
         if groups[group].firstUnsuccessful.rawValue == 0 { groups[group].firstUnsuccessful = child }
     }

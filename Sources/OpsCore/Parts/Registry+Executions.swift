@@ -2,7 +2,7 @@
 extension Registry {
     /// Returns the execution that a fact is about; nil when its attempt is over.
     func execution(of attempt: AttemptID) -> ExecutionIndex? {
-        guard let operation = table.index(of: attempt.operation), let index = table[operation].execution else {
+        guard let operation = table.index(of: attempt.operation), let index = execution(of: operation) else {
             return nil
         }
         // Field by field: a copy of the whole would count references at every fact.
@@ -51,7 +51,7 @@ extension Registry {
     func isClosing(_ operation: OperationIndex) -> Bool {
         table.chain(from: operation).contains { next in
             if table[next].traits.contains(.finishPending) { return true }
-            guard let execution = table[next].execution else { return false }
+            guard let execution = execution(of: next) else { return false }
             return executions[execution].isCancelling
         }
     }
@@ -61,7 +61,7 @@ extension Registry {
     }
 
     func assumedExecution(of operation: OperationIndex) -> ExecutionIndex? {
-        guard let index = table[operation].execution, executions[index].isAssumed else { return nil }
+        guard let index = execution(of: operation), executions[index].isAssumed else { return nil }
         return index
     }
 

@@ -99,7 +99,7 @@ extension Registry {
     private func checkGroups(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         var children: [OperationIndex: Int32] = [:]
-        for operation in rows { if let parent = table[operation].parent { children[parent, default: 0] += 1 } }
+        for operation in rows { if let parent = parent(of: operation) { children[parent, default: 0] += 1 } }
         for operation in rows {
             guard let group = table[operation].group.map({ groups[$0] }) else { continue }
             if group.unfinished != children[operation] ?? 0 {

@@ -51,9 +51,34 @@ struct Registry {
         return operation
     }
 
+    // These read one field before they look whether it is nil. `if let x = table[operation].x` keeps the access to the row
+    // open over the branch: then the optimizer allocates the frame of the access and copies the row.
+
+    func parent(of operation: OperationIndex) -> OperationIndex? {
+        let parent = table[operation].parent
+        return parent
+    }
+
+    /// The group of an operation that has children or is a group.
+    func group(of operation: OperationIndex) -> GroupIndex? {
+        let group = table[operation].group
+        return group
+    }
+
+    func execution(of operation: OperationIndex) -> ExecutionIndex? {
+        let execution = table[operation].execution
+        return execution
+    }
+
+    func lane(of operation: OperationIndex) -> LaneIndex? {
+        let lane = table[operation].lane
+        return lane
+    }
+
     /// The policy of an operation; nil: `Policy()`.
     func policy(of operation: OperationIndex) -> Policy? {
-        guard let policy = table[operation].policy else { return nil }
+        let policy = table[operation].policy
+        guard let policy else { return nil }
         return policies[policy]
     }
 
@@ -67,7 +92,7 @@ struct Registry {
     }
 
     func hasUnfinishedChildren(_ operation: OperationIndex) -> Bool {
-        guard let group = table[operation].group else { return false }
+        guard let group = group(of: operation) else { return false }
         return groups[group].unfinished > 0
     }
 
@@ -78,7 +103,7 @@ struct Registry {
         var open = [operation]
         var next = 0
         while next < open.count {
-            let group = table[open[next]].group
+            let group = group(of: open[next])
             next += 1
             guard let group, groups[group].unfinished > 0 else { continue }
             for id in groups[group].children {

@@ -60,69 +60,24 @@ extension WaitView {
         return nil
     }
 
-    /// Returns whether a cycle that was found before still stands. A wait for a barrier is not recognised: then the cycle is
-    /// searched for again.
-    func stands(_ cycle: [WaitNode], from group: OperationIndex, _ needs: [Need]) -> Bool {
-        guard let last = cycle.last, cycle.first == .end(group),
-            needs.contains(where: { excludes($0, last.operation) })
-        else { return false }
-        return zip(cycle, cycle.dropFirst()).allSatisfy { waitsPlainly($0, for: $1) }
-    }
-
-    /// Returns whether one event waits for another because of an edge, its group or an operation that holds what it needs.
-    private func waitsPlainly(_ node: WaitNode, for other: WaitNode) -> Bool {
-        guard isUnfinished(node.operation), isUnfinished(other.operation) else { return false }
-        let row = rows[node.operation]
-        if node.isEnd {
-            if other == .start(node.operation) { return row.state != .executing }
-            return other.isEnd && rows[other.operation].parent == node.operation
-        }
-        guard row.state != .executing else { return false }
-        if let parent = row.parent, other == .start(parent) { return rows[parent].state != .executing }
-        for edge in registry.graph.dependencies(of: row) {
-            if let on = registry.graph[edge].on, registry.graph[edge].when.node(of: on) == other { return true }
-        }
-        return holdersInTheWay(of: node).contains(other)
-    }
-
-    private func isUnfinished(_ operation: OperationIndex) -> Bool {
-        let row = rows[operation]
-        return row.id != 0 && row.state != .finished && !row.traits.contains(.finishPending)
-    }
-
     /// Returns whether an operation waits and can never execute beside one that holds this.
-    func excludes(_ need: Need, _ operation: OperationIndex) -> Bool {
-        guard isUnfinished(operation), rows[operation].state != .executing else { return false }
-        return presentNeeds(of: operation).contains {
-            $0.category == need.category && !registry.categories[need.category].canShare($0, need)
-        }
-    }
+    func excludes(_ need: Need, _ operation: OperationIndex) -> Bool { registry.excludes(need, operation, in: rows) }
 
     /// Returns the ends of groups and producers beside which an operation can never execute.
     private func holdersInTheWay(of node: WaitNode) -> [WaitNode] {
         guard !node.isEnd, rows[node.operation].state != .executing else { return [] }
         var result: [WaitNode] = []
         for need in presentNeeds(of: node.operation) {
-            let category = registry.categories[need.category]
-            for holder in category.longHolders where holdsUntilChildrenFinish(holder) {
-                guard let execution = rows[holder].execution else { continue }
-                let held = registry.executions[execution].holding.first { $0.category == need.category }
-                if let held, !category.canShare(need, held) { result.append(.end(holder)) }
+            for holder in registry.categories[need.category].longHolders
+            where holdsUntilChildrenFinish(holder) && registry.excludes(need, holder: holder, in: rows) {
+                result.append(.end(holder))
             }
         }
         return result
     }
 
-    /// Returns the needs of an operation without those that it will have of a group that has not started.
     private func presentNeeds(of operation: OperationIndex) -> [Need] {
-        guard rows[operation].categories != nil else { return [] }
-        return zip(needs(of: operation), resolvedNeeds(of: operation)).filter { base, _ in
-            for parent in rows.enclosing(operation) {
-                if rows[parent].state == .executing { break }
-                if needs(of: parent).contains(where: { $0.category == base.category }) { return false }
-            }
-            return true
-        }.map(\.1)
+        registry.presentNeeds(of: operation, in: rows)
     }
 
     /// Returns whether everything that is to come and everything that is held may be too much for a category beside a group that
@@ -140,5 +95,75 @@ extension WaitView {
         guard isAny, need.mode == .units else { return false }
         let category = registry.categories[need.category]
         return units + Int64(category.usedUnits) > Int64(max(1, category.capacity))
+    }
+}
+
+/// The check of a cycle that was found before. It reads the registry itself, for it is made before each start.
+extension Registry {
+    /// Returns whether a cycle that was found before still stands. A wait for a barrier is not recognised: then the cycle is
+    /// searched for again.
+    func stands(_ cycle: [WaitNode], from group: OperationIndex, _ needs: [Need]) -> Bool {
+        guard let last = cycle.last, cycle.first == .end(group),
+            needs.contains(where: { excludes($0, last.operation, in: table) })
+        else { return false }
+        for next in 1..<cycle.count where !waitsPlainly(cycle[next - 1], for: cycle[next]) { return false }
+        return true
+    }
+
+    /// Returns whether one event waits for another because of an edge, its group or an operation that holds what it needs.
+    private func waitsPlainly(_ node: WaitNode, for other: WaitNode) -> Bool {
+        guard isUnfinished(node.operation, in: table), isUnfinished(other.operation, in: table) else { return false }
+        let row = table[node.operation]
+        if node.isEnd {
+            if other == .start(node.operation) { return row.state != .executing }
+            return other.isEnd && table[other.operation].parent == node.operation
+        }
+        guard row.state != .executing else { return false }
+        if let parent = row.parent, other == .start(parent) { return table[parent].state != .executing }
+        for edge in graph.dependencies(of: row) {
+            if let on = graph[edge].on, graph[edge].when.node(of: on) == other { return true }
+        }
+        guard other.isEnd, holdsUntilChildrenFinish(other.operation) else { return false }
+        return presentNeeds(of: node.operation, in: table).contains {
+            categories[$0.category].longHolders.contains(other.operation)
+                && excludes($0, holder: other.operation, in: table)
+        }
+    }
+
+    private func isUnfinished(_ operation: OperationIndex, in rows: some OperationRows) -> Bool {
+        let row = rows[operation]
+        return row.id != 0 && row.state != .finished && !row.traits.contains(.finishPending)
+    }
+
+    /// Returns whether an operation waits and can never execute beside one that holds this.
+    func excludes(_ need: Need, _ operation: OperationIndex, in rows: some OperationRows) -> Bool {
+        guard isUnfinished(operation, in: rows), rows[operation].state != .executing else { return false }
+        return presentNeeds(of: operation, in: rows).contains {
+            $0.category == need.category && !categories[need.category].canShare($0, need)
+        }
+    }
+
+    /// Returns whether this can never be held beside what an executing operation holds of the category.
+    func excludes(_ need: Need, holder: OperationIndex, in rows: some OperationRows) -> Bool {
+        guard let execution = rows[holder].execution else { return false }
+        let held = executions[execution].holding.first { $0.category == need.category }
+        return held.map { !categories[need.category].canShare(need, $0) } ?? false
+    }
+
+    /// Returns the needs of an operation without those that it will have of a group that has not started.
+    func presentNeeds(of operation: OperationIndex, in rows: some OperationRows) -> [Need] {
+        let row = rows[operation]
+        guard row.categories != nil else { return [] }
+        let needs = categories.needs(of: row.categories)
+        guard row.parent != nil else { return needs }
+        return zip(needs, resolve(needs, under: row.parent, in: rows)).filter { base, _ in
+            for parent in rows.enclosing(operation) {
+                if rows[parent].state == .executing { break }
+                if categories.needs(of: rows[parent].categories).contains(where: { $0.category == base.category }) {
+                    return false
+                }
+            }
+            return true
+        }.map(\.1)
     }
 }

@@ -11,7 +11,8 @@ struct OperationTable {
     func index(of id: OperationID) -> OperationIndex? { ids.index(of: id.rawValue) }
 
     subscript(operation: OperationIndex) -> OperationRow {
-        _read { yield rows[operation.offset] }
+        // Not `_read`: a coroutine that the optimizer does not inline allocates its frame. A row holds no references.
+        get { rows[operation.offset] }
         _modify { yield &rows[operation.offset] }
     }
 

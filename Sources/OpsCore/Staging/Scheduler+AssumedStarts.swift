@@ -3,7 +3,7 @@
 extension Scheduler {
     /// Restores an assumed start that no runner has confirmed since.
     mutating func restoreAssumedStart(_ staged: Snapshot.StagedLaunch) {
-        guard let operation = unfinished(staged.attempt.operation), let index = table[operation].execution,
+        guard let operation = unfinished(staged.attempt.operation), let index = execution(of: operation),
             !table[operation].isGroup, table[operation].attempt == staged.attempt.number
         else { return }
         executions[index].isAssumed = true
