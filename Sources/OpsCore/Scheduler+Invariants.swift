@@ -1,4 +1,4 @@
-/// Invariants between two turns. The numbers are those of docs/ARCHITECTURE.md.
+/// Invariants between two turns. The numbers are those of docs/CODEMAP.md.
 extension Scheduler {
     /// Returns the invariants that are broken, in words. It looks at everything: for tests.
     public func checkInvariants() -> [String] {

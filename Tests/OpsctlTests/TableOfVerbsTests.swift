@@ -74,7 +74,7 @@ import Testing
 
     @Test func everyVerbIsInTheArchitecture() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("docs/ARCHITECTURE.md")
+            .deletingLastPathComponent().appendingPathComponent("docs/CODEMAP.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let section = try #require(text.components(separatedBy: "\n## From a verb to a change\n").last)
             .components(separatedBy: "\n\n| told by ")[0]

@@ -22,8 +22,8 @@ import Testing
         #expect(named > 50)
     }
 
-    @Test func everyStateOutcomeAndReportIsInTheArchitecture() throws {
-        let text = try Tree.text("docs/ARCHITECTURE.md")
+    @Test func everyStateAndOutcomeIsInTheCodeMap() throws {
+        let text = try Tree.text("docs/CODEMAP.md")
         for path in ["Sources/OpsCore/Operation/OperationState.swift", "Sources/OpsCore/Operation/Outcome.swift"] {
             let source = try Tree.text(path)
             let body = try #require(
@@ -32,7 +32,7 @@ import Testing
             where line.trimmingCharacters(in: .whitespaces).hasPrefix("case ") {
                 for name in line.replacingOccurrences(of: "case ", with: "").components(separatedBy: ",") {
                     let word = name.trimmingCharacters(in: .whitespaces)
-                    #expect(text.contains(word), "\(word) is not in docs/ARCHITECTURE.md")
+                    #expect(text.contains(word), "\(word) is not in docs/CODEMAP.md")
                 }
             }
         }

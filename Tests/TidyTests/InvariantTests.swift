@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The numbered lists of docs/ARCHITECTURE.md are those of the code.
+/// The numbered lists of docs/CODEMAP.md are those of the code.
 @Suite struct InvariantTests {
     @Test func whatTheCoreChecksOfItselfIsNumbered() throws {
         var functions: [String: Set<String>] = [:]
@@ -15,7 +15,7 @@ import Testing
                 functions[String(number), default: []].insert(function)
             }
         }
-        let rows = try Tree.rows("docs/ARCHITECTURE.md", below: "Invariants of the core")
+        let rows = try Tree.rows("docs/CODEMAP.md", below: "Invariants of the core")
         #expect(rows.map { $0[0] } == functions.keys.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) })
         for row in rows {
             let named = Set(row[3].matches(of: #/`(\w+)`/#).map { String($0.output.1) })
@@ -30,7 +30,7 @@ import Testing
         where line.hasPrefix("case ") {
             promises += line.dropFirst(5).components(separatedBy: ", ")
         }
-        let rows = try Tree.rows("docs/ARCHITECTURE.md", below: "Promises that the simulation watches")
+        let rows = try Tree.rows("docs/CODEMAP.md", below: "Promises that the simulation watches")
         #expect(rows.map { $0[0] } == promises.indices.map { "P\($0 + 1)" })
         for (row, promise) in zip(rows, promises) { #expect(row[1].hasPrefix("`\(promise)`"), "\(row)") }
     }
@@ -44,7 +44,7 @@ import Testing
     func whatUpholdsAndWhatBreaksEachIsThere(heading: String, upholding: Int, breaking: Int?) throws {
         let code = try Tree.declarations(under: "Sources/OpsCore").union(Tree.declarations(under: "Tests/OpsTesting"))
         let tests = try Tree.declarations(under: "Tests")
-        let rows = try Tree.rows("docs/ARCHITECTURE.md", below: heading)
+        let rows = try Tree.rows("docs/CODEMAP.md", below: heading)
         #expect(rows.count >= 10)
         for row in rows {
             for name in row[upholding].matches(of: #/`(?:\w+\.)?(\w+)`/#).map(\.output.1) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The screens of docs/ARCHITECTURE.md name every source file, with tests that there are.
+/// The screens of docs/CODEMAP.md name every source file, with tests that there are.
 @Suite struct ScreenTests {
     private struct Row {
         let target: String
@@ -11,7 +11,7 @@ import Testing
     }
 
     private func rows() throws -> [Row] {
-        let page = try Tree.text("docs/ARCHITECTURE.md")
+        let page = try Tree.text("docs/CODEMAP.md")
         let part = try #require(page.components(separatedBy: "## One screen for each target\n").dropFirst().first)
         return part.components(separatedBy: "\n## ")[0].components(separatedBy: "\n### ").dropFirst().flatMap {
             section in
@@ -38,14 +38,14 @@ import Testing
         let named = Set(rows.flatMap { row in row.names.map { "\(row.target)/\($0)" } })
         var there: Set<String> = []
         for file in try Tree.files(under: "Sources") where file.target != "opsd" && file.target != "opsd-runner" {
-            #expect(screens.contains(file.target), "\(file.target) has no screen in docs/ARCHITECTURE.md")
+            #expect(screens.contains(file.target), "\(file.target) has no screen in docs/CODEMAP.md")
             there.insert("\(file.target)/\(name(of: file))")
         }
         for missing in there.subtracting(named) {
-            Issue.record("docs/ARCHITECTURE.md does not tell what \(missing) is")
+            Issue.record("docs/CODEMAP.md does not tell what \(missing) is")
         }
         for gone in named.subtracting(there) {
-            Issue.record("docs/ARCHITECTURE.md tells of \(gone), which is not there")
+            Issue.record("docs/CODEMAP.md tells of \(gone), which is not there")
         }
         #expect(rows.reduce(0) { $0 + $1.names.count } == named.count, "one row for each")
     }

@@ -4,7 +4,7 @@ import Testing
 /// The lists of words in the documents are those of the code: arrows between states, methods, events, changes, effects,
 /// errors, the glossary. (The verbs are held to opsctl's own table by OpsctlTests.)
 @Suite struct VocabularyTests {
-    private static let architecture = "docs/ARCHITECTURE.md"
+    private static let codeMap = "docs/CODEMAP.md"
     private static let interface = "Sources/OpsWire/org.opsd.Control.varlink"
 
     /// The words between backquotes.
@@ -13,7 +13,7 @@ import Testing
     }
 
     private func words(below heading: String, column: Int, ofWidth width: Int) throws -> Set<String> {
-        let rows = try Tree.rows(Self.architecture, below: heading).filter { $0.count == width }
+        let rows = try Tree.rows(Self.codeMap, below: heading).filter { $0.count == width }
         return Set(rows.flatMap { words($0[column]) })
     }
 
@@ -25,7 +25,7 @@ import Testing
             let targets = step.output.2.hasPrefix(".") ? [String(step.output.2.dropFirst())] : ["pending", "ready"]
             for target in targets { lawful.insert("\(step.output.1) to \(target)") }
         }
-        let rows = try Tree.rows(Self.architecture, below: "States")
+        let rows = try Tree.rows(Self.codeMap, below: "States")
         var arrows: Set<String> = []
         for row in rows where row[2] != "`submitted`" && row[2] != "`finished`" {
             for from in words(row[0]) { for to in words(row[1]) { arrows.insert("\(from) to \(to)") } }
@@ -60,7 +60,7 @@ import Testing
 
     @Test func everyEffectIsInTheLifeOfAnOperation() throws {
         let effects = try Tree.cases(of: "Effect", in: "Sources/OpsCore/Effect.swift")
-        let page = try Tree.text(Self.architecture)
+        let page = try Tree.text(Self.codeMap)
         let life = try #require(page.components(separatedBy: "\n## The life of one operation\n").last)
             .components(separatedBy: "\n## ")[0]
         for effect in effects { #expect(life.contains("`\(effect)`"), "\(effect)") }
@@ -106,7 +106,7 @@ import Testing
 
     @Test func everyWordOfTheGlossaryIsInTheCode() throws {
         let declared = try Tree.declarations(under: "Sources")
-        let rows = try Tree.rows(Self.architecture, below: "Glossary")
+        let rows = try Tree.rows(Self.codeMap, below: "Glossary")
         #expect(rows.count > 15)
         for row in rows {
             for word in words(row[2]) {
