@@ -1,6 +1,6 @@
 internal import OpsCore
 
-/// What the rules cost alone, without a disk or a process: `core-bench [largest]`.
+/// Cost of the rules alone, without a disk or a process: `core-bench [largest]`.
 @main
 struct CoreBench {
     static func main() {

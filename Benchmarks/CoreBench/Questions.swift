@@ -1,6 +1,6 @@
 internal import OpsCore
 
-/// What the slowest questions cost the loop: each is asked of the last of so many that wait for the same.
+/// Measures the slowest questions: each is about the last of `count` operations that wait for the same.
 func questions(_ count: Int) {
     let last = OperationID(Int64(count) + 1)
     ask("why: all workers busy", last, Array(repeating: Draft(), count: count + 1))

@@ -124,7 +124,7 @@ private func inARow(_ count: Int, holding use: CategoryUse) -> Submission {
     return submission
 }
 
-/// What a drain costs at the least: counters and lists in arrays of structs, a ring of ready places.
+/// Least possible cost of a drain: counters and lists in arrays of structs, and a ring of ready operations.
 struct BareGraph {
     private struct Node {
         var waiting: Int32 = 0

@@ -88,7 +88,7 @@ public final class Connection {
 /// Replies to one call, in the order in which they arrive.
 public struct ReplyStream<Reply: WireRecord> {
     public let connection: Connection
-    /// Whether the last reply has been returned.
+    /// True after the last reply has been returned.
     public private(set) var isOver = false
 
     fileprivate init(_ connection: Connection) { self.connection = connection }

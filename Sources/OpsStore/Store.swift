@@ -12,11 +12,11 @@ public final class Store {
     /// The boot id of this machine: written beside the runner of every attempt.
     let boot: String
     var interned: Interned
-    /// Of the turn that is being stored.
+    /// Writes to attempts and operations that the turn being stored has gathered.
     var attemptWrites = AttemptWrites()
     /// A commit has failed since `recover`.
     var needsRecovery = false
-    /// How many operations had finished when `load` last read what has not.
+    /// Number of operations that had finished when `load` last read the unfinished ones.
     public internal(set) var finishedWhenLoaded = 0
     let log: LogSize
     /// Another connection moves the log into the database (`moveLog`), so this one does not.

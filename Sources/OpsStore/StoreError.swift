@@ -13,7 +13,7 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case newerSchema
         /// Another process holds it.
         case busy
-        /// What was read took longer than it was given.
+        /// The read took longer than its time limit.
         case interrupted
         case other
     }

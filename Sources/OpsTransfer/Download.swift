@@ -41,7 +41,8 @@ public final class Download {
 
     private var address: WebAddress
     private var redirects = 0
-    /// Whether a redirect has led to another origin: from then on the user's headers are not sent, not even back.
+    /// True after a redirect to another origin: from then on the user's headers are not sent, not even back at the
+    /// first origin.
     private var hasLeftOrigin = false
     /// The bytes that the request under way wants to continue.
     private var resume: ResumePoint?

@@ -5,7 +5,7 @@ internal import OpsTransfer
 final class ProgressReport {
     private let manager = NotifyClient.fromEnvironment()
     private let isOnTerminal = Terminal.isTerminal(2)
-    /// Whether the cursor stands behind a line of progress.
+    /// True if the cursor stands behind a line of progress.
     private var hasLine = false
     private var lastReport: Int64 = 0
     private var lastDone: Int64 = -1

@@ -31,7 +31,7 @@ import Testing
             return ["/usr/bin/unshare", "--mount", "/bin/sh", "-ec", script, "sh", passwd, group]
         }
 
-        /// Whether this process may have a mount namespace.
+        /// True if this process may have a mount namespace.
         static let isPossible: Bool = {
             let trial = try? Command(
                 "/usr/bin/unshare", ["--mount", "true"], environment: Machine.environment, in: "/")

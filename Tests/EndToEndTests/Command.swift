@@ -77,7 +77,7 @@ final class Command {
 
     func signal(_ number: Int32) { if ended == nil { kill(pid, number) } }
 
-    /// What it has printed so far.
+    /// Output printed so far.
     var outSoFar: String { text("out") }
     var errSoFar: String { text("err") }
 

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What opsd and its runner owe to those who kill them.
+/// Tests of opsd and its runner after either has been killed.
 @Suite struct CrashTests {
     /// A pipe with a name that lets go as many readers as there are lines in it, whenever they come.
     struct Gate {

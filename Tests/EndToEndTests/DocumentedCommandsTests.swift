@@ -3,7 +3,7 @@ import Testing
 
 /// Every command that a document shows is one that works. The guide is tested in DocumentedCommandsTests+Guide.swift.
 @Suite struct DocumentedCommandsTests {
-    /// What cannot run here, by how it begins, and where it is run instead.
+    /// Commands that cannot run here, by their beginnings, and the tests that run them.
     static let elsewhere = [
         "apt install": "installs packages: `make deb` builds them, CI installs them",
         "adduser": "changes the machine's users",
@@ -21,7 +21,7 @@ import Testing
         "sqlite3 opsd.db .recover": "of a damaged database: RefusedStartTests",
     ]
 
-    /// What stands for something of the reader's, and what it is here: operations and a graph of `prepared`.
+    /// Placeholders of the documents and their values here: operations and a graph of `prepared`.
     static let meant = [
         "/var/lib/opsd/": "$STATE/", "/var/backups/": "$COPIES/", "backup FILE": "backup $COPIES/copy.db",
         "retry ID": "retry done", "cancel ID": "cancel holder", "why ID": "why waiter", "show HOLDER": "show holder",
@@ -84,7 +84,7 @@ import Testing
     /// Where copies go, from the state directory.
     private static let copies = "/../copies"
 
-    /// What the commands of README.md find where they are called.
+    /// Makes the files that the commands of README.md expect in the working directory.
     private func prepareFolder(_ machine: Machine) throws {
         try FileManager.default.createDirectory(
             atPath: machine.state + Self.copies, withIntermediateDirectories: false)

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// What operations say while opsd is away, and end before it is back.
+/// Tests of messages that operations send while opsd is away, when the operations end before it is back.
 @Suite struct LastWordTests {
-    /// Whom the word still reaches: nobody, or an opsd that dies before it has read it.
+    /// Reason why opsd does not read the message: it is dead, or it dies before it reads.
     enum Absence: CaseIterable { case dead, deaf }
 
     private func leave(_ machine: Machine, _ absence: Absence) throws {

@@ -83,7 +83,7 @@ import Testing
         #expect(try machine.ok("log", "1", "5").lines == ["a@g1 | 1", "a@g1 | half", "a@g2 | 5"])
     }
 
-    /// Of a selection what has output is shown; what is named and has none is an error.
+    /// Operations without output are left out of a selection; an operation without output that is named is an error.
     @Test func whoseOutputIsElsewhereIsLeftOut() throws {
         let machine = try Machine()
         let graph = try machine.graph(

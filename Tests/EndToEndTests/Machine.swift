@@ -5,12 +5,12 @@ import Testing
 
 /// A private opsd with its own state directory, driven with the real opsctl.
 final class Machine {
-    /// What is its own, the state directory or what that is in.
+    /// Directory that belongs to this machine alone: the state directory or its parent.
     private let home: String
     let state: String
     var socket: String { state + "/control.sock" }
     private(set) var daemon: Command?
-    /// What the state directory rests on: it goes after everything else.
+    /// Owner of the file system under the state directory. It is released after everything else.
     var ground: AnyObject?
 
     /// Where the programs under test were built: beside the test bundle.

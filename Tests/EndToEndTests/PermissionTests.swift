@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What ordinary users may at the daemon of root. Every Debian has the users that are borrowed here.
+/// Tests of the rights of ordinary users at the daemon of root. The users that it borrows exist on every Debian.
 @Suite(.enabled(if: geteuid() == 0, "only root can be several users"))
 struct PermissionTests {
     private static let ann = "nobody"

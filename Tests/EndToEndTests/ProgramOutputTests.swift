@@ -1,6 +1,6 @@
 import Testing
 
-/// What programs read: with `--json` every verb answers with objects, one a line.
+/// Tests of output for programs: with `--json` every verb answers with objects, one a line.
 @Suite struct ProgramOutputTests {
     @Test func verbsThatChangeThingsSaySo() throws {
         let machine = try Machine()

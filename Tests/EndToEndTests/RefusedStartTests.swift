@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What opsd will not start on: it says what is wrong, where, and what to do, and changes nothing.
+/// Tests of states on which opsd refuses to start: it names the fault, the place and the remedy, and changes nothing.
 @Suite struct RefusedStartTests {
     /// A state directory that has been in use, at rest.
     private func used() throws -> Machine {
@@ -46,7 +46,7 @@ import Testing
         #expect(try all(machine.state) == before)
     }
 
-    /// Of a database that was changed; as it was, it is taken again.
+    /// Expects that a changed database is refused, and that the unchanged one is accepted again.
     private func expectRefusal(after change: (inout Data) -> Void, _ words: String...) throws {
         let machine = try used()
         let database = URL(fileURLWithPath: machine.state + "/opsd.db")

@@ -142,7 +142,7 @@ import Testing
         try machine.start()
     }
 
-    /// What makes many operations, or none, is not for one that is watched: help does not offer it either.
+    /// Options that make many operations, or none, are refused by `run`, and its help does not offer them.
     @Test(arguments: ["--array=1-3", "--each=-", "--dry-run"]) func whatIsNotWatchedIsForSubmit(_ option: String) throws
     {
         let machine = try Machine()

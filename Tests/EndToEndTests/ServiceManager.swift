@@ -3,7 +3,7 @@ import Glibc
 
 /// Plays systemd to one opsd: hears what it says, hands a socket over.
 final class ServiceManager {
-    /// What a service finds in its environment.
+    /// Environment of the service.
     private(set) var environment: [String: String]
     /// The socket that it keeps for the service, if there is one.
     private(set) var listener: Int32?
@@ -31,7 +31,7 @@ final class ServiceManager {
         listener = socket
     }
 
-    /// Whether somebody has connected to the socket that is kept for the service.
+    /// Returns true if a client has connected to the socket that is kept for the service.
     func hasCaller() -> Bool {
         var wanted = pollfd(fd: listener ?? -1, events: Int16(POLLIN), revents: 0)
         return poll(&wanted, 1, 60_000) == 1

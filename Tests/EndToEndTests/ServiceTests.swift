@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What opsd says to the manager of its service, and what it does with a socket that it is given.
+/// Tests of the messages of opsd to its service manager, and of sockets that it is given.
 @Suite struct ServiceTests {
     @Test func theManagerHearsOfEveryStep() throws {
         let machine = try Machine(start: false)
@@ -44,7 +44,7 @@ import Testing
         #expect(try machine.outcome(id) == "succeeded")
     }
 
-    /// That a hanging one is silent, and ended for it, is shown under a real systemd (scripts/boot-checks).
+    /// A hanging daemon sends nothing and is ended for it: scripts/boot-checks shows this under a real systemd.
     @Test func theWatchdogHearsOfATurningLoop() throws {
         let machine = try Machine(start: false)
         let manager = try ServiceManager(in: machine.state, watchdog: 300_000)

@@ -2,7 +2,7 @@ import Foundation
 import PseudoTerminal
 import Testing
 
-/// What opsctl does with pipes, keys and terminals of all kinds.
+/// Tests of opsctl with pipes, keys and terminals of all kinds.
 @Suite struct TerminalTests {
     @Test func aReaderThatGoesAwayEndsItQuietly() throws {
         let machine = try Machine()

@@ -16,7 +16,7 @@ import Testing
         #expect(try machine.ctl("wait", "77").status == 4)
     }
 
-    /// Whether it ended before or after the call does not change the answer.
+    /// The answer is the same if the queue ended before the call or after it.
     @Test func howAQueueHasEndedDoesNotDependOnWhenOneAsks() throws {
         let machine = try Machine()
         try machine.ok("queue", "add", "q")

@@ -40,7 +40,7 @@ private func fuzzMessage(_ bytes: [UInt8]) {
     }
 }
 
-/// What is read can be written and read again.
+/// Checks that any text that can be read can be written and read again.
 private func fuzzJSON(_ bytes: [UInt8]) {
     guard let value = outcome({ () throws(JSONError) in try JSONValue(bytes) }) else { return }
     let again = outcome { () throws(JSONError) in try JSONValue(Array(value.text.utf8)) }

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// What a group holds until its end must not be wanted by what its children wait for.
+/// Tests of deadlocks: a group must not hold until its end something that the dependencies of its children need.
 @Suite struct DeadlockTests {
     /// A submission from lines: categories, the group that holds it (or -1), what it is after, whether it is a group.
     struct Line {

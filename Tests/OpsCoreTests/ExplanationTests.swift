@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// What is told of very many is bounded, and says how many they are.
+/// Tests of explanations: lists are bounded, and the explanation says how many entries there are.
 @Suite struct ExplanationTests {
     private static let more = Limits.named + 500
 

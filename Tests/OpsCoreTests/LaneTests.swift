@@ -26,7 +26,7 @@ import Testing
         #expect(world.last.reports.contains { $0.operation == 2 && $0.old == .ready && $0.new == .pending })
     }
 
-    /// What those who leave have left behind is swept out once it is the most part; nobody who stays goes with it.
+    /// Removed members are swept out once they are the majority; members that stay are kept.
     @Test func whoIsLeftOfManyKeepsPlaceAndTimers() {
         var world = World(workers: 0)
         let begin = world.now.wall

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// Who starts first when something moves in the middle of a turn.
+/// Tests of the order of starts when something changes in the middle of a turn.
 @Suite struct OrderTests {
     @Test func whatComesToWaitInThisVeryTurnHurriesTheHolderAtOnce() {
         var world = World(workers: 1)

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// What a scheduler does with what an earlier one left behind.
+/// Tests of a scheduler that takes over the state of an earlier one.
 @Suite struct RecoveryTests {
     func snapshot(_ change: (inout Snapshot) -> Void = { _ in }) -> Snapshot {
         var snapshot = Snapshot()

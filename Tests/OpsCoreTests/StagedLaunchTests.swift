@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// What goes into the runner's hand, and out of it.
+/// Tests of staging launches with the runner and revoking them.
 @Suite struct StagedLaunchTests {
     /// Two slots, a runner that takes a hand, and so many operations.
     private func world(_ count: Int) -> World {

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// What waits in the runner's hand for the success of what executes.
+/// Tests of staged launches that wait for running operations to succeed.
 @Suite struct StagedWaitingTests {
     /// A runner in whose hand something may wait.
     private func world(workers: Int32 = 2, acceptsWaiting: Bool = true) -> World {

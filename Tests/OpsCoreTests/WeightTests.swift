@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// How many operations an event decides, told before it is handled.
+/// Tests of the weight of an event, which estimates before it is handled how many operations it decides.
 @Suite struct WeightTests {
     private static let limit = 20
     private static let many = 100

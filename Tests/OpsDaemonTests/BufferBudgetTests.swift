@@ -6,7 +6,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// What opsd holds for the clients of one user together: here 4 MiB.
+/// Tests of the memory that opsd holds for the clients of one user together: here 4 MiB.
 @Suite struct BufferBudgetTests {
     private static let budget = 4 << 20
 

@@ -204,7 +204,7 @@ extension ConnectionTests {
 }
 
 extension ConnectionTests {
-    /// What is bounded for each client, and how it is told.
+    /// Tests the bounds of one client, and the errors that report them.
     @Test func halfAMessageIsNotWaitedForForEver() throws {
         let fixture = try Fixture()
         let slow = try fixture.connect()

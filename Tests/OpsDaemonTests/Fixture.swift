@@ -133,7 +133,7 @@ final class Client {
         return reply
     }
 
-    /// Whether a message has come, without turning the daemon.
+    /// Returns true if a message has come, without turning the daemon.
     func hasReply() throws -> Bool {
         var bytes: [UInt8] = []
         if case .moved = try descriptor.read(atMost: 1 << 16, onto: &bytes) { decoder.append(bytes) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// What operations leave behind, when opsd died before it had told its runner that it knows.
+/// Tests of leftover processes, when opsd died before it had acknowledged their operations to its runner.
 @Suite struct LeftoversTests {
     @Test(arguments: ["leave", "kill"])
     func whatWasLeftByConsentIsLeftAloneAfterARestartToo(leftovers: String) throws {

@@ -191,7 +191,7 @@ import Testing
         #expect(try client.receive()?.result(SubmitReply.self).first == Int64(large) + 1)
     }
 
-    /// What is owed comes before the refusal of what followed.
+    /// Answers that are due come before the refusal of a later message.
     @Test func whatIsNoCallWaitsForTheAnswersBeforeIt() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

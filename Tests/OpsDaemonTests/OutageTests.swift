@@ -7,7 +7,7 @@ import Testing
 @testable import OpsDaemon
 @testable import OpsStore
 
-/// What fails while the orders of a turn are given, and what the line to the runner misses during an outage.
+/// Tests of failures while the effects of a turn are performed, and of reports that the runner sends during an outage.
 @Suite struct OutageTests {
     /// The first of two edits lets its operation start, and the launch reads the store after the commit.
     @Test func aReadThatFailsAtALaunchAcknowledgesNothing() throws {

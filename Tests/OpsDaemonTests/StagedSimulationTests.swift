@@ -6,7 +6,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// What the daemon does with starts that its runner may make by itself.
+/// Tests of the daemon with staged launches that its runner may start by itself.
 @Suite struct StagedSimulationTests {
     /// In the copy something short succeeds while the pool is full, and so it has a hand of its own.
     @Test func whatWouldBeIsAskedInSeveralSentences() throws {

@@ -5,7 +5,7 @@ import OpsSystemd
 
 @testable import OpsDaemon
 
-/// What a daemon takes for its runner: it greets, tells what the test wants, and hears orders.
+/// Stand-in for the runner of a daemon: it greets, sends the reports of the test, and receives commands.
 final class StandInRunner {
     private let fixture: Fixture
     private var connection: Descriptor?
@@ -68,7 +68,7 @@ final class StandInRunner {
         while let order = try reader.next() { orders.append(order) }
     }
 
-    /// What was ordered to be launched.
+    /// Launches that the daemon has requested.
     var launches: [LaunchRequest] {
         orders.compactMap { if case .launch(let request) = $0 { request } else { nil } }
     }

@@ -11,7 +11,7 @@ import Testing
         label: { "\($0.rawValue) (n\($0.rawValue))" }, instantText: { "at \($0)" },
         condition: { $0 == 1 ? "pathExists /x" : nil })
 
-    /// What the wire takes, the rules take: a refusal names the place in the file only when the wire refuses.
+    /// The rules accept everything that the wire accepts: only a refusal by the wire names the place in the file.
     @Test func theBoundsOfTheWireAreThoseOfTheRules() {
         #expect(Limits.operationsPerSubmission == Limits.operationsPerSubmission)
         #expect(Limits.edgesPerSubmission == Limits.edgesPerSubmission)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// What a wait counts while commits come.
+/// Tests of the count that a wait keeps while commits come.
 @Suite struct WaitStreamTests {
     private func wait(_ client: Client, _ select: (inout Selection) -> Void) throws {
         try client.send(WaitRequest.with { select(&$0.selection) }, more: true)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a disk holds after the power went: of each file what was synced, and some of what was written since.
+/// Contents of a disk after a power failure: the synced part of each file, and some of the later writes.
 struct Disk {
     private let written: TemporaryDirectory
     private let synced: TemporaryDirectory

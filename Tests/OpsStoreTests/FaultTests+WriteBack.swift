@@ -38,14 +38,14 @@ extension FaultTests {
         #expect(place > 50 && !hasFailed, "the scenario writes often, and ends")
     }
 
-    /// What a start without faults has made.
+    /// Returns the directory as a start without faults leaves it.
     private func made() throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         _ = try open(directory)
         return directory
     }
 
-    /// What the daemon does, again when it fails.
+    /// Does as the daemon does: repeats the work when it fails.
     private func insist(_ store: Store, _ body: () throws -> Void) throws {
         do {
             try body()

@@ -13,7 +13,7 @@ import Testing
 
     init() { #expect(Self.isRegistered) }
 
-    /// What is stored after each number of turns, without faults.
+    /// Returns the stored rows after each number of turns, without faults.
     private func expected() throws -> [[String]] {
         let directory = TemporaryDirectory()
         let store = try Store.open(directory: directory.path, boot: "boot")
@@ -33,7 +33,8 @@ import Testing
         return try History.open(path: store.path).copy(to: path, through: path + ".part")
     }
 
-    /// What a daemon does beside its turns: a copy, and old graphs and unused room going. `done` after each step.
+    /// Does the work of a daemon beside its turns: a backup, and the removal of old graphs and unused space. `done` is
+    /// called after each step.
     private func keepHouse(
         _ store: Store, _ directory: TemporaryDirectory, done: () throws -> Void = {}
     ) throws {
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    /// How much of what was never synced is on the disk when the power comes back.
+    /// Part of the unsynced writes that is on disk when the power comes back.
     enum Survival: CaseIterable { case nothing, everything, someSectors, otherSectors }
 
     @Test(arguments: Survival.allCases)
@@ -180,7 +181,7 @@ import Testing
         #expect(place > 15 && !hasFailed, "the scenario syncs often, and ends")
     }
 
-    /// How many turns were acknowledged before the power went.
+    /// Returns the number of turns that were acknowledged before the power failed.
     func runUntilDark(_ directory: TemporaryDirectory) -> Int {
         var acknowledged = 0
         do {

@@ -244,7 +244,7 @@ import Testing
         #expect(File.read(world.store.path + "-wal")?.count == 0)
     }
 
-    /// How many pieces it took.
+    /// Tidies the store and returns the number of pieces that it took.
     private func tidy(_ store: Store) throws -> Int {
         for pieces in 1...100 where try !store.tidy() { return pieces }
         Issue.record("there is always more to tidy")

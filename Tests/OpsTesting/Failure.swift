@@ -10,7 +10,7 @@ public struct Failure: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// What happened, in a form that a person can follow and two runs can be compared by.
+/// Events of a simulated life, in a form that a person can follow and that two runs can be compared by.
 public struct History: Sendable, CustomStringConvertible {
     private enum Entry: Sendable {
         case turn(Int, Moment, String)
@@ -37,7 +37,7 @@ public struct History: Sendable, CustomStringConvertible {
         if !isQuiet { entries.append(.transition(transition)) }
     }
 
-    /// Of all transitions; equal when the same seed did the same.
+    /// Digest of all transitions; equal when the same seed did the same.
     public var digest: UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for case .transition(let transition) in entries {
@@ -73,7 +73,7 @@ public struct History: Sendable, CustomStringConvertible {
     ]
 }
 
-/// How troubled a simulated life is.
+/// Rates of disturbances in a simulated life.
 public struct Habits: Sendable {
     public var turns: Int
     /// In a hundred turns.
@@ -89,7 +89,7 @@ public struct Habits: Sendable {
     public var categories: Int
     /// Many short operations that have nothing to do with one another, and few requests: what the hand is for.
     public var isPlain: Bool
-    /// Whether opsd leaves it to the scheduler to revoke staged launches before it handles anything else.
+    /// True if opsd leaves it to the scheduler to revoke staged launches before it handles anything else.
     public var isForgetful = false
 
     public init(using random: inout SeededGenerator) {

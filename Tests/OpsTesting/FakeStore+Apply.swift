@@ -210,7 +210,7 @@ extension FakeStore {
         justReopened.append(id)
     }
 
-    /// What one retry brings back comes back at once: only then it is seen which edges are met already.
+    /// Settles all operations that one retry reopens together: only then is it known which edges are already satisfied.
     mutating func settleReopened() {
         for id in justReopened {
             for edge in self[id].edges.indices where self[id].edges[edge].when.isMet(by: self[self[id].edges[edge].on])
@@ -221,7 +221,7 @@ extension FakeStore {
         justReopened.removeAll()
     }
 
-    /// What waits for `id` and has what it waited for keeps it, whatever becomes of `id` later.
+    /// Marks the edges on `id` that are satisfied, so that they stay so when `id` changes later.
     mutating func settleEdges(on id: OperationID) {
         for place in records.indices where !records[place].isFinished {
             for edge in records[place].edges.indices where records[place].edges[edge].on == id {

@@ -1,7 +1,7 @@
 public import OpsCore
 
 extension FakeStore {
-    /// What a scheduler that starts now is given.
+    /// Returns the snapshot for a scheduler that starts now.
     public func snapshot() -> Snapshot {
         var snapshot = Snapshot()
         snapshot.nextOperation = Int64(records.count) + 1
@@ -54,7 +54,7 @@ extension FakeStore {
         return restated
     }
 
-    /// What has ended badly below these, but for what is about to come back.
+    /// Returns the children below these that did not succeed, except those that are about to be reopened.
     private func endedChildren(
         below parents: [OperationID], besides revived: Set<OperationID> = []
     ) -> [Snapshot.EndedChildren] {

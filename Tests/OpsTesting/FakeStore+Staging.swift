@@ -1,7 +1,7 @@
 import OpsCore
 
 extension FakeStore {
-    /// What is staged of the starts that the runner makes by itself, and what becomes of it.
+    /// Applies a change to staged launches.
     mutating func applyHand(_ change: Change, boot: String) throws(Violation) {
         switch change {
         case .staged(let attempt, let runner):

@@ -50,7 +50,7 @@ public struct FakeStore: Sendable {
         return chain
     }
 
-    /// How the finished operations that `ids` name ended, as a submission must bring it.
+    /// Returns the outcomes of the finished operations that `ids` name, as a submission must bring them.
     public func finishedFacts(_ ids: [OperationID]) -> [OperationID: FinishedFact] {
         var facts: [OperationID: FinishedFact] = [:]
         for id in ids where has(id) && self[id].isFinished { facts[id] = fact(self[id]) }

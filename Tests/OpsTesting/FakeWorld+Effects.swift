@@ -83,7 +83,7 @@ extension FakeWorld {
         tell(.launched(attempt, process))
     }
 
-    /// What no one launched, or what died meanwhile, is gone as soon as it is sought.
+    /// Removes a leftover tree. An attempt that was never launched, or has died meanwhile, is gone at once.
     private mutating func reap(_ attempt: AttemptID) {
         guard isConnected else { return }
         guard let place = tree(attempt) else { return tell(.gone(attempt)) }

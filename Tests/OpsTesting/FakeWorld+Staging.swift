@@ -1,19 +1,20 @@
 import OpsCore
 
-/// What a runner begins by itself.
+/// Launches that a runner starts by itself.
 struct FakeStaging: Sendable {
     struct Launch: Sendable {
         let attempt: AttemptID
-        /// Those whose success it waits for still.
+        /// Attempts whose success it still waits for.
         var after: Set<AttemptID>
     }
     /// One for each launch that nobody has taken; they outlive the runner.
     var tokens = 0
     var launches: [Launch] = []
-    /// What has succeeded of which opsd has not said that it knows, and slots of those that nobody has yet.
+    /// Attempts that succeeded and that opsd has not acknowledged. Below them, the slots of those that no staged launch
+    /// has used yet.
     var succeeded: Set<AttemptID> = []
     var freeSlots: [(attempt: AttemptID, slot: Int32)] = []
-    /// What did not succeed, until opsd has heard of it: nothing is begun meanwhile.
+    /// Attempts that did not succeed and that opsd has not acknowledged: nothing is started meanwhile.
     var disturbances: Set<AttemptID> = []
 
     mutating func settle(_ attempt: AttemptID) {

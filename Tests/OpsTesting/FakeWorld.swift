@@ -16,9 +16,9 @@ public struct FakeWorld: Sendable {
         /// Is being sought and killed by a later runner than its own.
         public var isReaped = false
         public var exit: Exit?
-        /// What becomes of others when the main process has ended.
+        /// Treatment of the other processes when the main process has ended.
         public let leftovers: Policy.Leftovers
-        /// What its main process does unless it is signalled.
+        /// Behaviour of the main process unless it is signalled.
         public let plan: Plan
     }
     public struct Plan: Sendable {
@@ -37,9 +37,9 @@ public struct FakeWorld: Sendable {
     public internal(set) var isRunnerEnding = false
     /// opsd has heard of this runner, so orders reach it.
     public internal(set) var isConnected = false
-    /// What the runner knows and opsd has not acknowledged.
+    /// Attempts that the runner knows and opsd has not acknowledged.
     public internal(set) var inventory: [AttemptID: Inventory.Entry] = [:]
-    /// What those in the inventory have said.
+    /// Updates of the attempts in the inventory.
     var updates: [AttemptID: OperationUpdate] = [:]
     /// Facts on their way to opsd, in order.
     public internal(set) var facts: [Event] = []
@@ -48,7 +48,7 @@ public struct FakeWorld: Sendable {
     /// Conditions being asked, with their tokens.
     public internal(set) var evaluations: [(operation: OperationID, token: Int64)] = []
     public internal(set) var observersOwed: [(operation: OperationID, run: Int32)] = []
-    /// What the runner begins by itself, and what opsd has given it and not heard of as taken.
+    /// Launches that the runner starts by itself, and launches that are on their way to it.
     var staging = FakeStaging()
     var stagedAttempts: [AttemptID] = []
     /// Every third runner is of a release that knows no hand, and every fifth of one in whose hand nothing waits.
@@ -63,7 +63,7 @@ public struct FakeWorld: Sendable {
     /// Most of what executes succeeds, and leaves nothing behind.
     let isTame: Bool
 
-    /// Whether opsd takes launches back only when it performs the order to revoke them.
+    /// True if opsd takes launches back only when it performs the command to revoke them.
     let isForgetful: Bool
 
     public init(isTame: Bool = false, isForgetful: Bool = false) {
@@ -78,7 +78,7 @@ public struct FakeWorld: Sendable {
         trees.filter { ($0.isTerminating || !$0.plan.isEndless) && !$0.isFrozen }.map(\.attempt)
     }
 
-    /// What is on its way is stagedAttempts over, in order.
+    /// Removes reports that are on their way and returns them, in order.
     public mutating func takeFacts(atMost limit: Int) -> [Event] {
         let taken = Array(facts.prefix(limit))
         facts.removeFirst(taken.count)

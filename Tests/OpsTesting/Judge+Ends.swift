@@ -66,7 +66,7 @@ extension Judge {
             notBefore >= end + Int64(delay) - 1, .noEarlyStart, "\(id) retried after \(notBefore - end) of \(delay)")
     }
 
-    /// What must hold between turns.
+    /// Checks the rules that hold between turns.
     func judgeRest(_ rules: Rules) throws(Violation) {
         for record in rules.store.unfinished {
             if let edge = record.edges.first(where: rules.isOutOfReach), record.isWaiting {
@@ -103,7 +103,7 @@ extension Judge {
         try judgeExclusion(rules)
     }
 
-    /// Of an attempt that the connected runner answers for: of others no one knows whether they have ended in time.
+    /// Checks the time-out of an attempt of the connected runner. The ends of other attempts are not known.
     private func judgeTimeout(_ record: Record, _ rules: Rules) throws(Violation) {
         guard let running = record.running, running.runner == rules.runner, !record.isFrozen, record.resolution == nil,
             running.timeoutRemaining == nil,
@@ -121,7 +121,7 @@ extension Judge {
             "\(record.id) runs past its timeout")
     }
 
-    /// Of any two holders one must allow the other.
+    /// Checks that each two holders of a category allow each other.
     private func judgeExclusion(_ rules: Rules) throws(Violation) {
         let holders = rules.store.unfinished.filter { $0.state == .executing && !$0.categories.isEmpty }
         for (place, a) in holders.enumerated() {

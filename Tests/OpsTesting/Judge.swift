@@ -11,12 +11,12 @@ public struct Judge {
     private var asked: [OperationID: Int64] = [:]
     /// Their `notBefore` has come while this core knew of it: it stays past when the clock is set back.
     private var due: Set<OperationID> = []
-    /// Of the last turn: what the runner begins by itself it begins by what was known then.
+    /// State after the last turn: the runner starts staged launches by that knowledge.
     private var settled: Setting?
     /// When back-offs end by the clock that is never set; unknown once a new core had to go by the other, set since.
     private var restsUntil: [OperationID: Int64] = [:]
 
-    /// How far apart the clocks were when a back-off began.
+    /// Difference of the two clocks when a back-off began.
     private var clocks: [OperationID: Int64] = [:]
 
     public init() {}
@@ -114,7 +114,8 @@ public struct Judge {
         try require(!isTaken, .slotUnique, "\(attempt) in slot \(slot)")
     }
 
-    /// What leaves its place in line is asked its conditions anew; a rest that outlives its policy is not measured.
+    /// Forgets the conditions of an operation that leaves its place in line, and the back-off of one whose policy
+    /// changes.
     private mutating func noteEdit(_ change: Change, _ store: FakeStore) {
         switch change {
         case .edited(let id, let edit):
@@ -161,7 +162,7 @@ public struct Judge {
         if let wrong = wrongOrder(record, rules), wrongOrder(record, otherwise) != nil { throw wrong }
     }
 
-    /// What is wrong with starting this one first; nil when nothing is.
+    /// Returns the rule that starting this operation first breaks; nil when there is none.
     private func wrongOrder(_ record: Record, _ rules: Rules) -> Violation? {
         let effective = rules.effectivePriorities()
         guard let first = rules.startable(effective).first, first.id != record.id,

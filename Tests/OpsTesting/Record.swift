@@ -54,14 +54,14 @@ public struct Record: Sendable {
     public var attempt: Int32 = 0
     public var run: Int32 = 1
     public var attemptsInRun: Int32 = 0
-    /// Of a group: its start in this run, which has no attempt.
+    /// True if a group has started in this run. A group has no attempt.
     public var hasStarted = false
     public var readyAt: Int64 = 0
     public var backoffUntil: Int64 = 0
     public var running: Running?
     public var staged: StagedLaunch?
     public var resolution: Resolution?
-    /// What its attempts have published, by their numbers.
+    /// Results that its attempts have published, by their numbers.
     public var results: [Int32: String] = [:]
     public var edges: [Edge] = []
     /// SlotStart among all ends, to tell the first.
@@ -83,7 +83,7 @@ public struct Record: Sendable {
 }
 
 extension When {
-    /// Whether what this asks has come to pass, as `record` stands.
+    /// Returns true if `record` satisfies this dependency.
     func isMet(by record: Record) -> Bool {
         switch self {
         case .succeeded: record.outcome == .succeeded

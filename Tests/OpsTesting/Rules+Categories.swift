@@ -22,13 +22,13 @@ extension Rules {
         store.ancestors(of: record).first { holds($0, name) }?.id
     }
 
-    /// Who has the category now where this operation would take it.
+    /// Returns the holders of the category in the scope where this operation would take it.
     func holders(for record: Record, _ name: String) -> [Record] {
         let mine = domain(of: record, name)
         return store.records.filter { $0.id != record.id && holds($0, name) && domain(of: $0, name) == mine }
     }
 
-    /// What there is of it: all, or what the group has that holds it.
+    /// Returns the capacity of the category: all of it, or the share of the group that holds it.
     func capacity(for record: Record, _ name: String) -> Int32 {
         guard let group = domain(of: record, name), let held = use(store[group], name) else {
             return store.capacity(name)
@@ -52,7 +52,7 @@ extension Rules {
         }
     }
 
-    /// Whether a start of `candidate` leaves `waiting` without room in a category that both take.
+    /// Returns true if a start of `candidate` leaves `waiting` without room in a category that both take.
     func takes(_ candidate: Record, from waiting: Record) -> Bool {
         Set(waiting.categories.map(\.name)).contains { name in
             guard let taken = use(candidate, name), let wanted = use(waiting, name),

@@ -2,7 +2,8 @@ import OpsCore
 
 /// Lock-ups, worked out by brute force: all that must come before all, until no more follows.
 extension Rules {
-    /// Whether a span that started now would never end: someone it waits for would wait for its end.
+    /// Returns true if a group that started now would never end, because something that it waits for would wait for its
+    /// end.
     func locksUp(_ span: Record) -> Bool {
         guard isSpan(span) else { return false }
         let first = allBeforeWhole([Milestone(id: span.id, isEnd: true)])
@@ -11,7 +12,7 @@ extension Rules {
         return mayTie && Forcing(self, first, started: span.id).neverEnds(span.id)
     }
 
-    /// Whether a span, those who wait and those who hold now want more of a category together than there is.
+    /// Returns true if a group, the waiting operations and the holders together want more of a category than there is.
     private func mayTie(_ name: String, _ span: Record, _ others: [Record]) -> Bool {
         let users = others.filter { use($0, name) != nil && pot($0, name) == pot(span, name) }
         if users.isEmpty { return false }
@@ -129,8 +130,8 @@ private struct Forcing {
         }
     }
 
-    /// Of a span and whoever cannot share a category with it: who starts before the other's end ends before the
-    /// other's start. False when nothing new follows.
+    /// Adds the orders that exclusion forces: of a group and an operation that cannot share a category with it, one
+    /// that starts before the other's end ends before the other's start. Returns false when nothing new follows.
     private mutating func force() -> Bool {
         var all: [Milestone: Set<Milestone>] = [:]
         for node in nodes { all[node] = closure(node) }

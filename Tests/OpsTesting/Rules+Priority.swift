@@ -44,7 +44,8 @@ extension Rules {
         var untilEnd: Bool
     }
 
-    /// What must go on before this one can: dependencies, barriers, holders of categories, the start of its group.
+    /// Returns everything that must happen before this operation can go on: dependencies, barriers, holders of
+    /// categories, the start of its group.
     func awaited(by record: Record) -> [Wait] {
         if record.state == .executing { return [] }
         var waits = record.edges.filter { !isSatisfied($0) && !store[$0.on].isFinished }.map {

@@ -7,7 +7,7 @@ struct Milestone: Hashable {
 }
 
 extension Rules {
-    /// What has to come to pass before this can, categories apart.
+    /// Returns the milestones that must come before this one, apart from categories.
     func before(_ milestone: Milestone) -> [Milestone] {
         let record = store[milestone.id]
         if milestone.isEnd {
@@ -35,7 +35,8 @@ extension Rules {
         shortCategories(of: record).flatMap { holders(for: record, $0) }.filter(isSpan)
     }
 
-    /// Whether what someone with a kept place needs is held by spans that wait, however indirectly, for this start.
+    /// Returns true if groups that wait, however indirectly, for this start hold something that an operation with a
+    /// reservation needs.
     func isAwaited(_ other: OperationID, by kept: [Record]) -> Bool {
         let held = kept.flatMap { spansInTheWay(of: $0) }.map { Milestone(id: $0.id, isEnd: true) }
         return allBeforeWhole(held).contains(Milestone(id: other, isEnd: false))

@@ -6,7 +6,7 @@ struct Rules {
     let store: FakeStore
     let workers: Int32
     let now: Moment
-    /// What it was not to start before has come, as this core has seen; the clock may have been set back since.
+    /// Operations whose earliest start has come, as this core has seen it. The clock may have been set back since.
     let due: Set<OperationID>
     let runner: String?
     /// A runner is there, and opsd is not draining.
@@ -17,7 +17,7 @@ struct Rules {
     let perhapsOvertaken: [OperationID: Int]
     /// Ends of back-offs, by the monotonic clock.
     let restsUntil: [OperationID: Int64]
-    /// What to take a rest for of which nobody knows when it ends: the clocks were set while opsd was away.
+    /// Value to assume for back-offs whose ends are not known: the clocks were set while opsd was away.
     var unknownRestsAreOver = true
     /// Until when the true answers to conditions stand.
     let confirmed: [OperationID: Int64]
@@ -105,13 +105,13 @@ struct Rules {
             && !shortCategories(of: record).isEmpty
     }
 
-    /// Those that were overtaken as often as may be, and wait still.
+    /// Returns the operations that were overtaken as often as allowed and still wait.
     private func keepPlace() -> [Record] {
         overtaken.filter { $0.value >= Int(Limits.overtakes) }.keys.sorted().map { store[$0] }
             .filter(waitsForCategoriesAlone)
     }
 
-    /// Those whose place may be kept, for all that the core knows.
+    /// Returns the operations that may have a reservation, for all that the core knows.
     func mayKeepPlace() -> [Record] {
         perhapsOvertaken.filter { $0.value >= Int(Limits.overtakes) }.keys.sorted().map { store[$0] }
             .filter(mayWaitForCategoriesAlone)

@@ -62,7 +62,8 @@ extension Simulation {
         try turn(events)
     }
 
-    /// What goes on for ever is cancelled, what waits for a word is finished: by a user, as in life.
+    /// Returns the actions by which a user ends the rest: operations that run without end are cancelled, those with
+    /// `completion: notify` are finished.
     private func lastResorts() -> [Event] {
         var events: [Event] = []
         for record in store.unfinished where record.state == .executing && !record.isGroup {

@@ -21,13 +21,13 @@ extension Simulation {
     }
 }
 
-/// What became of the starts that the runner may make by itself.
+/// Counts of staged launches by their fate.
 public struct StagingTally: CustomStringConvertible, Sendable {
     public var staged = 0
-    /// Of those, while what they wait for executed.
+    /// Number of staged launches whose dependencies were still executing.
     public var early = 0
     public var started = 0
-    /// Of those, before opsd knew that they might.
+    /// Number of starts that came before opsd knew that they were possible.
     public var startedEarly = 0
     public var unstaged = 0
     public var assumed = 0
@@ -62,7 +62,7 @@ extension Event {
 }
 
 extension FakeWorld {
-    /// What the runner has said up to the last that it took.
+    /// Removes the reports of the runner up to its last staged start and returns them.
     fileprivate mutating func takeWords() -> [Event] {
         guard let last = facts.lastIndex(where: \.isTaken) else { return [] }
         let words = facts[...last].filter(\.isRunnerReport)

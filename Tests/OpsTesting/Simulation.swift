@@ -2,7 +2,7 @@ import OpsCore
 
 /// One simulated life of opsd: a seed drives users, processes, clocks and disasters; every commit is judged.
 public struct Simulation<Tested: TestedScheduler> {
-    /// What becomes of a turn once the scheduler has ended it.
+    /// Fate of a turn once the scheduler has ended it.
     enum Fate: String { case completed, commitFails, crashBeforeCommit, crashAfterCommit, crashAmidEffects }
 
     let seed: UInt64
@@ -65,7 +65,8 @@ public struct Simulation<Tested: TestedScheduler> {
         try turn(events, fate: fate())
     }
 
-    /// What a retry revives is read between turns: a second one in the same turn would have read it too early.
+    /// Drops the second retry of a turn: the operations that a retry reopens are read between turns, so a second one
+    /// would have read them too early.
     private func dropSecondRetry(_ events: inout [Event]) {
         var isFirst = true
         events.removeAll { event in
@@ -172,7 +173,8 @@ public struct Simulation<Tested: TestedScheduler> {
         }
     }
 
-    /// What the runner may forget of an attempt is stored, but for what is still on its way from others left behind.
+    /// Checks that every update is stored of an attempt that the runner may forget, except updates that leftover
+    /// processes have just sent.
     private func inspectWords(of attempt: AttemptID) throws(Violation) {
         guard let said = world.updates[attempt]?.result, !abandoned.contains(attempt.operation),
             !lastWords.unheard.contains(attempt)

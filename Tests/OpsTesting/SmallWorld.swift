@@ -29,7 +29,7 @@ struct SmallWorld {
 
     // MARK: By trying everything
 
-    /// Whether there is an order of starts and ends in which all of it ends.
+    /// True if some order of starts and ends lets every operation end.
     var canEnd: Bool {
         var seen: Set<Moves> = []
         var open = [Moves()]

@@ -10,7 +10,7 @@ public struct SmallWorldFailure: Error {
 /// Every world of a few operations in two categories on one slot or two, and in each every order of ends. With
 /// groups, each way to put some into others too: what has others in it is a group.
 public struct SmallWorlds {
-    /// What two operations have to do with each other, the earlier one named first.
+    /// Relation of two operations, the earlier one named first.
     enum Tie: Int, CaseIterable { case none, laterAfterEarlier, earlierAfterLater }
 
     public private(set) var worlds = 0
@@ -43,7 +43,7 @@ public struct SmallWorlds {
         }
     }
 
-    /// What is refused can end in no order, and what is taken ends in every one.
+    /// Checks that a refused world can end in no order, and that an accepted one ends in every order.
     private mutating func live(in world: SmallWorld, _ stage: Stage<some TestedScheduler>) throws {
         var stage = stage
         let canEnd = world.canEnd

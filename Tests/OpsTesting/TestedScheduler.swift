@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// What the simulation drives: the scheduler, or a canary that wraps it.
+/// Interface that the simulation drives: the scheduler, or a canary that wraps it.
 public protocol TestedScheduler {
     init(_ snapshot: Snapshot, workers: Int32, at now: Moment)
     mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection>
@@ -9,7 +9,7 @@ public protocol TestedScheduler {
     func mustRevokeStaged(at now: Moment) -> Bool
     var nextDeadline: Deadlines { get }
     func why(_ operation: OperationID, at now: Moment) -> [Reason]
-    /// What its own books say of themselves; nil when all is well.
+    /// Returns the first invariant of the core that is broken; nil when all hold.
     func brokenInvariant() -> String?
 }
 

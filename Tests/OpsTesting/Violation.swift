@@ -1,6 +1,6 @@
 /// A promise of the contract that was seen broken.
 public struct Violation: Error, CustomStringConvertible, Sendable {
-    /// What kinds of promises are watched; one canary or more stands for each.
+    /// Promises that the simulation checks. Each has a canary or more.
     public enum Promise: String, Sendable, CaseIterable {
         /// A change told of a step that no operation can take from where it stood.
         case lawfulSteps

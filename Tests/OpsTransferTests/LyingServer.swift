@@ -40,7 +40,8 @@ final class LyingServer: Sendable {
         self.port = port
     }
 
-    /// What was sent to the server for one id, oldest first: headers by their names in lower case, and `path`.
+    /// Returns the requests that the server received for one id, oldest first: headers by their names in lower case,
+    /// and `path`.
     func requests(_ id: String) throws -> [[String: String]] {
         let text = try String(contentsOfFile: "\(folder)/\(id).jsonl", encoding: .utf8)
         return try text.split(separator: "\n").map {

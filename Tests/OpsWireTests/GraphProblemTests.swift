@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsWire
 
-/// What is wrong with these operations of a graph.
+/// Returns the problems of these operations of a graph.
 func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
     var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) })
     decoder.add(Array(operations.utf8))

@@ -5,9 +5,9 @@ struct InterfaceSample {
 
     let file: InterfaceFile
     let optionals: Optionals
-    /// What an optional member without a value is: left out by clients, null in replies.
+    /// True if optional members without a value are left out, as by clients; false if they are null, as in replies.
     let omitsAbsent: Bool
-    /// Whether every record has a member that the file does not name, as one of a later version may have.
+    /// True if every record has a member that the file does not name, as one of a later version may have.
     var hasStrangers = false
 
     func object(_ members: [InterfaceFile.Member]) throws -> String {

@@ -1,4 +1,4 @@
-/// What the stand-in answers: a small deploy with a bit of everything, all of it over or without a clock.
+/// Answers of the stand-in daemon: a small deploy with a bit of everything, all of it finished or without a clock.
 enum Canned {
     static let answers: [String: [String]] = [
         "List": [

@@ -1,4 +1,4 @@
-/// What a terminal shows: the few control sequences that opsctl uses, carried out on a grid of characters.
+/// Contents of a terminal: applies the few control sequences that opsctl uses to a grid of characters.
 public struct ScreenText {
     public let columns: Int
     public let rows: Int

@@ -111,7 +111,7 @@ public final class TerminalProgram {
         return true
     }
 
-    /// What has been written meanwhile goes to the screen; false: nothing was.
+    /// Reads new output onto the screen; false if there was none.
     @discardableResult
     private func take(milliseconds: Int32) -> Bool {
         var wanted = pollfd(fd: master, events: Int16(POLLIN), revents: 0)

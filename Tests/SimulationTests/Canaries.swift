@@ -8,7 +8,7 @@ protocol Perturbation {
     mutating func says(_ transition: Transition) -> Transition
     /// Before a turn is decided.
     mutating func decides(_ core: inout Scheduler, at now: Moment)
-    /// How many launches it knows of that the runner has for later.
+    /// Returns the number of staged launches that it knows of.
     func countsHand(_ core: Scheduler) -> Int
     func explains(_ reasons: [Reason]) -> [Reason]
 }
@@ -126,7 +126,7 @@ struct LosesWakeUp: Perturbation {
     }
 }
 
-/// What has become ready is launched at once: its start can be stored later.
+/// Launches ready operations at once, before their starts are stored.
 struct LaunchesBeforeCommit: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
@@ -137,7 +137,7 @@ struct LaunchesBeforeCommit: Perturbation {
     }
 }
 
-/// What is to be tried again is tried at once.
+/// Retries at once, without the back-off.
 struct ForgetsBackoff: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .submit(var submission) = event else { return event }

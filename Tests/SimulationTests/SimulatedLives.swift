@@ -3,7 +3,7 @@ import OpsCore
 import OpsTesting
 import Testing
 
-/// How many seeds every run of the tests lives through; `simulate` takes as many as one likes.
+/// Seeds that every run of the tests simulates; `simulate` takes any number.
 let seedsInTests: ClosedRange<UInt64> = 1...150
 
 @Suite("Simulated lives")

@@ -2,7 +2,7 @@ import OpsCore
 import OpsTesting
 import Testing
 
-/// What hangs, leaks or strands work in the well-known implementations of this model.
+/// Tests of situations that hang, leak or strand work in well-known implementations of this model.
 @Suite("Classic traps")
 struct TrapTests {
     private let db = [CategoryUse(name: "db")]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the programs say to an administrator stands in docs/OPERATIONS.md with its cure.
+/// Tests that each message to an administrator stands in docs/OPERATIONS.md with its cure.
 @Suite struct MessageTests {
     /// Where a message begins: the text that follows is one, up to what is put into it at run time.
     private static let beginnings = [
@@ -16,7 +16,7 @@ import Testing
         #"id: nil, message: "#,
     ]
 
-    /// Of each such text the first words that are the same at every run, up to what advice follows.
+    /// Returns the constant beginning of each such text, up to the advice that follows.
     private func messages(in file: SourceFile, after beginnings: [String]) throws -> [String] {
         let text = file.lines.joined(separator: "\n")
         var found: [String] = []

@@ -75,7 +75,7 @@ enum Tree {
         return names
     }
 
-    /// Of the programs, their tests and benchmarks.
+    /// Returns the files of the programs, their tests and benchmarks.
     static func everything(_ ending: String) throws -> [SourceFile] {
         try ["Sources", "Tests", "Benchmarks"].flatMap { try files(under: $0, ending) }
     }

@@ -1,6 +1,6 @@
 /// Lies planted in good evidence, one at a time: a checker that does not find each of them proves nothing.
 enum Canaries {
-    /// What was planted and not found.
+    /// Returns the planted faults that were not found.
     static func missed(in evidence: Evidence, findings: Int) -> [String] {
         all.compactMap { canary in
             var copy = evidence

@@ -102,7 +102,7 @@ extension Checker {
         return checked
     }
 
-    /// What opsctl shows of an attempt is what its process wrote.
+    /// Checks that opsctl shows of each attempt the output that its process wrote.
     mutating func logs() -> Int {
         for log in evidence.logs where log.shown != log.written {
             let sizes = "\(log.shown?.utf8.count ?? -1) bytes, wanted \(log.written.utf8.count)"

@@ -20,7 +20,7 @@ extension Checker {
         return evidence.logsLookedAt
     }
 
-    /// What the attackers have achieved, by their own account.
+    /// Counts the successes that the attackers report.
     mutating func powers() -> Int {
         for finding in evidence.powers { find(finding) }
         return evidence.attacks.values.reduce(0, +)

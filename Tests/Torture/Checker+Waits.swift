@@ -1,4 +1,4 @@
-/// How long operations and questions of honest users waited although nothing was in their way.
+/// Checks of the time that operations and questions of honest users waited although nothing was in their way.
 extension Checker {
     /// Longest time for which something may have to wait that has nothing to wait for, in seconds.
     static let longestWait = 6.0
@@ -55,7 +55,7 @@ extension Checker {
     }
 }
 
-/// What was measured of the waits, to be shown.
+/// Measurements of the waits, for the report.
 struct Waiting {
     struct Sample {
         var id: Int

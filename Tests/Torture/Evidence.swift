@@ -51,9 +51,9 @@ struct Evidence {
 
     struct Log {
         var attempt: Marks.Attempt
-        /// What its process has written.
+        /// Output that its process has written.
         var written: String
-        /// What opsctl shows; nil if it does not.
+        /// Output that opsctl shows; nil if it shows none.
         var shown: String?
     }
 
@@ -73,10 +73,10 @@ struct Evidence {
     var planned: [String: Planned] = [:]
 
     var logs: [Log] = []
-    /// What is wrong with logs beside a stranger's, and how many were read for that.
+    /// Faults of logs beside a stranger's. Below them, the number of logs read.
     var foreignLogs: [String] = []
     var logsLookedAt = 0
-    /// What attackers did, by kind, and what they must not have been able to do.
+    /// Number of attacks by kind. Below it, successes that must not be possible.
     var attacks: [String: Int] = [:]
     var powers: [String] = []
     /// Lines of the daemon's log that report a fault of its own code.

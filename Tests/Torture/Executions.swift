@@ -109,7 +109,7 @@ struct Limits {
     }
 }
 
-/// What was suspended, and when.
+/// Suspended queues and graphs, with their times.
 struct Suspensions {
     private(set) var ofAll = Spans([])
     private(set) var ofQueue: [String: Spans] = [:]

@@ -10,8 +10,8 @@ extension Faults {
         return fault
     }
 
-    /// What waits for an instant waits longer then; so that all settles in the end the clock is put right after
-    /// a while, which is one more leap.
+    /// Sets the clock back. Operations that wait for an instant then wait longer. So that everything settles in the
+    /// end, the clock is put right after a while, which is one more leap.
     mutating func setClockBack() throws -> Fault {
         let diesMeanwhile = dice.happens(40)
         var fault = begin(diesMeanwhile ? "clock back, kill -9 opsd" : "clock back")

@@ -5,7 +5,7 @@ import Glibc
 struct Faults {
     /// One fault, and the numbers of events between which it happened.
     struct Fault: Sendable {
-        /// What it may do to operations, beside making them wait.
+        /// Harm that a fault may do to operations, beside making them wait.
         struct Harm: OptionSet, Sendable {
             let rawValue: Int
             /// Processes may have lost their runner.
@@ -19,7 +19,7 @@ struct Faults {
         var harm: Harm = []
         var after: Int
         var before = Int.max
-        /// What the programs' clock showed before it was set back: an instant may have come that no event tells of.
+        /// Reading of the programs' clock before it was set back: an instant may have come that no event records.
         var clock: Double?
         /// The time that it took, by the machine's clock.
         var began = Instant.now
@@ -28,7 +28,7 @@ struct Faults {
         /// Explains nothing: it has to be found.
         var isSabotage: Bool { kind.hasPrefix("sabotage") }
 
-        /// Whether something that began and ended with these events may have met it.
+        /// Returns true if something that began and ended with these events may have met the fault.
         func overlaps(_ span: ClosedRange<Int>) -> Bool { span.lowerBound <= before && span.upperBound >= after }
     }
 
@@ -40,7 +40,7 @@ struct Faults {
     /// The runner when last looked at, and the one that was killed last.
     private var runner: pid_t?
     private var killedRunner: pid_t?
-    /// What each fault is drawn from, as often as it stands here.
+    /// Faults to draw from, each as often as it stands here.
     private let choices: [(inout Faults) throws -> Fault]
     /// When what was done, for whoever looks for the cause of a violation.
     private let diary: FileHandle?

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What clients asked for and what they were told; the only thing they share.
+/// Requests of the clients and the answers to them; the only thing that clients share.
 final class Ledger: Sendable {
     /// One submission, known by its key.
     struct Submission: Sendable {

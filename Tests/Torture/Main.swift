@@ -29,15 +29,15 @@ struct Arguments: Sendable {
     var workers = 4
     var work = ""
     var disk = Disk.shared
-    /// What to preload, so that clocks can be set and disks fail.
+    /// Library to preload, so that clocks can be set and disks fail.
     var shim: String?
     /// Names of faults (Faults.swift), to look for what a violation needs; empty: all.
     var only: [String] = []
-    /// Whether operations have control groups, where the machine has them.
+    /// True if operations have control groups, where the machine has them.
     var usesControlGroups = true
-    /// What hostile users do, where the torture is root.
+    /// Attacks by hostile users, where the torture is root.
     var attacks = Attack.allCases
-    /// What the checker has to find.
+    /// Planted fault that the checker has to find.
     var sabotage: Sabotage?
 
     init(_ words: ArraySlice<String>) throws {

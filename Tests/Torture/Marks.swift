@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the operations wrote down themselves, in the order in which it happened.
+/// Marks that the operations wrote themselves, in the order in which they happened.
 struct Marks {
     struct Attempt: Hashable { var id: Int, number: Int }
     struct Start { var place: Int, attempt: Attempt, name: String, at: Double }

@@ -1,4 +1,4 @@
-/// What the torture asks for in one operation, kept to be compared with what came of it.
+/// Operation as the torture requested it, kept for comparison with its result.
 struct Planned: Sendable {
     struct Edge: Sendable { var on: String, when: String }
 
@@ -26,7 +26,7 @@ struct Planned: Sendable {
     /// It ends when it says so, whatever its process does then.
     var tellsItsEnd = false
     var retryLimit = 0
-    /// What it submits as its child while it executes.
+    /// Child that the operation submits while it executes.
     var product: String?
 
     /// The exit code (nil: it ends by `signal`) of one attempt that nobody disturbs.
@@ -48,7 +48,7 @@ struct Planner {
     private var planned: [Planned] = []
 
     static let queues = ["default", "default", "default", "main", "one", "two", "three", "live"]
-    /// How many the torture allows in a queue; `live` is changed while it runs, never above this.
+    /// Limits of the queues; the limit of `live` is changed while it runs, never above this.
     static let queueLimits = ["main": 1, "one": 1, "two": 2, "three": 3, "live": 4]
     static let unitCapacity = 3
 

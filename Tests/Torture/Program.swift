@@ -42,7 +42,7 @@ struct Program: Sendable {
     }
 }
 
-/// What the torture itself cannot go on from; not a finding.
+/// Failure after which the torture itself cannot go on; not a finding.
 struct Trouble: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

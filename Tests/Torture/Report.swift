@@ -1,4 +1,4 @@
-/// What a run did and what was looked at, for the reader of its proof.
+/// Account of a run and its checks, for a reader who wants proof.
 struct Report {
     let evidence: Evidence
     let victims: Victims

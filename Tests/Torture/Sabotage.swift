@@ -3,7 +3,7 @@ import Glibc
 
 /// Planted faults, each with the effect of a bug that opsd must never have: a torture that stays calm proves nothing.
 enum Sabotage: String {
-    /// What was acknowledged is forgotten: while opsd is down its database goes back by a moment.
+    /// Acknowledged work is lost: while opsd is down its database goes back by a moment.
     case forgetting
     /// An attempt is started twice.
     case twins

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What is preloaded into opsd and its runner (Tests/TortureShim): their wall clock and the failures of their disk.
+/// Library preloaded into opsd and its runner (Tests/TortureShim). It controls their wall clock and the failures of
+/// their disk.
 final class Shim: Sendable {
     /// The layout of `struct controls` in shim.c.
     private struct Controls {
@@ -52,7 +53,7 @@ final class Shim: Sendable {
 
     var environment: [String: String] { ["LD_PRELOAD": library, "TORTURE_SHIM": path] }
 
-    /// How far the programs' wall clock is ahead, in seconds.
+    /// Lead of the programs' wall clock, in seconds.
     var offset: Double { Double(controls.pointee.clockOffset) / 1e9 }
 
     /// Sets their clock, as an administrator would: they are there, and armed timers follow.

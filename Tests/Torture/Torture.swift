@@ -145,7 +145,7 @@ struct Torture {
         }
     }
 
-    /// What the unsettled wait for, in their own words, and what those wait for in turn.
+    /// Prints why each unsettled operation waits, in opsd's words, and why the operations wait that it waits for.
     private func explain() throws {
         var open: [Int] = []
         for state in ["executing", "ready", "pending"] {
@@ -187,7 +187,7 @@ struct Torture {
         }
     }
 
-    /// What is on a disk of our own goes with it.
+    /// Saves the state from a disk of our own, which is about to be removed.
     private func keepState() {
         let kept = arguments.work + "/state.kept"
         // Sockets cannot be copied, and say nothing.

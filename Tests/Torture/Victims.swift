@@ -63,7 +63,7 @@ final class Victims: Sendable {
         }
     }
 
-    /// Whether calls may rightly be refused for want of storage.
+    /// True if calls may rightly be refused for want of storage.
     var mayLackStorage: Bool { disk.canBeFull || shim != nil }
 
     static var environment: [String: String] {
@@ -185,7 +185,7 @@ final class Victims: Sendable {
         throw Trouble("opsd does not stop")
     }
 
-    /// How often the machine has died so far.
+    /// Number of deaths of the machine so far.
     var deaths: Int { running.withLock { $0.deaths } }
 
     /// The death of the machine: opsd, its runner, operations and whatever they have started, and who asks just now.

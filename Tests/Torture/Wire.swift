@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TortureSystem
 
-/// How a call ended that brought no reply.
+/// Failure of a call that brought no reply.
 enum CallError: Error {
     /// Nobody was there: nothing was sent.
     case unreachable
@@ -13,7 +13,7 @@ enum CallError: Error {
     /// No answer for so long that somebody must have forgotten us.
     case silent
 
-    /// What the daemon said, where it said something.
+    /// Refusal by the daemon, if it answered.
     var refusal: Refusal? {
         if case .refused(let refusal) = self { refusal } else { nil }
     }

@@ -36,7 +36,7 @@ public struct KeyEntry: Sendable {
     public var form: ValueForm { makeForm() }
     public var manual: Manual { makeManual() }
 
-    /// What the manual says beside the form. Text between backquotes is literal.
+    /// Text of the manual beside the form. Text between backquotes is literal.
     public struct Manual: Sendable {
         /// The value of an operation that does not set the key.
         public let fallback: String

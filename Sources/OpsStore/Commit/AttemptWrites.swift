@@ -1,7 +1,7 @@
 internal import OpsCore
 
-/// What one turn tells of an attempt and of its operation. What is short begins and ends within a turn: its two rows are
-/// written once, not once for each fact.
+/// Everything that one turn stores about an attempt and its operation. A short attempt begins and ends within a turn:
+/// its two rows are written once, not once for each fact.
 struct AttemptWrite {
     struct Start {
         var run: Int32
@@ -11,7 +11,7 @@ struct AttemptWrite {
         var at: Moment
     }
 
-    /// Of the attempt.
+    /// End of the attempt.
     struct End {
         var outcome: Outcome
         var cause: Cause
@@ -20,7 +20,7 @@ struct AttemptWrite {
         var at: Int64
     }
 
-    /// Of the operation.
+    /// End of the operation.
     struct Finish {
         var outcome: Outcome
         var text: String?

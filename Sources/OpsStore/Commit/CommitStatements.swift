@@ -19,7 +19,7 @@ struct CommitStatements {
     }
 }
 
-/// What a submission adds.
+/// Statements that store a submission.
 struct SubmissionStatements {
     let insertSubmission, insertOperation, insertEdge, deleteEdge, settleEdge, unsettleEdges, insertText, findText,
         insertLabels, insertPolicy: Statement
@@ -120,7 +120,7 @@ struct OperationStatements {
         conditionOf = try make(Self.conditionText)
     }
 
-    /// What one of an operation's conditions asks, cut to a length that people read.
+    /// One condition of an operation as text, cut to a length that people read.
     static let conditionText = """
         SELECT part.key || iif(part.type = 'true', '', ' ' || iif(
             length(part.value) > 400, substr(part.value, 1, 400) || '...', part.value)) FROM operation, text,
@@ -156,7 +156,7 @@ struct StagingStatements {
     }
 }
 
-/// What becomes known of one attempt.
+/// Statements that store the progress of one attempt.
 struct AttemptStatements {
     let insertRunner, insertAttempt, updateAttempt, told, timeoutMoved: Statement
 
@@ -186,7 +186,7 @@ struct AttemptStatements {
     }
 }
 
-/// What is not about one operation, and the event stream.
+/// Statements for settings and for the event stream.
 struct SettingStatements {
     let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, setWorkers, oweObserver: Statement
     let observed, insertEvent: Statement

@@ -11,7 +11,7 @@ struct Interned {
     var resolutions: Set<Int64> = []
     /// The words of the latest cause in this transaction.
     var latestWords: (cause: Cause, text: String)?
-    /// What the latest launch was given.
+    /// Texts of the latest launch.
     var latestTexts = LatestTexts()
     /// The texts that submissions have shared last, with their rows.
     var latestShared: [(text: String, row: Int64)] = []

@@ -1,7 +1,7 @@
 internal import OpsCore
 
-/// What one retry brings back. Whoever waits, and was granted what it wanted of one of these, keeps it: the edge is
-/// settled, so that the next start does not impose it anew.
+/// Operations that one retry reopens. An operation whose dependency on one of these is already satisfied keeps that:
+/// the edge is settled, so the next start does not impose it again.
 struct Reopened {
     private var ids: Set<Int64> = []
 

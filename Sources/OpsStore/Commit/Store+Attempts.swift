@@ -1,8 +1,8 @@
 internal import OpsCore
 
-/// What the life of one operation leaves in its rows.
+/// Rows about the life of one operation.
 extension Store {
-    /// Of a group.
+    /// Stores the start of a group.
     func start(_ id: OperationID, _ run: Int32, _ at: Moment) throws(StoreError) {
         try update(statements.operation.startedGroup, id, Int64(run), at.wall)
     }
@@ -100,7 +100,7 @@ extension Store {
             name: statement.optionalText(0), outcome: Outcome(stored: statement.optionalInt(1)))
     }
 
-    /// What one of an operation's conditions asks: `pathExists /x`.
+    /// Returns the text of one condition of an operation: `pathExists /x`.
     private func condition(_ index: Int32, of id: OperationID) throws(StoreError) -> String? {
         let statement = statements.operation.conditionOf
         statement.bind(1, id.rawValue)

@@ -167,7 +167,7 @@ struct SubmissionInstants {
 
     init(_ reports: [Report]) { self.reports = reports }
 
-    /// Of the turn as a whole.
+    /// Time of the turn as a whole.
     var turn: Int64 { reports.first?.at ?? 0 }
 
     /// Submissions and their reports are in the same order.

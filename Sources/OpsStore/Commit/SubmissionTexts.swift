@@ -2,7 +2,7 @@ public import OpsCore
 
 /// A submission with the texts that never enter the core. Equal texts are stored once.
 public struct SubmissionTexts: Sendable {
-    /// What one operation has of its own.
+    /// Texts that belong to one operation alone.
     public struct Particulars: Sendable {
         var name: String?
         /// argv as a JSON array; "" for a group.
@@ -48,7 +48,7 @@ public struct SubmissionTexts: Sendable {
     }
 }
 
-/// What a launch needs beyond what the core says.
+/// Texts and settings that a launch needs beyond those of the core.
 public struct LaunchTexts: Equatable, Sendable {
     public var name: String?
     public var graph: GraphID

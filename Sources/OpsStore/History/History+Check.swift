@@ -1,5 +1,5 @@
 extension History {
-    /// What is wrong with the database, a sentence each; empty when it is sound. Reads all of it.
+    /// Reads the whole database and returns its faults, one sentence each; empty when it is sound.
     public func check() throws(StoreError) -> [String] {
         var problems: [String] = []
         do {

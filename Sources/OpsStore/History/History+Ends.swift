@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// How an operation ended: the little that one who waits for it asks.
+/// End of an operation, as far as a waiting client needs it.
 public struct OperationEnd: Equatable, Sendable {
     public let id: OperationID
     public let name: String?
@@ -11,7 +11,7 @@ public struct OperationEnd: Equatable, Sendable {
 }
 
 extension History {
-    /// Of those of the ids that are finished.
+    /// Returns the outcomes of the finished operations among the ids.
     public func outcomes(of ids: [OperationID]) throws(StoreError) -> [OperationID: Outcome] {
         let row = try statement("SELECT outcome FROM operation WHERE id = ?1")
         return try inOneRead { () throws(StoreError) in
@@ -26,7 +26,7 @@ extension History {
         }
     }
 
-    /// Of those of the ids that are finished, in the order given.
+    /// Returns the ends of the finished operations among the ids, in the order given.
     public func ends(of ids: [OperationID]) throws(StoreError) -> [OperationEnd] {
         let row = try statement(
             """

@@ -1,7 +1,8 @@
 public import OpsCore
 
 extension History {
-    /// What came after the event `sequence`, oldest first, at most `limit` of them. Fewer than that: there is no more.
+    /// Returns the events after `sequence`, oldest first, at most `limit` of them. Fewer than that means that there are
+    /// no more.
     public func events(after sequence: Int64, limit: Int) throws(StoreError) -> [Report] {
         let rows = try statement("\(Self.eventColumns) WHERE seq > ?1 ORDER BY seq LIMIT ?2")
         rows.bind(1, sequence)

@@ -94,7 +94,7 @@ extension History {
             isUnfinished: row.bool(3))
     }
 
-    /// Whether a user has made a submission with one of these keys since the operation `first` was the next.
+    /// Returns true if a user has made a submission with one of these keys since `first` was the next operation.
     public func hasSubmission(keys: [String], uid: UInt32, from first: OperationID) throws(StoreError) -> Bool {
         // By place, for there are few since: the index of keys knows those of everybody.
         let rows = try statement("SELECT key FROM submission WHERE first >= ?1 AND uid = ?2 AND +key IS NOT NULL")
@@ -119,7 +119,7 @@ extension History {
         return names
     }
 
-    /// What one of an operation's conditions asks: `pathExists /x`.
+    /// Returns the text of one condition of an operation: `pathExists /x`.
     public func condition(_ index: Int, of id: OperationID) throws(StoreError) -> String? {
         let row = try statement(OperationStatements.conditionText)
         defer { row.reset() }
@@ -146,7 +146,8 @@ extension History {
         return owners
     }
 
-    /// How those of the operations ended that have finished: what a submission must bring of what it names.
+    /// Returns the outcomes of the finished operations among the ids: facts that a submission must bring about the
+    /// operations it names.
     public func finishedFacts(_ ids: [OperationID]) throws(StoreError) -> [OperationID: FinishedFact] {
         let row = try statement(
             """
@@ -166,7 +167,7 @@ extension History {
         return facts
     }
 
-    /// What an edit is laid over.
+    /// Returns the policy of an operation, on which an edit is laid.
     public func policy(of id: OperationID) throws(StoreError) -> Policy? {
         let row = try statement("SELECT policy FROM operation WHERE id = ?1")
         row.bind(1, id.rawValue)
@@ -176,7 +177,7 @@ extension History {
         return if let policy { try self.policy(policy) } else { Policy() }
     }
 
-    /// Whether one operation waits for another, in whatever way.
+    /// Returns true if one operation waits for another, in any way.
     public func hasEdge(from id: OperationID, on: OperationID) throws(StoreError) -> Bool {
         let row = try statement("SELECT 1 FROM edge WHERE operation = ?1 AND dependency = ?2")
         row.bind(1, id.rawValue)
@@ -221,7 +222,7 @@ extension History {
         return row.text(0)
     }
 
-    /// How many operations there are in each state.
+    /// Returns the number of operations in each state.
     public func counts() throws(StoreError) -> [OperationState: Int] {
         var counts: [OperationState: Int] = [:]
         let all = try integer("SELECT ifnull(sum(count), 0) FROM submission")

@@ -1,7 +1,7 @@
 public import OpsCore
 
 extension History {
-    /// Those of the ids that exist, in the order given.
+    /// Returns the records of the operations that exist, in the order of the ids given.
     public func records(of ids: [OperationID]) throws(StoreError) -> [OperationRecord] {
         var records: [OperationRecord] = []
         records.reserveCapacity(ids.count)

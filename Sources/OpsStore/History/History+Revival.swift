@@ -1,8 +1,8 @@
 public import OpsCore
 
 extension History {
-    /// What the core must be told to retry these operations: unfinished and unknown ones among them are left out.
-    /// `owner`: whose operations `downstream` may reach; nil: everybody's.
+    /// Returns the facts that the core needs to retry these operations. Unfinished and unknown operations are left out.
+    /// `owner`: the user whose operations `downstream` may reach; nil means every user.
     public func revival(
         of ids: [OperationID], downstream: Bool, of owner: UInt32? = nil
     ) throws(StoreError) -> Revival {
@@ -16,7 +16,7 @@ public struct RevivalReader: Sendable {
     private var closure: RetryClosure
     private var indices = SharedIndices()
     private var revival = Revival()
-    /// What comes back, in the order of ids; nil: not all of it is known.
+    /// Reopened operations in the order of ids; nil while some are still unknown.
     private var sorted: [Int64]?
     private var count = 0
     /// Operations in one step.
@@ -66,7 +66,7 @@ extension Revival {
 }
 
 extension History {
-    /// Whether any of these events is about one of the operations or a child of one.
+    /// Returns true if any of these events is about one of the operations or a child of one.
     public func concern(_ events: [Report], _ operations: Set<OperationID>) throws(StoreError) -> Bool {
         let parent = try statement("SELECT parent FROM operation WHERE id = ?1 AND parent IS NOT NULL")
         for event in events {

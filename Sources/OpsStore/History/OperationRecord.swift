@@ -32,7 +32,7 @@ public struct OperationRecord: Sendable {
     public internal(set) var signal: Int32?
     public internal(set) var isCancelling = false
     public internal(set) var isFrozen = false
-    /// Who submitted it.
+    /// Name of the user who submitted the operation.
     public internal(set) var user = ""
     public internal(set) var uid: UInt32 = 0
     public internal(set) var key: String?
@@ -56,7 +56,7 @@ public struct OperationRecord: Sendable {
     public var isGroup: Bool { flags.contains(.group) }
 }
 
-/// What is told of one attempt.
+/// Record of one attempt.
 public struct AttemptRecord: Equatable, Sendable {
     public internal(set) var number: Int32
     public internal(set) var run: Int32

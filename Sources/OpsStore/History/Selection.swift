@@ -11,7 +11,7 @@ public struct Selection: Equatable, Sendable {
     /// Finished in any other way than succeeded.
     public var isUnsuccessful = false
     public var labels: [String: String] = [:]
-    /// Who submitted them.
+    /// User who submitted the operations.
     public var user: String?
     public init() {}
 }

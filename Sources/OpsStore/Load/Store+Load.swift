@@ -1,7 +1,7 @@
 public import OpsCore
 
 extension Store {
-    /// What a scheduler that starts now needs to know: all that is unfinished, without its texts.
+    /// Returns everything unfinished, without its texts, for a scheduler that starts now.
     public func load() throws(StoreError) -> Snapshot {
         let snapshot = try read()
         // All that can be refused has been read.

@@ -10,7 +10,7 @@ extension Store {
     /// Where there is nothing to end it does nothing.
     public func endReading() { if database.isInTransaction { database.rollBack() } }
 
-    /// What a launch of the operation needs; nil when there is no such operation.
+    /// Returns the texts that a launch of the operation needs; nil when there is no such operation.
     public func texts(of id: OperationID) throws(StoreError) -> LaunchTexts? {
         try interned.latestTexts.texts(of: id) { (sql) throws(StoreError) in try kept(sql) }
     }
@@ -24,8 +24,8 @@ extension History {
     }
 }
 
-/// What neighbours share of the texts of a launch, as it was read last: to read it again for each would cost most of
-/// what its texts cost. None of it ever changes.
+/// Texts that neighbouring launches share, as they were last read. Reading them again for each launch would cost most
+/// of the reading time. They never change.
 struct LatestTexts {
     private var submission = Submission()
     private var queue: (row: Int64, text: String) = (0, "")

@@ -25,7 +25,8 @@ enum Schema {
         }
     }
 
-    /// What the migrations make, listed: to run them at every start would take as long as all else that a start does.
+    /// Names of everything that the migrations create. Running the migrations at every start would take as long as the
+    /// rest of the start.
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
             "attempt", "category", "categorySet", "categoryUse", "edge", "ending", "event", "label",

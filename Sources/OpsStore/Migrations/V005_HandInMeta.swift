@@ -1,4 +1,5 @@
-/// What is foretold changes with every turn of short operations, and is sixteen starts at most: one value, not a row each.
+/// Staged launches change with every turn of short operations, and there are sixteen at most: one value, not a row
+/// each.
 let v005 = Migration(
     version: 5,
     sql: """

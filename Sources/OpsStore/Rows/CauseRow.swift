@@ -61,7 +61,7 @@ extension CauseRow {
         self.init(kind: kind, number: number, other: other, text: text, note: note)
     }
 
-    /// Of a skipped group: the row has its outcome beside the group, and its id in words.
+    /// Root cause of a skipped group: the row has its outcome beside the group, and its id as text.
     private var root: Cause.Root? {
         guard let outcome = Outcome(stored: other), let id = note.flatMap({ Int64($0) }) else { return nil }
         return Cause.Root(OperationID(id), outcome)

@@ -3,13 +3,13 @@ public import OpsCore
 
 /// The words for a `Cause`, fit for a person. Names and conditions come from whoever can look them up.
 struct CauseText {
-    /// How another operation is called, and how it ended.
+    /// Name and outcome of another operation.
     struct Other {
         var name: String?
         var outcome: Outcome?
     }
     var other: (OperationID) throws(StoreError) -> Other
-    /// What the condition at this place in the operation's list asks: `pathExists /x`.
+    /// Text of the condition at this position in the operation's list: `pathExists /x`.
     var condition: (Int32) throws(StoreError) -> String?
 
     func text(_ cause: Cause) throws(StoreError) -> String {
@@ -78,7 +78,7 @@ struct CauseText {
     }
 }
 
-/// Of Linux, from 1 on (glibc's own table is not in the module).
+/// Signal names of Linux, from 1 on (glibc's own table is not in the module).
 private let signalNames = [
     "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
     "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO",
@@ -99,7 +99,7 @@ func durationText(_ nanoseconds: Int64) -> String {
 }
 
 extension Outcome {
-    /// What an operation has done, in a sentence about it.
+    /// Verb for the outcome, in a sentence about the operation.
     public var verb: String {
         switch self {
         case .succeeded: "succeeded"

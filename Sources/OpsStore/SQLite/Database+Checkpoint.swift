@@ -5,9 +5,9 @@ internal import CSQLite
 /// After a failed sync the pages concerned are clean to the kernel: it shows them for some time, and no later sync tries
 /// again. So whatever is built on a page that was not synced has to be written once more, not synced once more.
 extension Database {
-    /// How much of the log a checkpoint takes.
+    /// Extent of a checkpoint.
     enum Checkpoint {
-        /// What it can without waiting for readers.
+        /// As many pages as possible without waiting for readers.
         case passive
         /// All of it, and the log's room goes back to the file system.
         case truncating

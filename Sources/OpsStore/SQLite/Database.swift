@@ -13,9 +13,10 @@ final class Database {
     }
     let handle: OpaquePointer
     let path: String
-    /// What the log's index counts as moved into the database is known to be on the disk (`checkpoint`).
+    /// True if the pages that the log's index counts as moved into the database are known to be on disk (`checkpoint`).
     var movedIsOnDisk = false
-    /// Whether what is being read has taken too long (`interrupting`), and rows that were read since.
+    /// Returns true when the current read has taken too long (`interrupting`). Beside it, the rows read since the last
+    /// question.
     var isOver: (() -> Bool)?
     var rows = 0
     /// Done once, before SQLite is used for anything; too late (another user of SQLite in this process) is no harm.
@@ -44,7 +45,7 @@ final class Database {
         setPatience(milliseconds: Self.patience)
     }
 
-    /// How long a statement waits for what another connection holds.
+    /// Sets the time for which a statement waits for a lock of another connection.
     func setPatience(milliseconds: Int32) { unsafe sqlite3_busy_timeout(handle, milliseconds) }
 
     static let patience: Int32 = 2000
@@ -95,7 +96,7 @@ final class Database {
         unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
 
-    /// Whether closing the last connection moves the write-ahead log into the file and removes it.
+    /// Sets if closing the last connection moves the write-ahead log into the file and removes the log.
     func setCheckpointOnClose(_ isOn: Bool) {
         unsafe opsd_sqlite3_set_option(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
     }

@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// How many pages the write-ahead log of a connection holds, told by SQLite after every commit.
-/// It stands in for SQLite's own automatic checkpoints, which it turns off.
+/// Number of pages in the write-ahead log of a connection, which SQLite reports after every commit.
+/// It replaces SQLite's automatic checkpoints, which it turns off.
 @safe
 final class LogSize {
     var frames = 0

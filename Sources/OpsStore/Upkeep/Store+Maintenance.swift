@@ -1,8 +1,8 @@
 extension Store {
-    /// Whether a busy time has left something for `tidy`.
+    /// True if a busy time has left work for `tidy`.
     public var wantsTidying: Bool { mayHaveFreePages || log.peak >= Self.idleFrames }
 
-    /// How often something was committed: the same as before, and nobody has needed the disk meanwhile.
+    /// Number of commits. While it stays the same, no client has used the disk.
     public var commits: Int { log.commits }
 
     /// One bounded piece of what is done when there is nothing else to do; true while there is more of it.
@@ -51,7 +51,7 @@ extension Store {
         log.isMoved = try database.checkpoint(.truncating)
     }
 
-    /// Whether the log has grown so long that moving it into the database would hold up whoever does it.
+    /// True if the log has grown so long that moving it into the database would delay the caller.
     public var hasLongLog: Bool { log.peak >= Self.mostFrames && !log.isMoved }
 
     /// Moves what it can of the log into the database through a connection of its own: for another thread. Commits go

@@ -5,13 +5,13 @@ final class Sweep {
     private var usedTexts: BitSet
     private var usedPolicies: Set<Int64> = []
     private var usedSets: Set<Int64> = []
-    /// What is stored after the sweep began is in use.
+    /// First text stored after the sweep began. From it on, texts are in use.
     private let nextText: Int64
     private let nextPolicy: Int64
     private let nextSet: Int64
     private var operation: Int64 = 0
     private var text: Int64 = 0
-    /// What is still to be deleted of what operations share: the first is next, from its id on.
+    /// Shared rows still to be deleted: the first table is next, from its id on.
     private var tables: [Shared]
     private var hasReadAll = false
 

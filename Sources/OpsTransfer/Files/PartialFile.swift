@@ -16,7 +16,7 @@ final class PartialFile {
     private(set) var record: ResumeRecord?
     /// Size at which the record is stored next. A small file never needs one.
     private var nextCheckpoint = PartialFile.firstCheckpoint
-    /// Whether the next byte repeats the last one of `size`.
+    /// True if the next byte repeats the last one of `size`.
     private var isOverlapping = false
 
     static let firstCheckpoint: Int64 = 262_144

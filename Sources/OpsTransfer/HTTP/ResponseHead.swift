@@ -18,9 +18,9 @@ struct ResponseHead: Hashable, Sendable {
     var status = 0
     private var fields: [(name: Name, value: String)] = []
     private var size = 0
-    /// Whether the headers are more than `limit`.
+    /// True if the headers are larger than `limit`.
     private(set) var isTooLarge = false
-    /// Whether the empty line after the headers was read.
+    /// True after the empty line that ends the headers.
     private(set) var isComplete = false
 
     init() {}

@@ -39,7 +39,7 @@ enum Validator: Hashable, Sendable {
         }
     }
 
-    /// Whether a response has this very validator. A date that was settled once remains so.
+    /// Returns true if a response has this very validator. A date that was old enough once remains so.
     func matches(_ head: ResponseHead) -> Bool {
         switch self {
         case .etag(let tag): head.value(of: .etag) == tag

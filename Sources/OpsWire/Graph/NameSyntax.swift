@@ -48,6 +48,6 @@ public enum NameSyntax {
         return value.utf8.contains(0) ? "must not contain a NUL" : nil
     }
 
-    /// Whether a text can be the name of a queue or a category.
+    /// Returns true if a text can be the name of a queue or a category.
     public static func isName(_ text: String) -> Bool { isName(text.utf8) }
 }

@@ -42,7 +42,7 @@ public struct OperationEdit: Equatable, Sendable {
             ? "cannot change any more" : "unknown key\(Nearest.suggestion(for: key, among: editable))"
     }
 
-    /// Whether any of a policy's keys changes.
+    /// True if any key of a policy changes.
     public var changesPolicy: Bool { changedPolicy != nil }
 
     /// The first changed key that says nothing of a group, or of what is none, and why.

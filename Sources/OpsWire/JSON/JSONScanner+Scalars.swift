@@ -161,7 +161,7 @@ extension JSONScanner {
         (index..<index + 4).reduce(0) { $0 << 4 | (Self.hexDigit(bytes[$1]) ?? 0) }
     }
 
-    /// Whether a text is exactly these characters.
+    /// Returns true if a text is exactly these characters.
     public func equals(_ text: Text, _ other: StaticString) -> Bool {
         if text.hasEscapes {
             return unescaped(text).elementsEqual(

@@ -20,12 +20,12 @@ public struct JSONScanner {
     var depth = 0
     /// Nothing has been read in the innermost container yet, so no comma comes first.
     private var isFresh = false
-    /// Whether errors tell lines and columns, for which everything before them is read again.
+    /// True if errors report lines and columns, for which everything before them is read again.
     var countsLines = true
     /// A value that has been skipped before, in the search for the members of an object: it need not be checked again.
     var skipped: Range<Int>?
-    /// Whether records may come from another version of the interface: members that this one does not know are passed
-    /// over, and members that the text lacks keep their initial values.
+    /// True if records may come from another version of the interface: unknown members are skipped, and missing members
+    /// keep their initial values.
     public var isTolerant = false
 
     public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = Limits.depth) {
@@ -93,7 +93,7 @@ public struct JSONScanner {
         return key
     }
 
-    /// Whether the array has another element; at its end it is left.
+    /// Returns true if the array has another element; at its end it leaves the array.
     public mutating func nextElement() throws(JSONError) -> Bool { try hasNext(UInt8(ascii: "]")) }
 
     private mutating func begin(_ bracket: UInt8, _ what: String) throws(JSONError) {

@@ -16,7 +16,7 @@ public struct FrameDecoder: Sendable {
     /// Bytes that are held: what has not been taken yet.
     public var buffered: Int { buffer.count - start }
 
-    /// Whether a message has begun and not ended (after `next` gave nil).
+    /// True if a message has begun and not ended (after `next` gave nil).
     public var isInsideMessage: Bool { buffered > 0 }
 
     public mutating func append(_ bytes: [UInt8]) {

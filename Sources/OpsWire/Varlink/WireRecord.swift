@@ -2,7 +2,7 @@
 public protocol WireRecord: WireField {
     /// As the interface file calls it; parameters of methods have none.
     static var typeName: String { get }
-    /// Whether absent members are left out (what clients send) rather than null (what people's scripts read).
+    /// True if absent members are left out (as clients send them), false if they are null (as scripts read them).
     static var omitsAbsent: Bool { get }
     init()
     mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter)
@@ -53,7 +53,7 @@ struct FieldReader: FieldVisitor {
     private var members: [Member] = []
     /// Members mostly come in the order in which they are asked for.
     private var expected = 0
-    /// Whether the record is the whole text, and the first member that the text lacks and should have.
+    /// True if the record is the whole text. Below it, the first required member that the text lacks.
     private let isWhole: Bool
     private var missing: StaticString?
 

@@ -15,7 +15,7 @@ struct Arguments: Sendable {
         self.operands = operands
     }
 
-    /// Whether any option is given, of whatever kind. Without one no option is made to compare with.
+    /// True if any option is given, of any kind. Needs no option to compare with.
     var hasOptions: Bool { !values.isEmpty }
 
     func has(_ option: @autoclosure () -> Option) -> Bool {
@@ -35,7 +35,7 @@ struct Arguments: Sendable {
         return values.filter { $0.option == name }.map(\.value)
     }
 
-    /// Whether the value of an option, other than these, contains a text.
+    /// Returns true if the value of an option, other than these, contains a text.
     func mentions(_ text: String, except left: [Option]) -> Bool {
         values.contains { value in value.value.contains(text) && !left.contains { $0.name == value.option } }
     }

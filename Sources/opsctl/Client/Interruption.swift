@@ -40,7 +40,7 @@ struct Interruption {
         }
     }
 
-    /// Whether the parent had the signal ignored: `nohup`, or a shell that runs opsctl in the background.
+    /// Returns true if the parent ignored the signal: `nohup`, or a shell that runs opsctl in the background.
     private static func isIgnored(_ number: Int32) -> Bool {
         var current = sigaction()
         guard sigaction(number, nil, &current) == 0 else { return false }

@@ -106,7 +106,7 @@ struct LocatedProblem: Sendable {
     let problem: Problem
     /// File and line, if it came from a file.
     var place: String?
-    /// Whether the submission has other operations.
+    /// True if the submission has other operations.
     var isOfMany = true
 
     /// Operation, key and problem: `operation build, key queue: no queue fst`.

@@ -48,10 +48,10 @@ extension Selection {
         return rest
     }
 
-    /// Whether operations are named one by one, and nothing else is given.
+    /// True if operations are named one by one, and nothing else is given.
     var isListOfNames: Bool { self == Selection(refs: refs ?? []) && !(refs ?? []).contains(where: Self.isRange) }
 
-    /// Whether it may be more than one operation named by itself.
+    /// True if it may select more than one operation.
     var isBroad: Bool { !isEmpty && (!isListOfNames || (refs ?? []).count > 1) }
 
     /// The graph or queue that is named as a whole, rather than operations in it.

@@ -1,8 +1,8 @@
 internal import OpsWire
 
 extension Unicode.Scalar {
-    /// Whether a terminal does something else with it than to show it: control characters, characters that turn the
-    /// direction of text around, and those that are not seen.
+    /// True if a terminal does not simply show the character: control characters, characters that change the direction
+    /// of text, and invisible ones.
     fileprivate var isInvisible: Bool {
         if value < 0x7f { return value < 0x20 }
         switch properties.generalCategory {

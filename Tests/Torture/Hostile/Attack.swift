@@ -1,4 +1,4 @@
-/// What attackers do, drawn at random.
+/// Attacks, drawn at random.
 enum Attack: String, CaseIterable, Sendable {
     /// A lease on the program, the standard input or the output of an operation, which its start has to break.
     case lease

@@ -54,7 +54,7 @@ extension Attacker {
         try submit(Array(repeating: operation, count: dice.roll(1...4)), environment: environment)
     }
 
-    /// What was given before is given again to a last one.
+    /// Gives every earlier result to one last operation.
     mutating func collectResults() throws(CallError) {
         let giver: [String: Any] = ["command": command(["result"])]
         let names = (0..<dice.roll(50...300)).map { "r\(count)-\($0)" }

@@ -10,7 +10,7 @@ struct Attacker {
     let socket: String
     /// Its own; nobody else can write there.
     let directory: String
-    /// What its operations execute.
+    /// Program that its operations execute.
     let program: String
     /// The user whose operations are to be hurt.
     let honest: Person

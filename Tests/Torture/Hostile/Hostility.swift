@@ -108,7 +108,7 @@ final class Hostility: Sendable {
 
     var mostResident: Int { state.withLock { $0.mostResident } }
 
-    /// What attackers have done, by kind.
+    /// Number of attacks by kind.
     var tally: [String: Int] {
         var tally: [String: Int] = [:]
         for line in lines(of: "tally") {
@@ -119,7 +119,7 @@ final class Hostility: Sendable {
         return tally
     }
 
-    /// What they must not have been able to do.
+    /// Successes that attackers must not have.
     var findings: [String] { lines(of: "findings") }
 
     private func lines(of file: String) -> [String] {
