@@ -25,7 +25,7 @@ extension Scheduler {
         return false
     }
 
-    /// The user for whom conditions are evaluated; nil: a privileged one.
+    /// User as which conditions are evaluated; nil: a privileged one.
     func evaluationUser(of operation: OperationIndex) -> ConditionQueue.User {
         table[operation].partition.map { partitions[$0].key.user }
     }

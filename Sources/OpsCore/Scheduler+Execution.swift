@@ -63,7 +63,7 @@ extension Scheduler {
         if executions[index].resolution == nil {
             executions[index].resolution =
                 registry.resolution(of: index, treeIsGone: true)
-                // Of what waited for its word, whoever could have said it died with the runner.
+                // The processes that could have reported the end died with the runner.
                 ?? (executions[index].exit == nil || executions[index].isReaping
                     ? Resolution(outcome: .interrupted, cause: .runnerLost) : nil)
         }
@@ -157,7 +157,7 @@ extension Scheduler {
         let attempt = registry.attemptID(index)
         executions[index].isOver = true
         if end.outcome != .succeeded { staging.spoil() }
-        // What it leaves behind by consent is not left frozen.
+        // Processes kept by `leftovers: leave` are not left frozen.
         if !table[operation].traits.isDisjoint(with: .frozen) { emit(.thaw(attempt)) }
         unfreeze(operation)
         disarmTimeout(index)

@@ -54,7 +54,7 @@ extension Scheduler {
     }
 
     /// There may be room at `resource`: the best lane that waits there and fits has its chance. Once it has been
-    /// considered it wakes the next, so that all that fits starts, in order, and nothing is looked at in vain.
+    /// considered it wakes the next, so that all that fits starts, in order, and nothing is looked at needlessly.
     mutating func wake(_ resource: Resource) {
         let lane: LaneIndex?
         switch resource {

@@ -32,12 +32,12 @@ extension Scheduler {
         !node.isEnd && ownPriority(of: node.operation) >= table[node.operation].effective
     }
 
-    /// From lender to lender, to one with such a priority of its own: false when it comes round. Only of a long way is
+    /// From lender to lender, to one with such a priority of its own: false when the walk closes a cycle. Only of a long way is
     /// anything written down, and only where it may come round at all.
     private func walk(from start: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
         var way: [WaitNode] = []
         var steps = 0
-        // Whoever comes round meets the last of the milestones, which lie ever further apart.
+        // A walk in a cycle meets the last of the milestones, which lie ever further apart.
         var milestone = start
         var next: WaitNode? = start
         while let node = next {

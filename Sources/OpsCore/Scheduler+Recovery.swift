@@ -114,7 +114,7 @@ extension Scheduler {
         if let retry = policy(of: operation)?.retry {
             return retry.delay(after: stored.attemptsInRun, of: AttemptID(stored.id, stored.attempt))
         }
-        // Whoever has no policy any more goes on resting by the one it had.
+        // An operation without a policy keeps the back-off of the one it had.
         let unknown = RetryPolicy(limit: 0)
         return unknown.max + unknown.max / 1000 * unknown.jitter
     }
@@ -133,7 +133,7 @@ extension Scheduler {
         openScopes(of: operation)
     }
 
-    /// The disk knows that it is frozen, not by whom: by every level that is suspended, else by itself.
+    /// The disk knows that it is frozen, not by which level: by every level that is suspended, else by itself.
     private func frozenBy(_ operation: OperationIndex) -> Traits {
         var traits: Traits = []
         if isSuspended { traits.insert(.frozenByDaemon) }

@@ -89,7 +89,7 @@ extension Daemon {
             bytesPerUser: configuration.bufferedPerUser)
     }
 
-    /// Those that systemd handed over, else our own.
+    /// Returns the sockets that systemd handed over, or else sockets of our own.
     private func listeningSockets() throws -> [ListeningSocket] {
         let passed = try Service.claimListeningDescriptors()
         if !passed.isEmpty {

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// What the service manager, or a terminal, says to opsd and hears from it.
+/// Messages between opsd and the service manager or a terminal.
 extension Daemon {
     func watchSignals() throws(SystemError) {
         signals = [

@@ -6,7 +6,7 @@ internal import OpsSystemd
 /// opsd: one thread, one loop, one turn after the other. Read this file first.
 ///
 /// Whatever happens (a client's call, a word of the runner, a deadline) is told to the scheduler as an event at once;
-/// answers wait. When everything at hand has been told, `endTurn` lets the scheduler decide, commits all of it in one
+/// answers wait. When every waiting event has been handled, `endTurn` lets the scheduler decide, commits all of it in one
 /// transaction, and only then answers, orders and publishes. Load makes turns larger, not slower.
 ///
 /// - `Turn`: what waits for the commit.
@@ -35,7 +35,8 @@ public final class Daemon {
     var outage: Outage?
     /// Set while a large request is decided beside the loop.
     var longTurn: LongTurn?
-    /// What is done to executing operations before the end, during which nothing starts; nil: the end is not wanted.
+    /// Treatment of executing operations before the daemon ends, during which nothing starts; nil while no end is
+    /// requested.
     var stopping: Configuration.OnStop?
     var finished = FinishedCount()
     /// The service manager handed the socket over, and keeps it when this process ends.

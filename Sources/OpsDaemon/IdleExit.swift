@@ -9,7 +9,7 @@ final class IdleExit {
 
     init(daemon: Daemon) { self.daemon = daemon }
 
-    /// Decides where a turn ends: nobody is let in after it, so whoever calls from now on waits in the socket.
+    /// Decides where a turn ends: nobody is let in after it, so a client that calls from now on waits in the socket.
     func turnEnded() {
         guard daemon.isActivated, let limit = daemon.configuration.exitWhenIdle else { return }
         if !daemon.isIdle {
@@ -25,7 +25,7 @@ final class IdleExit {
 }
 
 extension Daemon {
-    /// Whether it would be missed by nobody: no client, nothing unfinished, nothing to do for itself.
+    /// True if the daemon is idle: no client, nothing unfinished, no work of its own.
     var isIdle: Bool {
         guard let counts = core?.counts, outage == nil, longTurn == nil, !turn.isAheadOfStore else { return false }
         return counts.pending + counts.ready + counts.executing == 0 && server?.connectionCount == 0

@@ -74,7 +74,7 @@ import Testing
             try machine.await("started", of: try #require(try machine.show(name)["id"] as? Int))
         }
         for command in runnable {
-            // One before may have tried it again: whoever names it as finished is to find it so.
+            // One before may have tried it again: a command that names it as finished must find it so.
             try machine.ok("wait", "done")
             let output = try run(command, machine)
             #expect(output.status == 0, "\(document): \(command.text): \(output.err)")

@@ -122,7 +122,7 @@ import Testing
         }
         let graph = try machine.graph("[\(links.joined(separator: ","))]")
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "30s").status == 0)
-        // Every third says nothing, so the one after it begins to count anew.
+        // Every third says nothing, so the one after it starts to count again.
         for link in 0..<12 {
             let expected = link < 3 ? link : 1 + link % 3
             #expect(try machine.ok("log", "c\(link)").out == "\(expected)\n", "link \(link)")

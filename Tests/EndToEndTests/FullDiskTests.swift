@@ -24,7 +24,7 @@ import Testing
             guard output.status == 0 else { throw SetupError("\(words.joined(separator: " ")): \(output.err)") }
         }
 
-        /// Whether this process may mount at all.
+        /// True if this process may mount at all.
         static let isPossible: Bool = {
             let place = NSTemporaryDirectory() + "/opsd-mount-\(getpid())"
             guard geteuid() == 0, mkdir(place, 0o700) == 0 else { return false }

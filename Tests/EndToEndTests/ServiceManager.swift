@@ -24,7 +24,7 @@ final class ServiceManager {
         if let listener { close(listener) }
     }
 
-    /// From now on whoever connects there waits for the service.
+    /// From now on a client that connects there waits for the service.
     func listen(at path: String) throws {
         let socket = try Self.bound(SOCK_STREAM, to: path)
         guard Glibc.listen(socket, 16) == 0 else { throw SetupError("cannot listen at \(path)") }

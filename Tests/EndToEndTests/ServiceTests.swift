@@ -78,7 +78,7 @@ import Testing
         #expect(manager.hasCaller())
         try machine.start(["--exit-when-idle", "1ms"], under: manager)
         let id = try #require(Int(try early.wait().out.trimmingCharacters(in: .whitespacesAndNewlines)))
-        // Something is unfinished: it is there for whoever comes next, or this would wait in vain.
+        // Something is unfinished: it is there for the next client, or this would wait without end.
         for _ in 0..<3 { try machine.ok("status") }
         gate.open()
         #expect(try machine.daemon?.wait().status == 0)

@@ -205,7 +205,7 @@ import Testing
 
     @Test func inputThatComesInPiecesIsReadToItsEndThoughItDoesNotBlock() throws {
         let machine = try Machine()
-        // `dd` leaves the pipe non-blocking for whoever shares it; the pause makes a reader that gives up be seen.
+        // `dd` leaves the pipe non-blocking for every process that shares it; the pause makes a reader that gives up be seen.
         let script = """
             { printf '{"shell":'; sleep 0.3; echo '"true"}'; } |
             { dd iflag=nonblock count=0 status=none; exec "$0/opsctl" submit -f -; }

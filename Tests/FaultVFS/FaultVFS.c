@@ -106,8 +106,8 @@ static void mark_cut(const char *path, sqlite3_int64 size)
     if (pages < file->pages) file->pages = pages;
 }
 
-/* The kernel fails to bring anything to the disk. It gives up on those pages: no later sync tries again, and whoever has
-   the file open is told once. They can be read until it needs the memory, which may be at once. */
+/* The kernel fails to bring anything to the disk. It gives up on those pages: no later sync tries again, and a program
+   that has the file open is told once. They can be read until it needs the memory, which may be at once. */
 static void fail_write_back(void)
 {
     char copy[1024];

@@ -100,7 +100,7 @@ import Testing
         #expect(world.last.effects.last == .acknowledge(Self.first))
     }
 
-    /// The end by its word, and an attempt that begins anew, while the inventory is compared.
+    /// The end by its word, and an attempt that begins again, while the inventory is compared.
     @Test func whatEndsByItsWordIsSentNoOrders() {
         var world = World()
         world.add {

@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func whatComesBetweenEndsTheHand() {
-        // 4 waits for 1 and 2: whoever comes after it may not start before it.
+        // 4 waits for 1 and 2: an operation after it may not start before it.
         var world = world(3)
         world.add(after: [2, 3])
         world.add()

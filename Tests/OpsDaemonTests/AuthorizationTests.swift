@@ -56,7 +56,7 @@ import Testing
         #expect(try ofRoot.runUser(ann, named: "ann", account: ann.account)?.uid == 1000)
         #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "root", account: root.account) }
         #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "nobody else", account: nil) }
-        // A user's own daemon cannot become anybody else, whoever asks.
+        // A user's own daemon cannot become another user at any request.
         #expect(try ofAnn.runUser(ann, named: "ann", account: ann.account)?.uid == 1000)
         #expect(throws: Authorization.Refusal.self) { try ofAnn.runUser(root, named: "bob", account: bob.account) }
     }

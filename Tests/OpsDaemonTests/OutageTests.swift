@@ -56,7 +56,7 @@ import Testing
         #expect(runner.launches.map(\.attempt.operation) == [2])
     }
 
-    /// It is owed, so the rules order it anew after an outage; it goes on meanwhile.
+    /// It is owed, so the rules order it again after an outage; it goes on meanwhile.
     @Test func anObserverThatRunsThroughAnOutageRunsOnce() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon

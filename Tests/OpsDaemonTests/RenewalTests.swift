@@ -12,7 +12,7 @@ import Testing
         let runner = StandInRunner(fixture)
         try runner.greet(release: release)
         #expect(runner.orders.contains(.reexecute))
-        // It did, and what is installed is as old: asking for ever would help nobody.
+        // It did, and what is installed is as old: asking without end would not help.
         try runner.hangUp()
         try runner.greet(release: release)
         #expect(runner.orders.contains(.hello(version: RunnerProtocol.version)))

@@ -17,7 +17,7 @@ final class StandInRunner {
 
     init(_ fixture: Fixture) { self.fixture = fixture }
 
-    /// Greets the daemon anew, as the same runner, and hears what it orders until it has answered a call of its own.
+    /// Greets the daemon again, as the same runner, and hears what it orders until it has answered a call of its own.
     func greet(release: String = Release.current.text, knowing entries: [RunnerGreeting.Entry] = []) throws {
         let greeting = RunnerGreeting(
             version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,

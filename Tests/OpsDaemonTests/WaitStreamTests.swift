@@ -51,7 +51,7 @@ import Testing
         #expect(!reply.succeeded)
     }
 
-    /// Ended, brought back and ended anew: how it ended last is what counts, and it is told once.
+    /// Finished, retried and finished again: the last outcome counts, and is reported once.
     @Test func howItEndedLastIsWhatCounts() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon

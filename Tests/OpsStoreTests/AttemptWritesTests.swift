@@ -4,7 +4,7 @@ import Testing
 
 /// However many turns tell of a life, its rows are the same.
 @Suite struct AttemptWritesTests {
-    /// Two attempts of `build`, of which the second fails, what it says meanwhile, and `test` that waits for it in vain.
+    /// Two attempts of `build`, of which the second fails, what it says meanwhile, and `test`, which is skipped after it.
     private func life(_ world: World) -> [[Change]] {
         let (build, test) = (OperationID(1), OperationID(2))
         let at = world.moment

@@ -48,7 +48,7 @@ import Testing
         #expect(try Raw(one.store.path).texts(hashes) == stored)
     }
 
-    /// The disk fails between two launches that are read at once: the rules are loaded anew in the middle of that.
+    /// The disk fails between two launches that are read at once: the rules are loaded again in the middle of that.
     @Test func whatIsReadAtOnceDoesNotKeepFromLoading() throws {
         let world = try World()
         world.submit(Self.graph())
@@ -202,7 +202,7 @@ import Testing
         try world.commit()
         world.change(.reopened(OperationID(1), run: 2, .ready))
         try world.commit()
-        #expect(try world.store.load().edges.isEmpty, "whoever has what it waited for keeps it")
+        #expect(try world.store.load().edges.isEmpty, "an operation whose dependency is satisfied keeps that")
         world.change(.edgeAdded(OperationID(2), on: OperationID(1), .finished), .becamePending(OperationID(2)))
         try world.commit()
         #expect(try world.store.load().edges.map(\.on) == [OperationID(1)])

@@ -99,7 +99,7 @@ extension FaultTests {
             }
             try reader.execute("COMMIT")
             try insist(store) { try store.checkpoint() }
-            // The log is begun anew, and what it had is in the database or nowhere.
+            // The log starts over, and its earlier contents are in the database or nowhere.
             try insist(store) { try store.cutLog() }
             return store
         }

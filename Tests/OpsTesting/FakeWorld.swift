@@ -158,7 +158,7 @@ public struct FakeWorld: Sendable {
         trees[place].mainIsAlive = false
         trees[place].exit = exit
         if tree.leftovers == .kill { trees[place].isTerminating = true }
-        // Whoever consents to leave others behind is told that there are none.
+        // With `leftovers: leave` opsd gets the report that there are none.
         let isOver = !tree.othersAreAlive || tree.leftovers == .leave
         if tree.runner == runner, isRunnerAlive {
             inventory[tree.attempt] = isOver ? .gone(exit) : .exited(exit)

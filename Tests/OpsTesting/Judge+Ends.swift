@@ -36,7 +36,7 @@ extension Judge {
             return
         }
         if let deadline = record.policy.deadline, deadline <= rules.now.wall { return }
-        // Nothing begins anew below a group that is to end.
+        // Nothing starts again below a group that is to end.
         if rules.store.ancestors(of: record).contains(where: { $0.resolution?.isOrdered ?? false }) { return }
         let isOwed: Bool
         switch cause {

@@ -21,7 +21,7 @@ public struct Judge {
 
     public init() {}
 
-    /// A new core: the count of overtakings begins anew, no verdict stands.
+    /// A new core: the count of overtakings starts at zero, no verdict stands.
     public mutating func forget(_ store: FakeStore, at now: Moment) {
         overtaken.removeAll()
         perhapsOvertaken.removeAll()

@@ -1,6 +1,6 @@
 import OpsCore
 
-/// Whose results come too late: said by what an attempt leaves behind by consent, after the attempt was over.
+/// Results that come too late: sent by processes kept by `leftovers: leave`, after the attempt was over.
 /// What is told together with the end is told before it, so this is nothing that the main process has said.
 struct LastWords {
     private var exited: Set<AttemptID> = []

@@ -1,6 +1,6 @@
 import OpsCore
 
-/// The scheduling rules of the contract, computed anew from the rows each time, without regard to cost.
+/// The scheduling rules of the contract, computed from the rows each time, without regard to cost.
 /// Nothing here is taken from the core: where the two differ, one of them is wrong.
 struct Rules {
     let store: FakeStore

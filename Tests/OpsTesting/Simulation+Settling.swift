@@ -68,7 +68,7 @@ extension Simulation {
         var events: [Event] = []
         for record in store.unfinished where record.state == .executing && !record.isGroup {
             guard let running = record.running, !running.isOver else { continue }
-            // One that has said its word may wait for what goes on for ever.
+            // One that has reported its end may wait for one that runs without end.
             guard record.resolution == nil || record.policy.completion == .notify else { continue }
             if running.exit != nil, record.resolution == nil, record.policy.completion == .notify {
                 events.append(.finish(record.id, failed: false, message: nil, by: "ann"))

@@ -110,7 +110,7 @@ public struct Simulation<Tested: TestedScheduler> {
         try inspectWorld()
         if fate == .crashAmidEffects { return rebuild() }
         for tree in world.trees where tree.isFrozen && world.isConnected {
-            // Whoever gave it up consented to not knowing what becomes of it.
+            // The user who gave it up accepted that its fate stays unknown.
             if abandoned.contains(tree.attempt.operation) { continue }
             try require(store[tree.attempt.operation].isFrozen, .legalEffect, "\(tree.attempt) is frozen")
         }

@@ -3,7 +3,7 @@ import PseudoTerminal
 import Testing
 
 /// Help, tables and drawings to the letter, as they stand in `Golden/`.
-/// `OPSD_RENEW_GOLDEN=1 swift test --filter GoldenTests` writes them anew; `git diff` tells what has changed.
+/// `OPSD_RENEW_GOLDEN=1 swift test --filter GoldenTests` writes them again; `git diff` tells what has changed.
 @Suite struct GoldenTests {
     struct Picture: CustomTestStringConvertible {
         let name: String

@@ -213,7 +213,7 @@ struct Client {
         _ = try command("Suspend", parameters)
         usleep(UInt32(dice.roll(0...200_000)))
         for _ in 0..<200 {
-            // The next one may find it suspended for ever otherwise; `settle` resumes what a crash has left so.
+            // The next one may find it suspended without end otherwise; `settle` resumes what a crash has left so.
             do throws(CallError) {
                 _ = try command("Resume", parameters)
                 return

@@ -13,7 +13,7 @@ enum Disk: Sendable {
     var canBeFull: Bool { if case .shared = self { false } else { true } }
     var image: String? { if case .image(let path) = self { path } else { nil } }
 
-    /// Writes into a new file until no block is left; whoever wants room deletes it.
+    /// Writes into a new file until no block is left; deleting it makes room.
     static func fill(_ path: String) -> Bool {
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { return false }
@@ -23,7 +23,7 @@ enum Disk: Sendable {
         return true
     }
 
-    /// The power goes: what was not synced is lost, and everything fails until it is mounted anew.
+    /// The power goes: what was not synced is lost, and everything fails until it is mounted again.
     static func cutPower(_ mountPoint: String) throws {
         let directory = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal's end is written.

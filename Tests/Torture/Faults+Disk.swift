@@ -16,11 +16,11 @@ extension Faults {
         let fault = try disturb(
             "write-back errors of ext4", [.noRoom, .lostOutput], begin: { Disk.fill(path) }, end: { unlink(path) })
         if isDiskWritable { return fault }
-        return try cutPower("write-back errors of ext4, mounted anew")
+        return try cutPower("write-back errors of ext4, mounted again")
     }
 
     /// A file system whose journal could not be written shuts itself out, at the latest when it is to write it again:
-    /// somebody must stop all and mount it anew.
+    /// somebody must stop all and mount it again.
     private var isDiskWritable: Bool {
         let path = victims.state + "/probe"
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

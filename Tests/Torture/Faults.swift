@@ -42,7 +42,7 @@ struct Faults {
     private var killedRunner: pid_t?
     /// Faults to draw from, each as often as it stands here.
     private let choices: [(inout Faults) throws -> Fault]
-    /// When what was done, for whoever looks for the cause of a violation.
+    /// Faults with their times, for a reader who looks for the cause of a violation.
     private let diary: FileHandle?
 
     private typealias Choice = (name: String, weight: Int, fault: (inout Faults) throws -> Fault)

@@ -26,7 +26,7 @@ struct Report {
         if let shim = victims.shim {
             print(
                 "shim: \(shim.failedCalls) calls on the disk failed, \(shim.clockReadings) clock readings moved, "
-                    + "\(shim.timersMoved) timers set anew; the clock ended \(Int(shim.offset)) s ahead")
+                    + "\(shim.timersMoved) timers set again; the clock ended \(Int(shim.offset)) s ahead")
         } else {
             print("NOT TORTURED: clocks and I/O errors, for want of the preloaded library")
         }

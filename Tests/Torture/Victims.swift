@@ -173,7 +173,7 @@ final class Victims: Sendable {
         let end = Date().addingTimeInterval(10)
         while Date() < end {
             let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []  // gone
-            // Whoever is in the kernel (D) stops on its way back.
+            // A process in the kernel (D) stops on its way back.
             let areSilent = threads.allSatisfy {
                 let stat = FileManager.default.contents(atPath: "/proc/\(pid)/task/\($0)/stat") ?? Data()
                 let state = String(decoding: stat, as: UTF8.self).components(separatedBy: ") ").last?.first

@@ -3,7 +3,7 @@
 //
 // What it does is read from the file named by $TORTURE_SHIM, which the torture writes:
 //   - every reading of CLOCK_REALTIME is moved by `clock_offset`, and so is every timer that waits for an instant of
-//     it; SIGRTMIN+5 says that the clock was set, whereupon armed timers are set anew, as the kernel would;
+//     it; SIGRTMIN+5 says that the clock was set, whereupon armed timers are set again, as the kernel would;
 //   - calls on the database's files fail with `io_error`, of the kinds in `io_calls`, one in `io_every`.
 // It counts what it did: a fault that never happened proves nothing.
 #define _GNU_SOURCE

@@ -197,7 +197,7 @@ struct DeadlockProblem {
         }
     }
 
-    /// Where several holders share a category, whoever has no room beside them all may wait for those that execute.
+    /// Where several holders share a category, an operation that has no room beside them all may wait for those that execute.
     private func crowded(_ contention: Int32) -> [Arc] {
         let users = contentions[Int(contention)]
         let holders = users.filter { members[Int($0)].holdsUntilChildrenFinish && members[Int($0)].isExecuting }

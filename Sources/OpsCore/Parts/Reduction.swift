@@ -104,7 +104,7 @@ struct Reduction {
         var tie: CategoryIndex?
         var seen: Set<Int32> = []
         var node = Int32(before.firstIndex { $0 != nil } ?? 0)
-        // Whatever is left has another before it that is left: walking back comes round.
+        // Each one left has another before it that is left: walking back closes a cycle.
         while seen.insert(node).inserted, let earlier = before[Int(node)] { node = earlier }
         let first = node
         repeat {

@@ -102,7 +102,7 @@ struct DraftCycle {
         return done == heads.count ? nil : cycle(outstanding)
     }
 
-    /// Every node left has one left before it: walking back from any comes round.
+    /// Every node left has one left before it: walking back from any of them closes a cycle.
     private func cycle(_ outstanding: [Int32]) -> [DraftEdge.Target] {
         var before = [Int32?](repeating: nil, count: heads.count)
         for node in heads.indices where outstanding[node] > 0 {

@@ -2,8 +2,9 @@ internal import OpsCore
 internal import OpsStore
 
 extension Daemon {
-    /// What an operation leaves behind by consent is alone from its end on. Where opsd died before it had told the runner
-    /// of that end, the runner still answers for it: to the rules, which know the attempt no more, a stranger to end.
+    /// Removes processes kept by `leftovers: leave` from the inventory: they are not tracked once their operation has
+    /// ended. If opsd died before it told the runner of that end, the runner still reports them, and the scheduler,
+    /// which no longer knows the attempt, would kill them as strangers.
     func leaveAlone(_ inventory: inout Inventory) {
         guard let core else { return }
         for case (let attempt, .exited(let exit)) in inventory.entries where !core.isExecuting(attempt) {
@@ -11,7 +12,8 @@ extension Daemon {
         }
     }
 
-    /// What was cancelled or given up on was to end, whatever its operation had consented to.
+    /// Returns true if the operation's policy left the processes running. Leftovers of a cancelled or abandoned
+    /// operation are killed in any case.
     private func wasLeft(_ attempt: AttemptID) -> Bool {
         do throws(StoreError) {
             guard try history.policy(of: attempt.operation)?.leftovers == .leave else { return false }

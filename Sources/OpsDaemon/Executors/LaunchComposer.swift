@@ -93,7 +93,7 @@ struct LaunchComposer {
     /// Under what the journal keeps its output.
     static func journalIdentifier(of operation: OperationID) -> String { "opsd-\(operation.rawValue)" }
 
-    /// What OPS_* says; nobody else may say it.
+    /// Returns the variables OPS_*, which only opsd may set.
     private func own(_ attempt: AttemptID, _ texts: LaunchTexts) -> [String] {
         [
             "OPS_ID=\(attempt.operation.rawValue)", "OPS_NAME=\(texts.name ?? "")",

@@ -14,7 +14,7 @@ final class RunnerLink {
     private var output = OutputBuffer()
     private var delay = RunnerLink.firstDelay
     private var isWanted = false
-    /// What attempts have said, until the greeting tells how they are.
+    /// Updates of attempts, kept until the greeting tells their states.
     private var words: [AttemptID: OperationUpdate] = [:]
     /// One token for each staged launch: the side that takes it decides whether the launch begins.
     private var tokens: Tokens?
@@ -25,20 +25,20 @@ final class RunnerLink {
     private var isTakingBack = false
     private var putOff: [RunnerReport] = []
 
-    /// Of the runner that has greeted us.
+    /// Process id of the runner that has greeted the daemon.
     private(set) var pid: Int32?
     private var isEnding = false
     private var instance: String?
-    /// What it can do on this machine; nil until one has greeted us.
+    /// Capabilities of the runner on this machine; nil until a runner has greeted the daemon.
     private(set) var capabilities: RunnerCapabilities?
-    /// How far it may raise what operations are given; nil: not known.
+    /// Rights of the runner to raise limits and priorities of operations; nil while unknown.
     private(set) var rights: ProcessRights?
     /// An older one holds no launches for later, and leaves OPS_SLOT to us.
     private(set) var acceptsStaging = false
     /// The runner that was asked to become the program that is installed now: once is enough.
     private var renewed: String?
 
-    /// Whether the runner answers.
+    /// Check that the runner answers.
     private(set) lazy var pulse = RunnerPulse(
         daemon.loop, daemon.log,
         isNeeded: { [unowned self] in self.answersPings && self.daemon.hasProcesses },
@@ -303,7 +303,7 @@ final class RunnerLink {
         guard RunnerProtocol.understands(greeting.version) else {
             return lose("it speaks version \(greeting.version) of the protocol, this opsd \(RunnerProtocol.version)")
         }
-        // Not at the connection: whoever takes it and hangs up is to be asked ever more seldom.
+        // Not at the connection: a runner that accepts it and hangs up is asked at growing intervals.
         delay = Self.firstDelay
         pid = greeting.pid
         peerVersion = greeting.version

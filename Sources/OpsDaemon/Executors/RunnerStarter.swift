@@ -43,7 +43,7 @@ final class RunnerStarter {
         return Environment.all.filter { entry in !ours.contains { entry.hasPrefix($0 + "=") } }
     }
 
-    /// As from a fresh shell: with no descriptor, signal disposition or session of ours, nor of whoever started us.
+    /// As from a fresh shell: with no descriptor, signal disposition or session of ours, nor of our parent.
     private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> Int32 {
         var spawn = Spawn(arguments: [path] + arguments, environment: CStringArray(Self.environment))
         // Until it is in the background it says on our standard error what went wrong.

@@ -6,7 +6,7 @@ internal import OpsSystem
 /// so they have the operation's user, directory and environment, and their trees can be ended. Nothing of them is
 /// stored.
 final class HelperProcesses {
-    /// How a helper came out.
+    /// Result of a helper.
     enum Ending: Equatable {
         case code(Int32)
         case signal(Int32)
@@ -47,7 +47,7 @@ final class HelperProcesses {
         return attempt
     }
 
-    /// Ends it, process and all, and forgets whoever waited.
+    /// Ends it, process and all, and forgets the caller that waited.
     func stop(_ attempt: Attempt) {
         guard let helper = running[attempt] else { return }
         running[attempt] = Helper(ending: helper.ending, end: { _ in })
@@ -71,7 +71,7 @@ final class HelperProcesses {
 
     private func setAlarm() { alarm.set(at: running.values.compactMap(\.deadline).min()) }
 
-    /// Whether it has been told to end.
+    /// Returns true if the helper has been told to end.
     func isEnding(_ attempt: Attempt) -> Bool { running[attempt].map { $0.deadline == nil } ?? false }
 
     private static let grace: Int64 = 1_000_000_000
@@ -95,8 +95,8 @@ final class HelperProcesses {
         running.removeValue(forKey: attempt)?.end(ending)
     }
 
-    /// What ended while the line was down is told now. What an earlier opsd left running is ended, and its numbers
-    /// are not used again.
+    /// Reports the helpers that ended while the connection was down. Ends helpers that an earlier opsd left running,
+    /// and does not use their numbers again.
     func runnerIsHere(knowing known: [RunnerGreeting.Entry]) {
         for attempt in running.keys where !known.contains(where: { $0.attempt == attempt }) { finish(attempt, .lost) }
         for entry in known {

@@ -126,7 +126,7 @@ final class ObserverRunner {
         return writer.text
     }
 
-    /// Of an event that lies too far back, or was pruned.
+    /// Returns the row of an event that is too old to be found, or was pruned.
     private func bare(_ order: Order, _ record: OperationRecord) -> EventRow {
         .with { row in
             row.seq = daemon.core?.lastSequence ?? 0

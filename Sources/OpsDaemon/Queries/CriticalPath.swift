@@ -56,7 +56,7 @@ struct CriticalPath {
         return (path.reversed(), last < 0 ? 0 : best[last])
     }
 
-    /// What follows each point: `2 * place` is the start of an operation, `2 * place + 1` its end.
+    /// Returns the successors of each point: `2 * place` is the start of an operation, `2 * place + 1` its end.
     private func points() -> [[Int]] {
         var places: [OperationID: Int] = [:]
         places.reserveCapacity(ids.count)

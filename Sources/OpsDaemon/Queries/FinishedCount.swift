@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsStore
 
-/// How many finished operations there are: told by the load, then kept by what each commit brings.
+/// Number of finished operations: read by the load, then updated by each commit.
 struct FinishedCount {
     private var count: Int?
 
@@ -31,6 +31,6 @@ struct FinishedCount {
     /// Takes in that so many were removed.
     mutating func remove(_ number: Int) { if let count { self.count = count - number } }
 
-    /// Something else changed it: it is counted anew.
+    /// Something else changed it: the operations are counted again.
     mutating func forget() { count = nil }
 }

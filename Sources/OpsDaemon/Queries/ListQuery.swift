@@ -38,7 +38,7 @@ struct ListQuery: Query {
         ids = []
     }
 
-    /// Of operations that were found before.
+    /// Lists operations that were found before.
     init(_ ids: [OperationID], rows: OperationRows) {
         self.ids = ids
         count = ids.count

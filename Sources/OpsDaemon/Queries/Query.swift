@@ -25,7 +25,7 @@ struct SingleStep<Answer: Sendable>: Query {
     func proceed(_ history: History) throws -> Answer? { try read(history) }
 }
 
-/// What one query may take, in nanoseconds.
+/// Time limits of one query, in nanoseconds.
 struct QueryLimits: Sendable {
     /// Before queries of others have their turn.
     var slice: Int64 = 10_000_000

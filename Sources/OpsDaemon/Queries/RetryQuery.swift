@@ -14,7 +14,7 @@ struct RetryQuery: Query {
 
         var heldBytes: Int { selected.heldBytes + revived.heldBytes + foundations.count * 2 * 16 }
 
-        /// Whether something has changed since on which the answer rests.
+        /// Returns true if facts on which the answer rests have changed since.
         func isStale(_ history: History) throws(StoreError) -> Bool {
             let events = try history.events(after: sequence, limit: RetryQuery.events)
             if events.count == RetryQuery.events { return true }

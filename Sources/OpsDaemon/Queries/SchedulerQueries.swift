@@ -91,7 +91,7 @@ final class SchedulerQueries {
         }
     }
 
-    /// Whether a single question may take long.
+    /// True if a single question may take long.
     private var isLarge: Bool { daemon.ask { $0.counts.isMoreThanTheLoopTakes } ?? false }
 
     private func add(_ exchange: Exchange, _ answer: @escaping (_ done: @escaping () -> Void) -> Void) {

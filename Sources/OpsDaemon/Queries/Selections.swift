@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// What a request named, looked up.
+/// Operations that a request named.
 struct Selected: Sendable {
     var ids: [OperationID]
     /// One operation, named by its id or its name: that it cannot be changed is an error then.
@@ -97,7 +97,7 @@ struct Selections {
         return Nearest.name(to: name, among: known)
     }
 
-    /// What names begin with that a mistyped one is compared with.
+    /// Returns the beginnings of the names to which a mistyped name is compared.
     private static func beginnings(of name: String) -> [String] { [String(name.prefix(2)), String(name.prefix(1))] }
     /// So many of each.
     private static let candidates = 500
@@ -195,7 +195,7 @@ extension Daemon {
         throw .notFound(kind: "queue", name: name, nearest: nearestQueue(to: name))
     }
 
-    /// Whether an operation is in a queue, or was when it ended.
+    /// Returns true if an operation is in a queue, or was when it ended.
     func isOperation(_ id: OperationID, inQueue name: String) throws(StoreError) -> Bool {
         if let queue = core?.queue(of: id) { return queue == name }
         // It has ended in the commit that brought it.

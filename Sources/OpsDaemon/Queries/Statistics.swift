@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// What a set of operations comes to in numbers.
+/// Numbers about a set of operations.
 struct Statistics {
     private var states: [OperationState: Int] = [:]
     private var outcomes: [Outcome: Int] = [:]

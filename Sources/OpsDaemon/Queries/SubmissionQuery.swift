@@ -48,7 +48,7 @@ struct SubmissionQuery: Query {
         var names: [OperationID: String] = [:]
         /// As many of the references as were looked up.
         var targets: [ReferencesQuery.Found] = []
-        /// How those of the targets ended that had finished.
+        /// Outcomes of the targets that had finished.
         var finished: [OperationID: FinishedFact] = [:]
     }
 

@@ -10,7 +10,7 @@ struct TargetsQuery: Query {
     /// Nil: nothing is changed.
     private let authorization: Authorization?
     private let caller: Caller
-    /// What is still to be read, the next first; nil: nothing was read yet.
+    /// Cursors of the selections still to be read, the next first; nil before the first read.
     private var cursors: [SelectionCursor]?
     private var found = Selected(ids: [], isSingle: false)
 
@@ -119,7 +119,7 @@ struct LevelQuery: Query {
     }
 }
 
-/// Those of chosen operations that are cancelled or on the way there.
+/// Finds the selected operations that are cancelled or about to be.
 struct CancelledQuery: Query {
     private let ids: [OperationID]
     private var count = 0

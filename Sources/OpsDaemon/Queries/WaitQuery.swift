@@ -76,8 +76,8 @@ struct WaitQuery: Query {
         return nil
     }
 
-    /// How a graph or a queue has ended does not depend on when one asks. The operations of a queue that succeeded are not
-    /// read: they may be all that the machine ever did.
+    /// Selects the operations of a graph or a queue whose ends count, so that the answer does not depend on the time of
+    /// the question. Succeeded operations of a queue are not read: they may be all that the machine ever did.
     private mutating func select(_ history: History) throws {
         if sequence == nil {
             sequence = try history.lastSequence()
@@ -126,7 +126,7 @@ struct WaitQuery: Query {
     }
 }
 
-/// How operations ended, in the order given.
+/// Reads the ends of operations, in the order given.
 struct EndedQuery: Query {
     private let ids: [OperationID]
     private var count = 0

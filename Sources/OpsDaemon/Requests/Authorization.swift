@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Who is at the other end of a connection, as the kernel said when it connected.
+/// User at the other end of a connection, as the kernel reported it when the client connected.
 struct Caller: Equatable, Sendable {
     let user: UInt32
     let group: UInt32

@@ -100,7 +100,7 @@ extension Requests {
         queries.encode(exchange, { Reply.frame(reply) }, then: { exchange.reply(frame: $0) })
     }
 
-    /// What an operation waits for, as the scheduler knows it.
+    /// Reasons why an operation waits, as the scheduler knows them.
     private struct Explanation: Sendable {
         let state: OperationState?
         let reasons: [Reason]
@@ -110,7 +110,7 @@ extension Requests {
             reasons = core.why(id, at: .now())
         }
 
-        /// Of an operation in a database that cannot be read.
+        /// Makes the explanation of an operation in a database that cannot be read.
         init() {
             state = nil
             reasons = []

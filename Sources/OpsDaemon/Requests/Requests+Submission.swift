@@ -197,7 +197,7 @@ extension Requests {
         return reply
     }
 
-    /// What the scheduler would say, from a copy of it.
+    /// Submits to a copy of the scheduler and returns its answer.
     private func tryOut(
         _ event: Event, _ names: SubmissionNames, _ order: SubmissionOrder, _ exchange: Exchange
     ) throws {
@@ -233,7 +233,7 @@ extension Requests {
     }
 }
 
-/// What a submission's operations are called: all that is wanted of it once it has been taken.
+/// Names of a submission's operations: the only part that is needed once it has been accepted.
 struct SubmissionNames: Sendable {
     private let places: [Int32]
     private let names: TextTable

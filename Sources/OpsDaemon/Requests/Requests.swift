@@ -150,7 +150,7 @@ final class Requests {
         try body()
     }
 
-    /// Whether `body` waits for the end of a long turn.
+    /// Puts `body` off to the end of a long turn, if there is one, and returns true.
     func putOff(_ exchange: Exchange, _ body: @escaping () throws -> Void) -> Bool {
         daemon.putOff(of: exchange) { [unowned self] in
             do { try body() } catch { self.fail(exchange, error) }

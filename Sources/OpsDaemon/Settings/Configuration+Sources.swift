@@ -1,7 +1,7 @@
 internal import OpsSystem
 
 extension Configuration {
-    /// What the machine, the files and the command line say together; the later of these win.
+    /// Returns the settings of the machine, the files and the command line together; the later of these win.
     static func load(_ options: CommandLineOptions) throws(ConfigurationError) -> Configuration {
         var configuration = try defaults()
         let file = options.file ?? usualFile()

@@ -3,7 +3,7 @@ internal import OpsWire
 
 /// Everything an administrator can decide; what is not said has its default here.
 struct Configuration: Equatable, Sendable {
-    /// What SIGTERM does to executing operations.
+    /// Treatment of executing operations on SIGTERM.
     enum OnStop: String, CaseIterable, Sendable { case keep, drain, cancel }
     enum LogLevel: String, CaseIterable, Sendable, Comparable {
         case error, warning, notice, info, debug
@@ -30,9 +30,9 @@ struct Configuration: Equatable, Sendable {
     var group = "ops"
     /// Where opsd-runner is; empty: beside opsd, then in PATH.
     var runner = ""
-    /// How long finished operations are kept; nil: for ever.
+    /// Time for which finished operations are kept; nil: without limit.
     var keepFor: Int64?
-    /// How many finished operations are kept; nil: all.
+    /// Number of finished operations that are kept; nil: all.
     var keepAtMost: Int64?
     /// Bytes of one attempt's log before its oldest part is dropped; 0: all are kept.
     var logLimit: Int64 = 256 << 20

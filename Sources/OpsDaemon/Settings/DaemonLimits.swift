@@ -18,7 +18,7 @@ enum DaemonLimits {
     static let operationsInTheLoop = 2000
     /// Nanoseconds in which the dependencies of one operation are read in the loop; very many are read beside it.
     static let dependenciesInTheLoop: Int64 = 4_000_000
-    /// What one reply of a stream holds.
+    /// Number of rows in one reply of a stream.
     static let rowsInABatch = 256
     static let eventsInABatch = 256
     static let eventBytesInABatch = 64 << 10
@@ -47,7 +47,7 @@ enum DaemonLimits {
     static let subjectLength = 400
     static let observersAtOnce = 4
     static let observerSeconds: Int64 = 30
-    /// How far back the event that an observer is told is looked for.
+    /// Number of past events to search for the event of an observer.
     static let eventsSearched: Int64 = 10_000
     /// Facts kept for later while the disk takes nothing.
     static let keptFacts = 10_000

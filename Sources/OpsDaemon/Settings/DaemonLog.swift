@@ -1,7 +1,7 @@
 internal import OpsSystem
 internal import OpsSystemd
 
-/// What opsd says about itself: to standard error, or with fields to the journal where that is the journal's.
+/// Messages of opsd about itself: to standard error, or with fields to the journal if standard error is the journal's.
 final class DaemonLog {
     var level: Configuration.LogLevel
     let writesToJournal: Bool

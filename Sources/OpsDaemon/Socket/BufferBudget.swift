@@ -12,7 +12,7 @@ final class BufferBudget {
         self.limit = limit
     }
 
-    /// What a client is told for which no room is left.
+    /// Error for a client for which there is no room left.
     var refusal: ControlError {
         .busy(
             "the \(SizeText.format(Int64(limit))) that opsd buffers for user \(user) are used up by messages, submissions in "

@@ -1,6 +1,6 @@
 /// The users that have clients, or for whose clients something is still held.
 struct ConnectedUsers {
-    /// What the clients of one user take together.
+    /// Resources that the clients of one user hold together.
     final class User {
         let budget: BufferBudget
         let isPrivileged: Bool

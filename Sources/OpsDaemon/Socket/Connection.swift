@@ -13,7 +13,7 @@ final class Connection {
     private var source: ReadinessGroup.Member?
     private var decoder = FrameDecoder()
     private var output = OutputBuffer()
-    /// What these two take of the user's budget.
+    /// Part of the user's budget that these two hold.
     private let share: BufferShare
     private var isWaitingForFlush = false
     /// The call whose replies go on; it produces while the output has room.
@@ -53,7 +53,7 @@ final class Connection {
         }
     }
 
-    /// Whether another reply may be made without piling up.
+    /// True if another reply may be made without piling up.
     var hasRoom: Bool { output.count < DaemonLimits.outputBytes }
     var hasDrained: Bool { output.isEmpty }
     /// The first of what the client is to move on, and since when it has not.
@@ -152,7 +152,7 @@ final class Connection {
     /// No further call is taken until `letGo` of the same.
     func pauseReading(for holder: AnyObject) { self.holder = holder }
 
-    /// Of one that holds nothing: nothing.
+    /// Releases the connection for a holder. Does nothing for a holder that holds nothing.
     func letGo(of holder: AnyObject) {
         guard self.holder === holder else { return }
         self.holder = nil
@@ -289,7 +289,7 @@ final class Connection {
 
 /// A call whose replies go on after its turn.
 protocol ReplyStream: AnyObject {
-    /// Makes replies while the connection has room; called again when it has room anew and this is wanted.
+    /// Makes replies while the connection has room; called again when it has room again and this is wanted.
     func resume()
     /// It stopped because the connection had no room.
     var wantsRoom: Bool { get }

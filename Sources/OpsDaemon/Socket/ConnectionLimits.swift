@@ -1,9 +1,9 @@
 internal import OpsWire
 
-/// How much of the daemon its clients may take: all together, and those of one user.
+/// Bounds on the clients of the daemon: all together, and those of one user.
 struct ConnectionLimits: Equatable {
     var total: Int
-    /// Of an ordinary user; root and the daemon's own user have more of both.
+    /// Number for an ordinary user; root and the daemon's own user have more of both.
     var perUser: Int
     var bytesPerUser: Int64 = 256 << 20
 
@@ -12,7 +12,7 @@ struct ConnectionLimits: Equatable {
     /// The part of all connections that only root and the daemon's own user get.
     private static let partOfPrivileged = 16
 
-    /// What a client is told that is one too many; nil: it may come in.
+    /// Returns the error for a client beyond the limit; nil if it may connect.
     func refusal(total count: Int, ofUser own: Int, isPrivileged: Bool) -> ControlError? {
         let total = isPrivileged ? total : total - max(1, total / Self.partOfPrivileged)
         if count >= total {

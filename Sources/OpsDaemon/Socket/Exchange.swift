@@ -4,7 +4,7 @@ internal import OpsWire
 final class Exchange {
     let call: Call
     let connection: Connection
-    /// What its message, what is made of it, and an answer that is being made take of the user's budget.
+    /// Part of the user's budget that the message, its decoded form and an unfinished answer hold.
     let share: BufferShare
     private(set) var isOver = false
     /// It was answered because too much waits for the clients of its user: what else is said is dropped.

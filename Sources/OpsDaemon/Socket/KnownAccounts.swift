@@ -1,8 +1,8 @@
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Who users are, for a second after the user database was asked: to ask it costs a client that says one thing and
-/// leaves, as opsctl does, a tenth of what it waits for.
+/// Accounts of users, kept for a second after a look-up in the user database. A look-up costs a tenth of the whole time
+/// of a client that makes one call and leaves, as opsctl does.
 struct KnownAccounts {
     private struct Entry {
         var account: Account?

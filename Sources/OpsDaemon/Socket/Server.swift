@@ -20,7 +20,7 @@ final class Server {
     private var toFlush: [Connection] = []
     private var toContinue: [Connection] = []
     private var toResume: [any ReplyStream] = []
-    /// Those in `toResume`.
+    /// Connections in `toResume`.
     private var awaited: Set<ObjectIdentifier> = []
     private lazy var later = DeferredWork(loop) { [unowned self] in self.doDeferredWork() }
     private lazy var idleAlarm = Alarm(loop, log, accuracy: 1_000_000) { [unowned self] in
@@ -151,7 +151,7 @@ final class Server {
     }
 
     /// Lets answers go on, each once and all together for a bounded time: a thousand that watch take many turns, and
-    /// whoever asks for something meanwhile waits for one.
+    /// a client that asks for something meanwhile waits for one.
     private func serveStreams() {
         guard !toResume.isEmpty else { return }
         let end = Clock.read().monotonic + DaemonLimits.streaming
@@ -190,7 +190,7 @@ final class Server {
     }
 }
 
-/// What a client owes that moves nothing.
+/// Kind of data that an idle client owes.
 enum Idleness: String {
     case halfMessage = "half a message for too long"
     case unreadAnswers = "answers were not read for too long"

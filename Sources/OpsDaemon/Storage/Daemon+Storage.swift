@@ -7,7 +7,7 @@ struct Outage {
     var error: StoreError
     /// Nanoseconds until the next attempt to write.
     var delay: Int64 = 100_000_000
-    /// What happened meanwhile and will not be told again.
+    /// Events of the outage that will not be reported again.
     var facts: [Event] = []
 
     static let longestDelay: Int64 = 5_000_000_000

@@ -6,13 +6,13 @@ internal import OpsSystem
 final class Upkeep {
     private unowned let daemon: Daemon
     private lazy var alarm = Alarm(daemon) { [unowned self] in self.tidy() }
-    /// How many commits there were when the alarm was set.
+    /// Number of commits when the alarm was set.
     private var commits = 0
     /// The write-ahead log is being moved into the database beside the loop.
     private(set) var isMovingLog = false
     /// A large request has left blocks of all sizes that nobody uses; glibc keeps them until it is asked.
     private(set) var hasFreeMemory = false
-    /// Those blocks are being given back beside the loop.
+    /// True while those blocks are being returned beside the loop.
     private(set) var isReturningMemory = false
 
     /// Nanoseconds without a commit.
@@ -60,7 +60,7 @@ final class Upkeep {
     }
 
     private func tidy() {
-        // The end of this turn sets the timer anew.
+        // The end of this turn sets the timer again.
         guard daemon.outage == nil, daemon.longTurn == nil, !isMovingLog, commits == daemon.store.commits,
             !daemon.turn.isAheadOfStore
         else { return }

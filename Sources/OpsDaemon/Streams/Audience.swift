@@ -1,13 +1,13 @@
 internal import OpsCore
 internal import OpsStore
 
-/// Those who watch the event stream: each reads on from its own place when it has room, and the server says whose
-/// turn it is. What several read at the same place is made, and kept in memory, once.
+/// Watchers of the event stream. Each reads on from its own place when it has room, and the server says whose turn it
+/// is. A block that several watchers read at the same place is made, and kept in memory, once.
 final class Audience {
     private unowned let daemon: Daemon
     private var watchers: [ObjectIdentifier: WatchStream] = [:]
     private var tail = EventTail()
-    /// What was read last, and after which event: most watchers keep step.
+    /// Block that was read last, with the event before it: most watchers keep step.
     private var shared: (after: Int64, block: EventBlock)?
 
     init(daemon: Daemon) { self.daemon = daemon }
@@ -29,7 +29,7 @@ final class Audience {
         for watcher in Array(watchers.values) { watcher.hear(ofEventsUpTo: last.sequence) }
     }
 
-    /// What follows an event, as much as one reader gets at a time; nil: nothing does, yet.
+    /// Returns the events after an event, as many as one reader gets at a time; nil while there are none.
     func block(after sequence: Int64) throws(StoreError) -> EventBlock? {
         if let shared, shared.after == sequence { return shared.block }
         let block = try read(after: sequence)
@@ -37,7 +37,7 @@ final class Audience {
         return block
     }
 
-    /// Whether this event is the newest there is.
+    /// Returns true if this event is the newest.
     func isNewest(_ sequence: Int64) -> Bool { tail.last == sequence }
 
     private func read(after sequence: Int64) throws(StoreError) -> EventBlock? {

@@ -51,7 +51,7 @@ struct EventTail {
     /// The sequence number of the newest; nil: none is kept.
     var last: Int64? { reports.last?.sequence }
 
-    /// Whether what follows an event is here, if anything follows it.
+    /// Returns true if all events after this one are here.
     func reaches(_ sequence: Int64) -> Bool {
         guard let first = reports.first else { return false }
         return sequence >= first.sequence - 1
@@ -78,7 +78,7 @@ struct EventTail {
         ends = ends[dropped...].map { $0 - start }
     }
 
-    /// What follows an event that this reaches, as much as one reader gets at a time.
+    /// Returns the events after one that this tail reaches, as many as one reader gets at a time.
     func block(after sequence: Int64) -> EventBlock? {
         guard let first = reports.first, let last, sequence < last else { return nil }
         let lower = Int(sequence + 1 - first.sequence)

@@ -14,7 +14,7 @@ final class Publisher {
     /// By the number of each: they count up in the order in which they came.
     private var followers: [Int: any Follower] = [:]
     private var numbers: [ObjectIdentifier: Int] = [:]
-    /// The number of whoever comes next.
+    /// Number of the next follower.
     private(set) var nextNumber = 0
     private(set) lazy var audience = Audience(daemon: daemon)
     private let journal: JournalWriter
@@ -55,7 +55,7 @@ final class Publisher {
         if let number = numbers.removeValue(forKey: ObjectIdentifier(follower)) { followers[number] = nil }
     }
 
-    /// Tells those with a number below `newcomer`. Whoever came with the answers of this commit has read what it brought.
+    /// Tells those with a number below `newcomer`. Followers that came with the answers of this commit have read it already.
     func publish(_ reports: [Report], before newcomer: Int) {
         guard !reports.isEmpty else { return }
         let isBusy = current != nil || !waiting.isEmpty

@@ -12,7 +12,7 @@ final class ServiceStatus: Follower {
 
     init(daemon: Daemon) { self.daemon = daemon }
 
-    /// Whether there is a service manager that wants to hear.
+    /// True if there is a service manager that wants messages.
     static var isWanted: Bool { Environment["NOTIFY_SOCKET"] != nil }
 
     func take(_ reports: [Report]) { tell() }

@@ -1,10 +1,10 @@
 internal import OpsCore
 internal import OpsStore
 
-/// What a `Wait` waits for, counted down by the reports of each commit.
+/// Operations that a `Wait` waits for, counted down by the reports of each commit.
 struct WaitScope: Sendable {
     enum Extent: Equatable, Sendable {
-        /// Those that were selected when the call came.
+        /// Operations that were selected when the call came.
         case operations(Set<OperationID>)
         /// Until nothing in it is unfinished, what is added meanwhile too.
         case graph(GraphID)
@@ -12,7 +12,7 @@ struct WaitScope: Sendable {
     }
 
     let extent: Extent
-    /// Of `operations`, and of a graph or queue: what is not finished.
+    /// Unfinished ones among `operations`, or of a graph or queue.
     private(set) var unfinished: Set<OperationID>
 
     init(_ extent: Extent, unfinished: Set<OperationID>) {

@@ -11,12 +11,12 @@ final class WaitStream: ReplyStream, Follower {
     private var scope: WaitScope
     private let waitsForAny: Bool
     private var timer: TimerSource?
-    /// Of ends that are told together.
+    /// Alarm that gathers ends, so that they are reported together.
     private lazy var pace = Alarm(daemon) { [unowned self] in self.resume() }
     /// Ends not told yet, in the order in which they came; each operation once, though it be brought back.
     private var ended: Backlog<OperationID>
     private var untold: Set<OperationID>
-    /// What has ended last in any other way than well.
+    /// Operations whose last end was not a success.
     private var unsuccessful: Set<OperationID>
     private var hasAnyEnded: Bool
     /// The event up to which everything was known at the start.

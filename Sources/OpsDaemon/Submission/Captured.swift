@@ -2,7 +2,7 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// What the submitting process was, or for a client that tells nothing, what a login of its user would be.
+/// Surroundings of the submitting process, or those of a login of its user when the client sends none.
 struct Captured {
     private let variables: StringMap
     let details: Details.Captured

@@ -19,7 +19,7 @@ struct SubmissionBuilder: Sendable {
     private var submission = Submission()
     /// The operations that `externals` name, in their order; nil: there is no such operation.
     private var targets: [OperationID?] = []
-    /// How those of the targets ended that had finished when they were looked up.
+    /// Outcomes of the targets that had finished when they were looked up.
     private var finished: [OperationID: FinishedFact] = [:]
     /// The users that `user` names.
     private var runUsers: [String: Details.RunUser] = [:]

@@ -136,10 +136,10 @@ final class SubmissionParts {
         return true
     }
 
-    /// What reading a slice came to.
+    /// Result of reading a slice.
     enum Step { case hasMore, isDone, hasNoRoom }
 
-    /// Whether it is read beside the loop: a single operation may name very many others.
+    /// True if it is read beside the loop: a single operation may name very many others.
     var isLarge: Bool { decoder.heldBytes > DaemonLimits.bytesReadInTheLoop }
 
     /// Reads a slice.

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// What a submission says beside its operations.
+/// Options of a submission, beside its operations.
 struct SubmissionOrder: Sendable {
     var name: String?
     var defaults: [UInt8]?
@@ -27,7 +27,7 @@ struct SubmissionOrder: Sendable {
 }
 
 extension SubmissionOrder {
-    /// What an earlier submission may have carried as well: its own key, or the one that its operations bear.
+    /// Returns the idempotency key of the submission: its own, or the one that its operations share.
     func key(of input: GraphInput) throws(ControlError) -> String? {
         if key != nil || unlessActive != nil { return key }
         let keys = Set(input.keys.map(\.key))

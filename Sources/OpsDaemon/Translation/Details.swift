@@ -2,13 +2,13 @@ internal import OpsCore
 internal import OpsRunner
 internal import OpsWire
 
-/// What the store keeps of an operation's process as text: labels, the user it runs as and what was captured come first,
-/// then the operation's own keys in the form of `OperationDetails`.
+/// Settings of an operation's process that the store keeps as text: labels, the user it runs as and the captured
+/// surroundings come first, then the operation's own keys in the form of `OperationDetails`.
 struct Details {
     var labels = StringMap()
     /// The user that `user` named at the submission; nil: it named none, or an older opsd stored it.
     var runUser: RunUser?
-    /// Of the submitter, laid under the operation's own.
+    /// Surroundings of the submitter, which the operation's own settings override.
     var captured = Captured()
     var own = OperationDetails()
 

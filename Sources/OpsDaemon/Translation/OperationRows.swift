@@ -134,7 +134,7 @@ extension Daemon {
         if row.state == .executing, let isCancelling = core?.isCancelling(id) { row.cancelling = isCancelling }
     }
 
-    /// How those of the operations that are finished ended.
+    /// Returns the ends of the finished operations among the ids.
     func endedRows(_ ids: [OperationID]) throws -> [EndedRow] { try history.ends(of: ids).map { EndedRow($0) } }
 }
 

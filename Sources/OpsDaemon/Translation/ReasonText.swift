@@ -5,7 +5,7 @@ struct ReasonText {
     let label: (OperationID) -> String
     /// An instant as people read it, RFC 3339.
     let instantText: (Int64) -> String
-    /// What a condition asks: `pathExists /x`.
+    /// Text of a condition: `pathExists /x`.
     let condition: (Int) -> String?
     /// For how long the runner has not answered, in words.
     var runnerSilence: String?

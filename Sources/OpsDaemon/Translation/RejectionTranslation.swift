@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsWire
 
 extension Daemon {
-    /// A refusal of the rules in the words of the interface. `names`: of the operations in the submission at hand.
+    /// A refusal of the rules in the words of the interface. `names`: of the operations in the current submission.
     func translate(_ rejection: Rejection, names: (Int32) -> String? = { _ in nil }) -> ControlError {
         switch rejection {
         case .unknownOperation(let id): return .notFound(kind: "operation", name: "\(id.rawValue)", nearest: nil)
@@ -13,7 +13,7 @@ extension Daemon {
             return .wrongState(
                 id: nil, message: "queue \(name) has \(unfinished) unfinished operations; cancel or move them first")
         case .builtInQueue("main"):
-            return .wrongState(id: nil, message: "queue main is serial for ever and stays; make another one")
+            return .wrongState(id: nil, message: "queue main is always serial and stays; make another one")
         case .builtInQueue(let name): return .wrongState(id: nil, message: "queue \(name) is built in and stays")
         case .unknownGraph(let graph): return .notFound(kind: "graph", name: graph.reference, nearest: nil)
         case .cycle(let path): return .cycle(path.map { text($0, names) }, category: nil)

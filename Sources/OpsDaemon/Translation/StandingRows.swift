@@ -44,7 +44,7 @@ extension Daemon {
         return "\(runner) has not answered for \(duration): nothing starts, ends or is cancelled until it does"
     }
 
-    /// Whether the runner has processes to look after.
+    /// True if the runner has processes to look after.
     var hasProcesses: Bool { (core?.counts.executing ?? 0) > 0 || !helpers.isIdle }
 
     func statusReply() throws(StoreError) -> StatusReply {

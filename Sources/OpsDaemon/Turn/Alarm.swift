@@ -31,7 +31,7 @@ final class Alarm {
     /// When it goes off; nil: it is not set.
     var instant: Int64? { timer?.deadline }
 
-    /// Sets it anew, nil to no instant; false: it will not go off.
+    /// Sets the alarm again, nil to no instant; false: it will not go off.
     @discardableResult
     func set(at instant: Int64?) -> Bool {
         guard instant != nil || timer != nil else { return true }

@@ -1,7 +1,8 @@
-/// What waits in the order in which it came. Taking from its front costs what is taken, however much waits behind.
+/// Elements in the order of their arrival. Taking from the front costs only the elements taken, however many wait
+/// behind.
 struct Backlog<Element> {
     private var elements: [Element] = []
-    /// How many of them have been taken.
+    /// Number of elements already taken.
     private var taken = 0
 
     init(_ elements: [Element] = []) { self.elements = elements }

@@ -111,8 +111,8 @@ extension Daemon {
         !turn.afterwards.isEmpty || turn.hasEvents && core?.hasEnoughStaged != true
     }
 
-    /// Decides, commits, then answers, orders and publishes; in this order for ever. `send` lets the answers leave:
-    /// whoever waits for one need not wait for processes to be made.
+    /// Decides, commits, then answers, orders and publishes; always in this order. `send` lets the answers leave:
+    /// clients that wait for one need not wait for processes to be made.
     func settle(_ send: () -> Void = {}) {
         // A long turn that is about to begin stores this one first.
         guard longTurn?.isGathering != true else { return wakeUp() }
@@ -141,7 +141,7 @@ extension Daemon {
         }
     }
 
-    /// What a commit brought, once it is durable.
+    /// Publishes the contents of a commit, once it is durable.
     func tell(_ transition: Transition, answering: () -> Void) {
         let newcomer = publisher.nextNumber
         finished.take(transition.reports)
@@ -165,7 +165,7 @@ extension Daemon {
         wallAlarm.set(at: next.wall)
     }
 
-    /// What is due now, if anything is: the timer may still be set for staged launches that have changed since.
+    /// Handles timers that are due, if any: the timer may still be set for staged launches that have changed since.
     func timeHasCome() {
         guard let due = core?.nextDeadline.monotonic, due <= Clock.read().monotonic else { return }
         record(.tick)

@@ -3,18 +3,17 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-/// What waits while one turn that decides many operations is decided and stored beside the loop.
+/// Requests and facts that wait while a turn with many operations is decided and stored beside the loop.
 ///
 /// A submission of a hundred thousand operations takes the better part of a second to decide and commit, and so does
 /// the end of one operation that a hundred thousand others wait for. A side thread does that with a copy of the
-/// scheduler, and with the store. Until it has ended, scheduler and database are to everybody as they were before: a
-/// request that only reads is answered from them, and one that changes something waits here.
+/// scheduler, and with the store. Until it has ended, scheduler and database stay as they were before: a request that
+/// only reads is answered from them, and one that changes something waits here.
 ///
-/// `Scheduler.weight` tells requests and facts that are too large for the loop, and `endTurn` puts off timers, starts and
-/// priorities. A long turn decides all of what it is given, so what follows from one event is still one commit.
+/// `Scheduler.weight` marks requests and facts that are too large for the loop, and `endTurn` puts off timers, starts
+/// and priorities. A long turn decides all of its events, so the consequences of one event are still one commit.
 struct LongTurn {
-    /// What happened in the world, to be told to the scheduler that comes back; while it gathers, to the scheduler that
-    /// leaves.
+    /// Facts for the scheduler that comes back; while it gathers, for the scheduler that leaves.
     var facts: [Event] = []
     /// Requests of clients, and opsd's own work on the store. Users take turns: each of these may begin another long turn.
     var work = FairBacklog<() -> Void>(slots: 1)
@@ -24,7 +23,7 @@ struct LongTurn {
     var isGathering = true
 }
 
-/// What a large request comes to before it is put to the scheduler.
+/// A large request, prepared for the scheduler.
 struct LargeRequest: Sendable {
     var event: Event
     var texts: SubmissionTexts?
@@ -33,7 +32,8 @@ struct LargeRequest: Sendable {
 }
 
 extension Daemon {
-    /// Whether `work` was put off to the end of a long turn; the client's next call waits for it.
+    /// Puts `work` off to the end of a long turn, if there is one, and returns true; the client's next call waits for
+    /// it.
     func putOff(of exchange: Exchange? = nil, _ work: @escaping () -> Void) -> Bool {
         guard longTurn != nil else { return false }
         exchange?.pauseReading()
@@ -161,7 +161,7 @@ extension Daemon {
     }
 }
 
-/// What came of a long turn.
+/// Result of a long turn.
 private enum Verdict: Sendable {
     case refused(any Error)
     case rejected(Rejection)

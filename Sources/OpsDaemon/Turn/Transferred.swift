@@ -1,7 +1,7 @@
 /// A value on its way to a side thread or back. It is moved, not copied: a second owner would cost a copy of all of it
 /// at its next change.
 ///
-/// Unchecked: whoever puts it in lets go of it, and it is taken once, after the thread's mailbox has passed it on.
+/// Unchecked: the sender keeps no reference to the value, and it is received once, after the thread's mailbox has passed it on.
 final class Transferred<Value>: @unchecked Sendable {
     private var value: Value?
 

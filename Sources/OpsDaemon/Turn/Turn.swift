@@ -1,7 +1,8 @@
 internal import OpsCore
 internal import OpsStore
 
-/// What one turn of the loop has gathered: it is committed once, and only then does anybody hear of it.
+/// Events, replies and effects that one turn of the loop has gathered: it is committed once, and nothing of it is
+/// visible before.
 struct Turn {
     /// Texts of the submissions that were taken, in the order the scheduler took them.
     var submissions: [SubmissionTexts] = []

@@ -9,7 +9,7 @@ public struct DependencyResult: Sendable {
 
 extension Store {
     /// Returns the results that the dependencies of an operation have published, each by its latest attempt: for a launch,
-    /// from the connection whose pages are at hand. `owner`: only those of this user's operations; nil: of everybody's. Nil
+    /// from the connection whose pages are cached. `owner`: only those of this user's operations; nil: of everybody's. Nil
     /// where their names and texts are of more than `limit` bytes.
     public func results(
         for id: OperationID, of owner: UInt32?, atMost limit: Int

@@ -1,7 +1,7 @@
 internal import Glibc
 public import OpsCore
 
-/// The words for a `Cause`, fit for a person. Names and conditions come from whoever can look them up.
+/// The words for a `Cause`, fit for a person. Names and conditions come from the caller, who can look them up.
 struct CauseText {
     /// Name and outcome of another operation.
     struct Other {

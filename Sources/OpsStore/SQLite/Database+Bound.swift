@@ -1,7 +1,7 @@
 internal import CSQLite
 
 /// A bound on what a statement may take. SQLite knows no clock that it would look at by itself: it asks every few
-/// microseconds of its work, and whoever steps through many small statements is asked with the rows.
+/// microseconds of its work, and a caller that steps through many small statements is asked with the rows.
 extension Database {
     /// Ends what `body` reads, with an error of kind `interrupted`, once `isOver` says so.
     func interrupting<Result>(

@@ -19,7 +19,7 @@ extension Database {
     /// connection commits meanwhile.
     ///
     /// SQLite counts what a checkpoint in part has moved without a sync, and moves it no second time: should the sync
-    /// of a later one fail, those pages would be lost when the log is begun anew. So the count holds only once a sync
+    /// of a later one fail, those pages would be lost when the log starts over. So the count holds only once a sync
     /// has succeeded, and otherwise the next checkpoint begins with the first frame.
     func checkpoint(_ kind: Checkpoint, commitsGoOn: Bool = false) throws(StoreError) -> Bool {
         if !movedIsOnDisk { try forgetMoved() }
@@ -41,7 +41,7 @@ extension Database {
         // The first read opens the log's index.
         _ = try integer("PRAGMA schema_version")
         let code = unsafe opsd_sqlite3_forget_moved(handle)
-        if code != SQLITE_OK { throw error(code, doing: "begin checkpoints anew") }
+        if code != SQLITE_OK { throw error(code, doing: "begin checkpoints again") }
         movedIsOnDisk = true
     }
 

@@ -5,7 +5,7 @@ public protocol WireErrorCases: Error, Equatable, Sendable {
     static var examples: [Self] { get }
     /// As the interface file calls it.
     var name: String { get }
-    /// Names the members of the case at hand.
+    /// Names the members of the current case.
     mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter)
 }
 

@@ -10,7 +10,7 @@ private let untaken = Atomic<Int32>(0)
 struct Interruption {
     private let readEnd: Int32
 
-    /// From now on these signals end nothing; they are there for `take`. One watcher at a time. Whoever asks again
+    /// From now on these signals end nothing; they are there for `take`. One watcher at a time. A caller that asks again
     /// before the first was taken (the daemon does not answer) ends the program as if nobody watched.
     init(_ signals: [Int32]) throws(Failure) {
         var ends: [Int32] = [-1, -1]

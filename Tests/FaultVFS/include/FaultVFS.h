@@ -12,15 +12,15 @@ int fault_vfs_register(void);
 void fault_vfs_arm(const char *directory, int fail_at, int code);
 
 /* In place of a code: that operation is done, but before it the system fails to bring to the disk all that was written
-   and not synced. No later sync tries again, unless it is written once more; whoever has such a file open is told by its
-   next sync. Wants a disk that can be told from what was written (`fault_vfs_lose_power`). */
+   and not synced. No later sync tries again, unless it is written once more; a program that has such a file open is told
+   by its next sync. Wants a disk that can be told from what was written (`fault_vfs_lose_power`). */
 enum { FAULT_WRITE_BACK = -1 };
 
 /* Keeps in `shadow` what of each file was synced; what is there already counts as that. The sync with the number `lose_at` (from 1) and all that would change a
    file after it fail: the power has gone. 0: it never goes. */
 void fault_vfs_lose_power(const char *shadow, int lose_at);
 
-/* Whether what the system could not bring to the disk can be read no more at once; otherwise it can for ever. */
+/* Whether what the system could not bring to the disk can be read no more at once; otherwise it always can. */
 void fault_vfs_forget(int forgets);
 
 /* From now on the system refuses reads below the armed directory, as it does of a failing device: all, or those of logs,

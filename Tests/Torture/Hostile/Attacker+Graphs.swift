@@ -54,7 +54,7 @@ extension Attacker {
         try submit(Array(repeating: operation, count: dice.roll(1...4)), environment: environment)
     }
 
-    /// Gives every earlier result to one last operation.
+    /// Submits operations that publish results, and one that is given theirs and all earlier results.
     mutating func collectResults() throws(CallError) {
         let giver: [String: Any] = ["command": command(["result"])]
         let names = (0..<dice.roll(50...300)).map { "r\(count)-\($0)" }
