@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// Comments and documents are plain English: sentences begin with their noun or verb, in words of everyday use.
+@Suite struct PlainEnglishTests {
+    private let beginning = #/^\s*\/\/\/ (What|Who|Whoever|Whom|Of|Those|That|How|Whether)\b/#
+    private let archaisms =
+        #/(?i)\b(anew|for ever|whom|whoever|by consent|in vain|beforehand|comes round|at hand|is told of)\b/#
+
+    /// Files that are being rewritten, by the ends of their paths. The list only ever gets shorter.
+    private static let unfinished = [
+        "OpsCore/Operation/Execution.swift", "OpsCore/Operation/Outcome.swift", "OpsCore/Policy/Policy.swift",
+        "OpsDaemon/Storage/Retention.swift", "OpsDaemon/Translation/DetailsRow+Record.swift",
+        "OpsStore/History/Selection.swift", "OpsWeb/Bridge/CallPolicy.swift", "OpsWeb/WebOptions.swift",
+        "opsctl/Arguments/Verb.swift", "opsctl/Client/ForwardedInput.swift", "opsctl/Client/Tally.swift",
+        "opsctl/Output/TopScreen.swift", "OpsWebTests/GateTests.swift",
+    ]
+
+    private func programs() throws -> [SourceFile] {
+        try [".swift", ".c", ".h"].flatMap(Tree.everything).filter { file in
+            file.name != "PlainEnglishTests.swift" && !Self.unfinished.contains { file.path.hasSuffix($0) }
+        }
+    }
+
+    @Test func `documentation comments begin with a noun or a verb`() throws {
+        for file in try programs() {
+            let lines = zip([""] + file.lines, file.lines)
+            for (number, (above, line)) in lines.enumerated() where line.contains("///") {
+                guard !above.trimmingCharacters(in: .whitespaces).hasPrefix("///") else { continue }
+                if line.firstMatch(of: beginning) != nil {
+                    Issue.record("\(file.path):\(number + 1): name the thing, or begin with a verb:\(line)")
+                }
+            }
+        }
+    }
+
+    @Test func `comments and documents use words of everyday English`() throws {
+        let pages = try ["docs", "examples"].flatMap { try Tree.files(under: $0, ".md") }
+        let others = try ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map {
+            SourceFile(path: $0, lines: try Tree.text($0).components(separatedBy: "\n"))
+        }
+        let interface = try Tree.files(under: "Sources", ".varlink") + Tree.files(under: "docs/man", "")
+        for file in try programs() + pages + others + interface {
+            for (number, line) in file.lines.enumerated() {
+                if let word = line.firstMatch(of: archaisms)?.output.1 {
+                    Issue.record("\(file.path):\(number + 1): \(word)")
+                }
+            }
+        }
+    }
+}
