@@ -58,10 +58,10 @@ deb: build ## build Debian packages into .build/deb (wants debhelper), and let l
 format: ## format every Swift source in place
 	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-lint: ## check the formatting, the shell scripts and the spelling of the documents
+lint: ## check the formatting, the shell scripts, and spelling and style of the documents
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	scripts/lint-scripts
-	@scripts/setup codespell || :
+	@scripts/setup codespell python3-proselint=/usr/bin/proselint || :
 	scripts/lint-spelling
 
 simulate: setup ## run SEEDS=n random worlds, and every small one, through the scheduler
