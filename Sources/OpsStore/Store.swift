@@ -25,6 +25,11 @@ public final class Store {
     var mayHaveUnusedTexts = false
     /// Rows were pruned, and their pages not given back yet.
     var mayHaveFreePages = false
+    /// Durations of commits and turns since the counters were stored last.
+    public var commitTimes = Histogram.ofTurns
+    public var turnTimes = Histogram.ofTurns
+    /// Random name of this database, the same for its whole life.
+    public let instance: String
     private var keptStatements: [String: Statement] = [:]
     private let lock: StateLock
 
@@ -41,6 +46,9 @@ public final class Store {
         statements = try CommitStatements(database)
         log = LogSize(of: database)
         interned = Interned()
+        let name = try database.prepare("SELECT instance FROM meta")
+        instance = try name.step() ? name.text(0) : ""
+        name.reset()
         try interned.reload(from: database, boot: boot)
     }
 

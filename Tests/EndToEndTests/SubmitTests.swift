@@ -172,7 +172,7 @@ import Testing
             // What opsd and the shell add.
             let added = ["OPS_ID", "OPS_NAME", "OPS_GRAPH", "OPS_QUEUE", "OPS_ATTEMPT", "OPS_SLOT", "OPS_SOCKET"]
             return try machine.ok("log", String(output.out.dropLast())).lines.filter { line in
-                !(added + ["NOTIFY_SOCKET", "PWD", "_"]).contains { line.hasPrefix($0 + "=") }
+                !(added + ["TRACEPARENT", "NOTIFY_SOCKET", "PWD", "_"]).contains { line.hasPrefix($0 + "=") }
             }.sorted()
         }
         #expect(try submit(["--clean-env"]) == ["LC_X=l", "PATH=/usr/bin:/bin"])

@@ -70,10 +70,13 @@ import Testing
             AttemptID(OperationID(3), 1), slot: 0, Policy(), texts, namesSlot: false)
         var words: [String] = []
         request.environment.visit { words.append(String(decoding: $0, as: UTF8.self)) }
+        let trace = TraceContext.trace(instance: fixture.daemon.store.instance, graph: 1)
+        let span = TraceContext.span(trace: trace, operation: 3, attempt: 1)
         #expect(
             words.sorted() == [
                 "A=1", "B=2", "OPS_ATTEMPT=1", "OPS_GRAPH=g1", "OPS_ID=3", "OPS_INDEX=5", "OPS_NAME=a",
                 "OPS_QUEUE=default", "OPS_SOCKET=/s",
+                "TRACEPARENT=\(TraceContext.parent(trace: trace, span: span))",
             ])
     }
 }

@@ -92,7 +92,7 @@ func contents(_ path: String) throws -> [String] {
     var lines: [String] = []
     for table in tables.sorted() {
         // The key of the hashes is another one in each database.
-        let own: Set = ["probes", "textKeyLow", "textKeyHigh", "hash"]
+        let own: Set = ["probes", "textKeyLow", "textKeyHigh", "hash", "instance"]
         let columns = try raw.texts("SELECT name FROM pragma_table_info('\(table)')").filter { !own.contains($0) }
         let list = columns.map { "\"\($0)\"" }.joined(separator: ", ")
         lines += try raw.texts("SELECT json_array('\(table)', \(list)) FROM \(table)")

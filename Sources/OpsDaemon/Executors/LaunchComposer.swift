@@ -98,8 +98,15 @@ struct LaunchComposer {
         [
             "OPS_ID=\(attempt.operation.rawValue)", "OPS_NAME=\(texts.name ?? "")",
             "OPS_GRAPH=g\(texts.graph.rawValue)", "OPS_QUEUE=\(texts.queue)", "OPS_ATTEMPT=\(attempt.number)",
-            "OPS_SOCKET=\(socket)",
+            "OPS_SOCKET=\(socket)", "TRACEPARENT=\(traceParent(attempt, texts.graph))",
         ]
+    }
+
+    private func traceParent(_ attempt: AttemptID, _ graph: GraphID) -> String {
+        let trace = TraceContext.trace(instance: store.instance, graph: graph.rawValue)
+        let span = TraceContext.span(
+            trace: trace, operation: attempt.operation.rawValue, attempt: Int(attempt.number))
+        return TraceContext.parent(trace: trace, span: span)
     }
 
     private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> CStringArray {

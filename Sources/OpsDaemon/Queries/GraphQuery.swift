@@ -53,10 +53,12 @@ struct GraphQuery: Query {
         var selection = OpsStore.Selection()
         selection.graph = id
         cursor = SelectionCursor(selection)
+        let trace = TraceContext.trace(instance: try history.instance(), graph: graph.id.rawValue)
         reply = .with {
             $0.graph = graph.id.reference
             $0.name = graph.name
             $0.suspended = graph.isSuspended
+            $0.trace = trace
         }
     }
 

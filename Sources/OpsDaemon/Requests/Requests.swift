@@ -176,6 +176,7 @@ final class Requests {
         case .stats(let request): readOn(exchange) { try self.stats(request, exchange) }
         case .check: readOn(exchange) { try self.check(exchange) }
         case .complete(let request): readOn(exchange) { try self.complete(request, exchange) }
+        case .metrics: try metrics(exchange)
         case .backup(let request): readOn(exchange) { try self.backup(request, exchange) }
         case .prune(let request): try change(exchange) { try self.prune(request, exchange) }
         case .cancel(let request): try change(exchange) { try self.cancel(request, exchange) }

@@ -6,7 +6,7 @@ enum ReservedVariables {
     /// Returns true if opsd sets the variable, now or in a later release. `OPS_INDEX` is set by `opsctl submit
     /// --array`.
     static func contains(_ name: String) -> Bool {
-        name == "NOTIFY_SOCKET" || name.utf8.starts(with: "OPS_".utf8) && name != "OPS_INDEX"
+        name == "NOTIFY_SOCKET" || name == "TRACEPARENT" || name.utf8.starts(with: "OPS_".utf8) && name != "OPS_INDEX"
     }
 }
 

@@ -127,18 +127,26 @@ extension Daemon {
         {
             transition = decided
         }
+        let isTurn = turn.isAheadOfStore
         do throws(StoreError) { try store(transition, send) } catch { fall(error) }
+        if isTurn { store.turnTimes.add(Clock.read().monotonic - now.monotonic) }
     }
 
     /// Commits what the turn has come to, and lets it take effect.
     func store(_ transition: Transition, _ send: () -> Void) throws(StoreError) {
-        if turn.isAheadOfStore, outage == nil { try store.commit(transition, submissions: turn.submissions) }
+        if turn.isAheadOfStore, outage == nil { try commit(transition) }
         let turn = self.turn
         self.turn = Turn()
         tell(transition) {
             for answer in turn.afterwards { answer(true) }
             send()
         }
+    }
+
+    private func commit(_ transition: Transition) throws(StoreError) {
+        let start = Clock.read().monotonic
+        try store.commit(transition, submissions: turn.submissions)
+        store.commitTimes.add(Clock.read().monotonic - start)
     }
 
     /// Publishes the contents of a commit, once it is durable.

@@ -175,6 +175,7 @@ private enum Verdict: Sendable {
 private func decide(
     _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: ((Scheduler) throws -> LargeRequest)?
 ) -> Verdict {
+    let start = Clock.read().monotonic
     for fact in facts { _ = core.handle(fact, at: .now()) }
     var acceptance: Acceptance?
     var texts: SubmissionTexts?
@@ -191,7 +192,11 @@ private func decide(
     }
     let transition = core.endTurn(at: .now())
     do throws(StoreError) {
+        let decided = Clock.read().monotonic
         try store.commit(transition, submissions: texts.map { [$0] } ?? [])
+        let stored = Clock.read().monotonic
+        store.commitTimes.add(stored - decided)
+        store.turnTimes.add(stored - start)
     } catch {
         return .failed(error)
     }

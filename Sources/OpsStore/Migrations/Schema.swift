@@ -29,7 +29,7 @@ enum Schema {
     /// rest of the start.
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
-            "attempt", "category", "categorySet", "categoryUse", "edge", "ending", "event", "label",
+            "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event", "label",
             "meta", "operation", "owedObserver", "policy", "queue", "runner", "submission", "suspendedGraph", "text",
         ],
         "index": [

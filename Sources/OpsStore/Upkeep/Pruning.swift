@@ -22,6 +22,8 @@ public final class Pruning {
     /// Reads all submissions to count their operations, or to find the oldest.
     private var scan = SubmissionScan()
     private(set) public var removed = 0
+    /// Counts finished operations before they are removed, where the counters have ever been asked for.
+    private var counting: Counting?
     private enum Phase { case counting, graphs, dating, events, texts, done }
 
     init(_ store: Store, olderThan: Int64?, keeping: Int?) {
@@ -37,6 +39,7 @@ public final class Pruning {
     /// One that has thrown is over; the next housekeeping finds what it left.
     public func step(limit: Int = 1000) throws(StoreError) -> [AttemptID] {
         if store.needsRecovery { try store.recover() }
+        if phase == .graphs, try !haveCounted() { return [] }
         var attempts: [AttemptID] = []
         try store.database.transaction { () throws(StoreError) in
             switch phase {
@@ -53,6 +56,13 @@ public final class Pruning {
             store.mayHaveFreePages = true
         }
         return attempts
+    }
+
+    /// Counts on. Returns whether everything that has finished is counted.
+    private func haveCounted() throws(StoreError) -> Bool {
+        let counting = counting ?? Counting(store, isForPruning: true)
+        self.counting = try counting.step() == nil ? counting : nil
+        return self.counting == nil
     }
 
     private func removeGraphs(_ limit: Int) throws(StoreError) -> [AttemptID] {

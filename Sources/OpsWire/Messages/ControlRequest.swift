@@ -31,6 +31,7 @@ public enum ControlRequest: Equatable, Sendable {
     case backup(BackupRequest)
     case check(CheckRequest)
     case setWorkers(SetWorkersRequest)
+    case metrics(MetricsRequest)
     case complete(CompleteRequest)
 
     /// Reads a call to this interface; refuses methods and parameters that it does not have.
@@ -65,7 +66,7 @@ extension ControlRequest {
         Method(suspend), Method(resume), Method(retry), Method(finish), Method(note), Method(set),
         Method(addDependency), Method(removeDependency), Method(listQueues), Method(setQueue),
         Method(removeQueue), Method(listCategories), Method(setCategory), Method(graph), Method(stats),
-        Method(prune), Method(backup), Method(check), Method(setWorkers), Method(complete),
+        Method(prune), Method(backup), Method(check), Method(setWorkers), Method(metrics), Method(complete),
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: methods.map { ($0.request.method, $0) })

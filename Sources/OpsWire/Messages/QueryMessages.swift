@@ -117,6 +117,7 @@ public struct GraphReply: WireRecord {
     public var graph = ""
     public var name: String?
     public var suspended = false
+    public var trace: String?
     public var nodes: [NodeRow] = []
     public var edges: [EdgeRow] = []
     public init() {}
@@ -124,6 +125,7 @@ public struct GraphReply: WireRecord {
         try visitor.field("graph", &graph)
         try visitor.field("name", &name)
         try visitor.field("suspended", &suspended)
+        try visitor.field("trace", &trace)
         try visitor.field("nodes", &nodes)
         try visitor.field("edges", &edges)
     }

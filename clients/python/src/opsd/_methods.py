@@ -19,6 +19,7 @@ from .messages import (
     ListQueuesReply,
     ListReply,
     LogReply,
+    MetricsReply,
     PruneReply,
     ResumeReply,
     RetryReply,
@@ -334,7 +335,7 @@ class Methods:
         return self._call("SetCategory", {"name": name, "capacity": capacity}, SetCategoryReply.from_json)
 
     def graph(self, graph: str) -> GraphReply:
-        """Calls Graph."""
+        """Parameters: "trace": the trace id that its operations find in TRACEPARENT."""
         return self._call("Graph", {"graph": graph}, GraphReply.from_json)
 
     def stats(self, *, selection: Selection | None = None) -> StatsReply:
@@ -360,6 +361,12 @@ class Methods:
     def set_workers(self, workers: int) -> None:
         """Calls SetWorkers."""
         self._call("SetWorkers", {"workers": workers}, _nothing)
+
+    def metrics(self) -> MetricsReply:
+        """Numbers for monitoring, beside those of Status. Queues in the order in which they were made, removed
+        ones too. "commits" and "turns" only grow, as what queues count: also while the daemon is restarted.
+        """
+        return self._call("Metrics", {}, MetricsReply.from_json)
 
     def complete(self, kind: str, prefix: str) -> CompleteReply:
         """Names for completion, newest first."""
@@ -681,7 +688,7 @@ class AsyncMethods:
         return await self._call("SetCategory", {"name": name, "capacity": capacity}, SetCategoryReply.from_json)
 
     async def graph(self, graph: str) -> GraphReply:
-        """Calls Graph."""
+        """Parameters: "trace": the trace id that its operations find in TRACEPARENT."""
         return await self._call("Graph", {"graph": graph}, GraphReply.from_json)
 
     async def stats(self, *, selection: Selection | None = None) -> StatsReply:
@@ -707,6 +714,12 @@ class AsyncMethods:
     async def set_workers(self, workers: int) -> None:
         """Calls SetWorkers."""
         await self._call("SetWorkers", {"workers": workers}, _nothing)
+
+    async def metrics(self) -> MetricsReply:
+        """Numbers for monitoring, beside those of Status. Queues in the order in which they were made, removed
+        ones too. "commits" and "turns" only grow, as what queues count: also while the daemon is restarted.
+        """
+        return await self._call("Metrics", {}, MetricsReply.from_json)
 
     async def complete(self, kind: str, prefix: str) -> CompleteReply:
         """Names for completion, newest first."""

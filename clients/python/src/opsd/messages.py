@@ -579,6 +579,109 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Durations in seconds: "counts" has one member more than "bounds", the number of those above the last
+    bound.
+    """
+
+    bounds: list[float]
+    counts: list[int]
+    sum: float
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            bounds=value["bounds"],
+            counts=value["counts"],
+            sum=value["sum"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeCounts:
+    """Type OutcomeCounts of the interface."""
+
+    succeeded: int
+    failed: int
+    timed_out: int
+    cancelled: int
+    skipped: int
+    interrupted: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            succeeded=value["succeeded"],
+            failed=value["failed"],
+            timed_out=value["timedOut"],
+            cancelled=value["cancelled"],
+            skipped=value["skipped"],
+            interrupted=value["interrupted"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueMetrics:
+    """A queue for monitoring. "finished", "waiting" (from ready to the last start) and "running" only grow, and
+    count what was pruned, too. "readySince": of the operation that has been ready for longest, those that are
+    held apart.
+    """
+
+    name: str
+    removed: bool
+    limit: int | None = None
+    suspended: bool
+    pending: int
+    ready: int
+    executing: int
+    ready_since: str | None = None
+    finished: OutcomeCounts
+    waiting: Histogram
+    running: Histogram
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            removed=value["removed"],
+            limit=value.get("limit"),
+            suspended=value["suspended"],
+            pending=value["pending"],
+            ready=value["ready"],
+            executing=value["executing"],
+            ready_since=value.get("readySince"),
+            finished=OutcomeCounts.from_json(value["finished"]),
+            waiting=Histogram.from_json(value["waiting"]),
+            running=Histogram.from_json(value["running"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryMetrics:
+    """Parameters: "used": units in use, all of them where an exclusive holder has it, at least one where shared
+    holders have it.
+    """
+
+    name: str
+    capacity: int
+    used: int
+    waiting: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            capacity=value["capacity"],
+            used=value["used"],
+            waiting=value["waiting"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     """Type Edge of the interface."""
 
@@ -929,6 +1032,7 @@ class GraphReply:
     graph: str
     name: str | None = None
     suspended: bool
+    trace: str | None = None
     nodes: list[Node]
     edges: list[Edge]
 
@@ -939,6 +1043,7 @@ class GraphReply:
             graph=value["graph"],
             name=value.get("name"),
             suspended=value["suspended"],
+            trace=value.get("trace"),
             nodes=[Node.from_json(item) for item in value["nodes"]],
             edges=[Edge.from_json(item) for item in value["edges"]],
         )
@@ -997,6 +1102,28 @@ class CheckReply:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             problems=value["problems"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsReply:
+    """Reply of Metrics."""
+
+    queues: list[QueueMetrics]
+    categories: list[CategoryMetrics]
+    commits: Histogram
+    turns: Histogram
+    database_bytes: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            queues=[QueueMetrics.from_json(item) for item in value["queues"]],
+            categories=[CategoryMetrics.from_json(item) for item in value["categories"]],
+            commits=Histogram.from_json(value["commits"]),
+            turns=Histogram.from_json(value["turns"]),
+            database_bytes=value["databaseBytes"],
         )
 
 

@@ -1,0 +1,31 @@
+/// Numbers of the categories, for monitoring: without the names of their holders.
+extension Scheduler {
+    public struct CategoryLoad: Equatable, Sendable {
+        public var name: String
+        public var capacity: Int32
+        /// Units in use: all of them where an exclusive holder has the category, at least one where shared holders have it.
+        public var used: Int32
+        /// Ready operations without room in it.
+        public var waiting: Int
+    }
+
+    /// In the order of their names; of very many those that were named first.
+    public var categoryLoads: [CategoryLoad] {
+        categories.pool.indices.filter { categories[$0].base == nil }.prefix(Limits.named).map { index in
+            let category = categories[index]
+            let whole = max(category.capacity, 1)
+            return CategoryLoad(
+                name: category.name, capacity: category.capacity,
+                used: category.exclusiveHolders > 0 ? whole : max(category.usedUnits, min(1, category.sharedHolders)),
+                waiting: waitingCount(for: index))
+        }.sorted { $0.name < $1.name }
+    }
+
+    private func waitingCount(for category: CategoryIndex) -> Int {
+        categories[category].lanes.entries.reduce(0) { count, entry in
+            let need = lanes[entry.lane].needs[Int(entry.need)]
+            return categories[category].fits(need.mode, need.units)
+                ? count : count + members(of: entry.lane, below: .max).count
+        }
+    }
+}

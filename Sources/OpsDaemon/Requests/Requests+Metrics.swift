@@ -1,0 +1,107 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsWire
+
+/// Numbers for monitoring.
+extension Requests {
+    /// Brings the counters up to date a little in each turn, and answers with them once they are stored: a number that was
+    /// told never goes back. While the disk takes nothing, the numbers of the last time are the answer.
+    func metrics(_ exchange: Exchange) throws {
+        guard daemon.outage == nil else { return storedMetrics(exchange) }
+        try change(exchange) { [unowned self] in
+            let counting = daemon.store.count()
+            exchange.goOn(
+                with: SteppedWork(exchange, daemon, usesStore: true) { [unowned self] in
+                    guard daemon.outage == nil else {
+                        storedMetrics(exchange)
+                        return true
+                    }
+                    guard try counting.step() != nil else { return false }
+                    storedMetrics(exchange)
+                    return true
+                })
+        }
+    }
+
+    private func storedMetrics(_ exchange: Exchange) {
+        let now = Clock.read().wall
+        ask(exchange, SingleStep { try StoredMetrics($0, now: now) }) { [unowned self] stored in
+            self.schedulerQueries.ask(exchange) { [unowned self] in
+                let standings = self.daemon.ask { $0.queueStandings } ?? []
+                let loads = self.daemon.ask { $0.categoryLoads } ?? []
+                exchange.reply(stored.reply(standings, loads))
+            }
+        }
+    }
+}
+
+/// The part of the answer that is read from the database.
+private struct StoredMetrics: Sendable {
+    private let counters: Counters
+    private let queues: [(row: Int64, name: String, isRemoved: Bool)]
+    private let readySince: [Int64: Int64]
+    private let size: Int64
+
+    init(_ history: History, now: Int64) throws {
+        counters = try history.counters()
+        queues = try history.queuesEver()
+        readySince = try history.readySince(now: now)
+        size = try history.size()
+    }
+
+    func reply(_ standings: [Scheduler.QueueStanding], _ loads: [Scheduler.CategoryLoad]) -> MetricsReply {
+        let standings = Dictionary(standings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var reply = MetricsReply()
+        reply.queues = queues.map { queue in
+            let counters = counters.of(queue: queue.row)
+            let standing = standings[queue.name]
+            return .with { row in
+                row.name = queue.name
+                row.removed = queue.isRemoved
+                row.limit = standing?.limit.map(Int.init)
+                row.suspended = standing?.isSuspended ?? false
+                row.pending = standing?.pending ?? 0
+                row.ready = standing?.ready ?? 0
+                row.executing = standing?.executing ?? 0
+                row.readySince = readySince[queue.row].map(InstantText.format)
+                row.finished = OutcomeCountsRow(counters)
+                row.waiting = HistogramRow(counters.waiting)
+                row.running = HistogramRow(counters.running)
+            }
+        }
+        reply.categories = loads.map { load in
+            .with {
+                $0.name = load.name
+                $0.capacity = Int(load.capacity)
+                $0.used = Int(load.used)
+                $0.waiting = load.waiting
+            }
+        }
+        reply.commits = HistogramRow(counters.commits)
+        reply.turns = HistogramRow(counters.turns)
+        reply.databaseBytes = size
+        return reply
+    }
+}
+
+extension HistogramRow {
+    fileprivate init(_ histogram: Histogram) {
+        self.init()
+        bounds = histogram.bounds.map { Double($0) / 1e9 }
+        counts = histogram.counts
+        sum = Double(histogram.sum) / 1e9
+    }
+}
+
+extension OutcomeCountsRow {
+    fileprivate init(_ counters: Counters.OfQueue) {
+        self.init()
+        succeeded = counters[.succeeded]
+        failed = counters[.failed]
+        timedOut = counters[.timedOut]
+        cancelled = counters[.cancelled]
+        skipped = counters[.skipped]
+        interrupted = counters[.interrupted]
+    }
+}

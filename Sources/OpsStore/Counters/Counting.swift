@@ -1,0 +1,157 @@
+internal import OpsCore
+
+/// Brings the counters up to date with the events that came since they were asked for last. Nothing is counted while
+/// nobody asks, and no commit is made larger: the events are there anyway, and pruning counts them before it removes them.
+/// Drive it with `step`, a little in each turn.
+public final class Counting {
+    private let store: Store
+    /// Nothing is to be done where counters were never asked for.
+    private let isForPruning: Bool
+    private var found = Counters()
+    /// Last event that the stored counters include when this one begins; nil: they were never asked for.
+    private var start: Int64?
+    private var position: Int64?
+
+    init(_ store: Store, isForPruning: Bool) {
+        self.store = store
+        self.isForPruning = isForPruning
+    }
+
+    /// Goes on for at most `limit` events. Returns the counters once they are up to date and stored.
+    public func step(limit: Int64 = 2000) throws(StoreError) -> Counters? {
+        if store.needsRecovery { try store.recover() }
+        guard let position else {
+            start = try store.countedTo()
+            if isForPruning, start == nil { return Counters() }
+            position = max(start ?? 0, try store.database.integer("SELECT min(seq) FROM event") - 1)
+            return try step(limit: limit)
+        }
+        let last = max(try store.database.integer("SELECT max(seq) FROM event"), try lastSequence())
+        if position < last {
+            let end = min(last, position + limit)
+            try count(after: position, to: end)
+            self.position = end
+            if end < last { return nil }
+        }
+        return try finish(last)
+    }
+
+    private func lastSequence() throws(StoreError) -> Int64 {
+        try store.database.integer("SELECT lastSequence FROM meta")
+    }
+
+    private func count(after first: Int64, to last: Int64) throws(StoreError) {
+        // The last attempt that had begun when the operation ended: it may have been retried since.
+        let rows = try store.kept(
+            """
+            SELECT o.queue, e.outcome, o.readyAt, a.startedAt, ifnull(a.finishedAt, e.at)
+            FROM event e JOIN operation o ON o.id = e.operation
+            LEFT JOIN attempt a ON a.operation = o.id AND a.number = (
+                SELECT max(number) FROM attempt WHERE operation = o.id AND startedAt <= e.at)
+            WHERE e.seq > ?1 AND e.seq <= ?2 AND e.kind = ?3 AND e.outcome IS NOT NULL
+            """)
+        rows.bind(1, first)
+        rows.bind(2, last)
+        rows.bind(3, Report.Kind.finished.stored)
+        while try rows.step() {
+            guard let outcome = Outcome(stored: rows.int(1)) else { continue }
+            var queue = found.queues[rows.int(0)] ?? Counters.OfQueue()
+            queue.finished[Int(outcome.stored)] += 1
+            if let started = rows.optionalInt(3) {
+                queue.running.add(rows.int(4) - started)
+                queue.waiting.add(started - (rows.optionalInt(2) ?? started))
+            }
+            found.queues[rows.int(0)] = queue
+        }
+    }
+
+    /// Stores what was found, unless another has counted the same events meanwhile: then it begins again.
+    private func finish(_ last: Int64) throws(StoreError) -> Counters? {
+        found.commits = store.commitTimes
+        found.turns = store.turnTimes
+        guard start != last || !found.isEmpty else { return try store.counters() }
+        var isOvertaken = false
+        try store.database.transaction { () throws(StoreError) in
+            isOvertaken = try store.countedTo() != start
+            if isOvertaken { return }
+            for row in found.rows { try store.add(row) }
+            let counted = try store.kept("UPDATE meta SET countedTo = ?1")
+            counted.bind(1, last)
+            try counted.run()
+        }
+        if isOvertaken {
+            (found, position) = (Counters(), nil)
+            return nil
+        }
+        store.commitTimes = .ofTurns
+        store.turnTimes = .ofTurns
+        return try store.counters()
+    }
+}
+
+extension Store {
+    /// Begins to bring the counters up to date.
+    public func count() -> Counting { Counting(self, isForPruning: false) }
+
+    /// Counters as they are stored.
+    func counters() throws(StoreError) -> Counters { try Counters.read(kept(Counters.select)) }
+
+    fileprivate func countedTo() throws(StoreError) -> Int64? {
+        let row = try kept("SELECT countedTo FROM meta")
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt(0) : nil
+    }
+
+    fileprivate func add(_ row: Counters.Row) throws(StoreError) {
+        let statement = try kept(
+            """
+            INSERT INTO counter (family, queue, part, count, sum) VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT DO UPDATE SET count = count + excluded.count, sum = sum + excluded.sum
+            """)
+        statement.bind(1, row.family.rawValue)
+        statement.bind(2, row.queue)
+        statement.bind(3, row.part)
+        statement.bind(4, row.count)
+        statement.bind(5, row.sum)
+        try statement.run()
+    }
+}
+
+extension History {
+    /// Counters as they were stored last.
+    public func counters() throws(StoreError) -> Counters { try Counters.read(statement(Counters.select)) }
+
+    /// Every queue that there is or was, in the order in which they were made.
+    public func queuesEver() throws(StoreError) -> [(row: Int64, name: String, isRemoved: Bool)] {
+        let rows = try statement("SELECT id, name, removed FROM queue ORDER BY id")
+        var queues: [(row: Int64, name: String, isRemoved: Bool)] = []
+        while try rows.step() { queues.append((rows.int(0), rows.text(1), rows.bool(2))) }
+        return queues
+    }
+
+    /// For each queue, by its row, the instant since which the operation that was ready first is ready. Operations that are
+    /// held or wait for an instant after `now` do not count.
+    public func readySince(now: Int64) throws(StoreError) -> [Int64: Int64] {
+        let rows = try statement(
+            """
+            SELECT queue, min(readyAt) FROM operation
+            WHERE state = 1 AND readyAt IS NOT NULL AND NOT flags & 4 AND ifnull(notBefore, 0) <= ?1 GROUP BY queue
+            """)
+        rows.bind(1, now)
+        var instants: [Int64: Int64] = [:]
+        while try rows.step() { instants[rows.int(0)] = rows.int(1) }
+        return instants
+    }
+
+    /// Size of the database, without its write-ahead log.
+    public func size() throws(StoreError) -> Int64 {
+        try database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size")
+    }
+
+    /// Random name of this database, the same for its whole life.
+    public func instance() throws(StoreError) -> String {
+        let row = try statement("SELECT instance FROM meta")
+        defer { row.reset() }
+        return try row.step() ? row.text(0) : ""
+    }
+}

@@ -1,0 +1,99 @@
+import OpsCore
+import OpsStore
+import Testing
+
+@Suite struct CountersTests {
+    private func counters(_ world: World) throws -> Counters {
+        let counting = world.store.count()
+        for _ in 0..<1000 {
+            if let counters = try counting.step(limit: 3) { return counters }
+        }
+        Issue.record("it does not come to an end")
+        return Counters()
+    }
+
+    /// Submits an operation, lets it wait and run for these times, and reports its end.
+    private func run(_ world: World, waiting: Int64, running: Int64, code: Int32 = 0) {
+        var submission = Submission()
+        submission.operations = [Draft()]
+        let id = world.submit(SubmissionTexts(submission, particulars: [.init(command: "[\"x\"]")]))
+        world.change(.becameReady(id, at: world.now))
+        world.now += waiting
+        world.start(id)
+        world.now += running
+        world.end(id, code: code)
+        world.sequence += 1
+        world.turn.reports.append(
+            Report(
+                sequence: world.sequence, kind: .finished, operation: id, graph: nil, old: .executing, new: .finished,
+                outcome: code == 0 ? .succeeded : .failed, at: world.now))
+    }
+
+    private let second: Int64 = 1_000_000_000
+
+    @Test func `finished operations are counted by outcome and time`() throws {
+        let world = try World()
+        run(world, waiting: 2 * second, running: 30 * second)
+        run(world, waiting: 0, running: second / 2, code: 1)
+        try world.commit()
+        let queue = try counters(world).of(queue: 1)
+        #expect(queue[.succeeded] == 1)
+        #expect(queue[.failed] == 1)
+        #expect(queue.waiting.counts.reduce(0, +) == 2)
+        #expect(queue.waiting.sum == 2 * second)
+        #expect(queue.running.sum == 30 * second + second / 2)
+        #expect(queue.running.counts[1] == 1)
+        #expect(queue.running.counts[3] == 1)
+    }
+
+    @Test func `an event is counted once, however often somebody asks`() throws {
+        let world = try World()
+        run(world, waiting: 0, running: second)
+        try world.commit()
+        _ = try counters(world)
+        #expect(try counters(world).of(queue: 1)[.succeeded] == 1)
+        run(world, waiting: 0, running: second)
+        try world.commit()
+        let one = world.store.count()
+        let other = world.store.count()
+        #expect(try one.step(limit: 1) == nil)
+        #expect(try other.step() != nil)
+        var result: Counters?
+        for _ in 0..<100 where result == nil { result = try one.step(limit: 1) }
+        #expect(result?.of(queue: 1)[.succeeded] == 2)
+    }
+
+    @Test func `pruning counts before it removes`() throws {
+        let world = try World()
+        run(world, waiting: 0, running: second)
+        try world.commit()
+        _ = try counters(world)
+        run(world, waiting: 0, running: second)
+        try world.commit()
+        let pruning = world.store.prune(olderThan: .max)
+        for _ in 0..<1000 where !pruning.isComplete { _ = try pruning.step() }
+        #expect(pruning.removed == 2)
+        #expect(try counters(world).of(queue: 1)[.succeeded] == 2)
+    }
+
+    @Test func `nothing is counted while nobody asks`() throws {
+        let world = try World()
+        run(world, waiting: 0, running: second)
+        try world.commit()
+        let pruning = world.store.prune(olderThan: .max)
+        for _ in 0..<1000 where !pruning.isComplete { _ = try pruning.step() }
+        #expect(try Raw(world.store.path).integer("SELECT count(*) FROM counter") == 0)
+    }
+
+    @Test func `durations of commits are kept across a restart`() throws {
+        let world = try World()
+        world.store.commitTimes.add(second / 1000)
+        world.store.commitTimes.add(20 * second)
+        _ = try counters(world)
+        world.store.commitTimes.add(second)
+        let commits = try counters(world).commits
+        #expect(commits.counts.reduce(0, +) == 3)
+        #expect(commits.sum == 21 * second + second / 1000)
+        #expect(try world.history().counters().commits == commits)
+    }
+}
