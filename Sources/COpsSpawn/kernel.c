@@ -144,6 +144,11 @@ int ops_lock_file(int fd) {
     return fcntl(fd, F_OFD_SETLK, &whole);
 }
 
+int ops_end_with_parent(int parent, int number) {
+    if (prctl(PR_SET_PDEATHSIG, number) < 0) return -1;
+    return getppid() == parent;
+}
+
 int ops_terminal_size(int fd, int *columns, int *rows) {
     struct winsize size;
     if (ioctl(fd, TIOCGWINSZ, &size) < 0) return -1;

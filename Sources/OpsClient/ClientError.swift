@@ -4,6 +4,8 @@ public import OpsWire
 public enum ClientError: Error, Equatable, Sendable {
     /// No daemon accepts connections at this path.
     case unreachable(path: String, errno: Int32)
+    /// No daemon answers on this host.
+    case unreachableHost(String, RemoteHost.Failure)
     /// The connection ended before the last reply. Without a number the daemon closed it.
     case lost(errno: Int32?)
     /// The daemon answered with an error.

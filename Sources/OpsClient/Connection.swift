@@ -19,6 +19,43 @@ public final class Connection {
         }
     }
 
+    /// Connects to the daemon of another host, and waits until it answers. `isSilent`: ssh writes no messages.
+    public init(host: RemoteHost, isSilent: Bool = false) throws(ClientError) {
+        let companion: Companion
+        do throws(SystemError) {
+            let started = try Companion.start(host.command, silent: isSilent)
+            companion = started.companion
+            socket = Descriptor(owning: started.socket)
+        } catch {
+            throw .unreachableHost(host.name, .notStarted(errno: error.errno))
+        }
+        do throws(ClientError) {
+            try send(Call.frame(GetInfoRequest()))
+            guard try nextReply(milliseconds: Int32(1000 * host.patience)) != nil else {
+                _ = companion.end()
+                throw .unreachableHost(host.name, .silent(seconds: host.patience))
+            }
+        } catch {
+            guard case .lost = error else { throw error }
+            throw .unreachableHost(host.name, .ended(status: companion.end()))
+        }
+    }
+
+    /// Returns the next reply; nil: it has not come in this time.
+    private func nextReply(milliseconds: Int32) throws(ClientError) -> ReceivedReply? {
+        let end = Clock.read().monotonic + Int64(milliseconds) * 1_000_000
+        while true {
+            if let reply = try arrivedReply() { return reply }
+            let left = Int32(max(0, (end - Clock.read().monotonic) / 1_000_000))
+            do throws(SystemError) {
+                guard try socket.waitUntil(.readable, milliseconds: left) else { return nil }
+            } catch {
+                throw .lost(errno: error.errno)
+            }
+            try receive()
+        }
+    }
+
     public var descriptor: Int32 { socket.rawValue }
 
     /// Calls a method and returns its reply.

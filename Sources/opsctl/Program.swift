@@ -27,12 +27,14 @@ enum Program {
 
     private static func perform(_ arguments: Arguments) throws(Failure) -> ExitStatus {
         // Never released: the process ends with it, and taking it apart would be needless work.
-        let session = Unmanaged.passRetained(Session(arguments)).takeUnretainedValue()
+        let session = Unmanaged.passRetained(try Session(arguments)).takeUnretainedValue()
         do throws(Failure) {
             let status: ExitStatus
             if arguments.has(.showHelp) {
                 try HelpPage.write(arguments.verb, arguments.path, session)
                 status = .done
+            } else if session.hosts.hosts.count > 1, arguments.verb.asksDaemon {
+                status = try ManyHosts(session, session.hosts).run()
             } else if let action = arguments.verb.action {
                 status = try action(session)
             } else {

@@ -93,7 +93,7 @@ import Testing
 
     @Test func completionOffersEveryVerbAndEveryOption() throws {
         var parser = Parser(["version"])
-        let session = Session(try parser.parse())
+        let session = try Session(try parser.parse())
         let verbs = try #require(Candidates(session, [""]).words()).map(\.text)
         #expect(verbs == VerbTable.shown.map(\.name))
         for verb in VerbTable.shown where verb.verbs.isEmpty {
@@ -105,7 +105,7 @@ import Testing
 
     @Test func valuesThatAreKnownAreOffered() throws {
         var parser = Parser(["version"])
-        let session = Session(try parser.parse())
+        let session = try Session(try parser.parse())
         let states = try #require(Candidates(session, ["ls", "--state", "f"]).words()).map(\.text)
         #expect(states == ["finished"])
         let outcomes = try #require(Candidates(session, ["submit", "--retry-on", "failed,t"]).words()).map(\.text)

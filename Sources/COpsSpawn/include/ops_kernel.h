@@ -44,6 +44,8 @@ int ops_pidfd_signal(int pidfd, int number);
 int ops_lock_file(int fd);
 
 int ops_terminal_size(int fd, int *columns, int *rows);
+/* This process gets the signal when the process that started it ends; 0 if that has ended already. */
+int ops_end_with_parent(int parent, int number);
 int ops_ignore_signal(int number);
 int ops_default_signal(int number);
 int ops_block_signal(int number);

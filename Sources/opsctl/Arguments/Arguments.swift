@@ -46,6 +46,18 @@ struct Arguments: Sendable {
             verb: verb, path: path, values: values.map { ($0.option, change($0.value)) }, operands: operands)
     }
 
+    func with(operands: [String]) -> Arguments {
+        Arguments(verb: verb, path: path, values: values, operands: operands)
+    }
+
+    /// Words of a command line that says the same, with other operands and without some of the options.
+    func words(except left: [Option], operands: [String]) -> [String] {
+        let options = values.filter { value in !left.contains { $0.name == value.option } }.map { value in
+            verb.option(long: value.option)?.kind == nil ? "--\(value.option)" : "--\(value.option)=\(value.value)"
+        }
+        return path.split(separator: " ").map(String.init) + options + operands
+    }
+
     func integer(_ option: @autoclosure () -> Option) -> Int? {
         text(option()).flatMap { Int($0) }
     }

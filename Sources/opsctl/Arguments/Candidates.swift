@@ -41,7 +41,10 @@ struct Candidates {
                 return []
             }
         }
-        if let pending { return values(of: pending.kind ?? .text) }
+        if let pending {
+            return pending.name == Option.host.name
+                ? listed { _ in KnownHosts.names } : values(of: pending.kind ?? .text)
+        }
         guard let verb else {
             return filtered(
                 (current.hasPrefix("-") ? options(nil) : VerbTable.shown.map { Word(text: $0.name, about: $0.summary) })
@@ -113,10 +116,25 @@ struct Candidates {
         return known(last).filter { $0.hasPrefix(last) }.map { Word(text: current[..<start] + $0, about: "") }
     }
 
+    /// Returns a session with the daemon that the words name.
+    private func asked() throws(Failure) -> Session {
+        var words: [String] = []
+        for (index, word) in typed.dropLast().enumerated() {
+            for option in [Option.host, Option.socket] {
+                let long = "--" + option.name
+                if word == long, index + 1 < typed.count - 1 { words += [long, typed[index + 1]] }
+                if word.hasPrefix(long + "=") { words.append(word) }
+            }
+        }
+        if words.isEmpty { return session }
+        var parser = Parser(words + [session.arguments.path])
+        return try Session(try parser.parse())
+    }
+
     /// Nothing where no daemon answers: completion never complains.
     private func names(_ kind: CompletionKind, _ prefix: String) -> [String] {
         do throws(Failure) {
-            return try session.call(CompleteRequest.with { ($0.kind, $0.prefix) = (kind, prefix) }).words
+            return try asked().call(CompleteRequest.with { ($0.kind, $0.prefix) = (kind, prefix) }).words
         } catch {
             return []
         }

@@ -22,7 +22,7 @@ extension Option {
     static let showHelp = Option.flag("help", "h", "show this help")
 
     /// Every verb takes these, before or after its name.
-    static let everywhere = OptionGroup("Global options", [.json, .socket, .color, .showHelp])
+    static let everywhere = OptionGroup("Global options", [.json, .socket, .host, .color, .showHelp])
 }
 
 extension Option {

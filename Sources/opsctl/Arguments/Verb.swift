@@ -86,6 +86,14 @@ struct Verb: Sendable {
         self.action = action
     }
 
+    /// True for a verb that asks a daemon, false for one about this program.
+    var asksDaemon: Bool {
+        ![
+            HelpVerb.verb.name, CompletionVerb.verb.name, CompletionVerb.candidates.name, VersionVerb.verb.name,
+            ManVerb.verb.name, BridgeVerb.verb.name, HostVerb.verb.name, ScheduleVerb.verb.verbs.first?.name,
+        ].contains(name)
+    }
+
     func option(long name: String) -> Option? {
         for group in groups {
             for option in group.options where option.isCalled(name) { return option }

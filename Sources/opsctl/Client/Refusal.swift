@@ -8,6 +8,7 @@ extension Failure {
     init(_ error: ClientError) {
         switch error {
         case .unreachable(let path, let errno): self = Self.unreachable(path, errno)
+        case .unreachableHost(let host, let reason): self = Self.unreachable(host: host, reason)
         case .lost(let errno): self = Self.lost(errno.map(SystemError.text) ?? "it closed the connection")
         case .refused(.control(let error)): self.init(error)
         case .refused(.service(let error)): self.init(error)
@@ -87,6 +88,28 @@ extension Failure {
                 "start one with \"opsd\" or \"systemctl start opsd\", or name its socket with --socket")
         default:
             Failure(.unreachable, path, SystemError.text(errno), "name the daemon's socket with --socket")
+        }
+    }
+
+    private static func unreachable(host: String, _ reason: RemoteHost.Failure) -> Failure {
+        switch reason {
+        case .notStarted(let errno):
+            Failure(
+                .unreachable, host, "ssh cannot be started: \(SystemError.text(errno))", "install ssh, or set OPS_SSH")
+        case .ended(status: 3):
+            Failure(
+                .unreachable, host, "no daemon answers on this host",
+                "start one there, or name its socket with --socket")
+        case .ended(status: 127):
+            Failure(
+                .unreachable, host, "this host has no opsctl", "install it there, in the PATH that ssh gives")
+        case .ended(let status):
+            Failure(
+                .unreachable, host, "the connection ended with status \(status)",
+                "see that \"ssh \(host) opsctl status\" works")
+        case .silent(let seconds):
+            Failure(
+                .unreachable, host, "no answer within \(seconds) s", "see that \"ssh \(host) opsctl status\" works")
         }
     }
 

@@ -6,11 +6,17 @@ final class Session {
     let arguments: Arguments
     let output: StandardOutput
     let screen: Screen
+    let hosts: HostList
     private var connection: Connection?
+    /// The other host whose daemon is asked; nil: one of this machine.
+    let host: RemoteHost?
     private(set) lazy var socketPath = SocketPath.find(arguments.text(.socket))
 
-    init(_ arguments: Arguments) {
-        self.arguments = arguments
+    init(_ arguments: Arguments) throws(Failure) {
+        let hosts = try HostList(arguments)
+        host = hosts.hosts.count == 1 ? hosts.hosts.first : nil
+        self.hosts = hosts
+        self.arguments = host.map { arguments.with(operands: hosts.ownOperands(arguments, of: $0)) } ?? arguments
         screen = Screen(descriptor: 1, colour: arguments.text(.color))
         output = StandardOutput(escapesInvisible: arguments.has(.json) && screen.isTerminal)
     }
@@ -21,14 +27,19 @@ final class Session {
     /// Returns the connection that calls share, which is made when first needed.
     private func daemon() throws(ClientError) -> Connection {
         if let connection { return connection }
-        let fresh = try Connection(path: socketPath)
+        let fresh = try connect()
         connection = fresh
         return fresh
     }
 
+    private func connect(isSilent: Bool = false) throws(ClientError) -> Connection {
+        if let host { return try Connection(host: host, isSilent: isSilent) }
+        return try Connection(path: socketPath)
+    }
+
     /// Opens a stream with a connection of its own, beside others.
     func open<Request: WireRequest>(_ request: Request) throws(Failure) -> ReplyStream<Request.Reply> {
-        try speaking { () throws(ClientError) in try Connection(path: socketPath).stream(request) }
+        try speaking { () throws(ClientError) in try connect().stream(request) }
     }
 
     /// Longest absence of a daemon that is restarted or upgraded.
@@ -42,7 +53,7 @@ final class Session {
         let end = Instant.now + Self.patience
         while true {
             do throws(ClientError) {
-                let fresh = try Connection(path: socketPath)
+                let fresh = try connect(isSilent: true)
                 // A daemon that is ending may still accept connections, but it answers nothing.
                 _ = try fresh.call(StatusRequest())
                 connection = fresh
@@ -85,7 +96,27 @@ final class Session {
     }
 
     func submit(_ submission: Submission) throws(Failure) -> SubmitReply {
-        try speaking { () throws(ClientError) in try daemon().submit(submission) }
+        let reply = try speaking { () throws(ClientError) in try daemon().submit(submission) }
+        if let host, !reply.existing { tellCaptured(reply, on: host) }
+        return reply
+    }
+
+    /// Says where an operation on another host runs: nothing of this process means anything there.
+    private func tellCaptured(_ reply: SubmitReply, on host: RemoteHost) {
+        var place = "the home directory there, unless -C says otherwise"
+        // Where it cannot be asked, the rule must do.
+        if let row = try? daemon().call(ShowRequest.with { $0.ref = "\(reply.first)" }).operation,
+            let directory = row.directory, reply.count == 1
+        {
+            place = directory.printable
+        }
+        StandardError.line(
+            "opsctl: on \(host.name): directory: \(place); environment: that of a login there; "
+                + "nothing of this machine was captured")
+    }
+
+    func metricsText() throws(Failure) -> String {
+        try speaking { () throws(ClientError) in try daemon().metricsText() }
     }
 
     /// The operations of a selection, in the order of ids.

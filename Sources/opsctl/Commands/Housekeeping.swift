@@ -35,7 +35,9 @@ enum BackupVerb {
         operands: .one(.file, "FILE"), options: [OptionGroup("Backup", [force])],
         examples: [.init("Before an upgrade", "opsctl backup /var/backups/opsd.db")],
         action: { (session) throws(Failure) in
-            let path = OperationKeys.absolute(session.arguments.operands[0])
+            let path =
+                session.host == nil
+                ? OperationKeys.absolute(session.arguments.operands[0]) : session.arguments.operands[0]
             let isForced = session.arguments.has(force).ifTrue
             let reply = try session.call(BackupRequest.with { ($0.path, $0.force) = (path, isForced) })
             if session.wantsJSON {

@@ -101,7 +101,32 @@ enum LsVerb {
         return .done
     }
 
+    /// Writes the operations of several hosts as one table, each id with its host before it.
+    static func write(_ all: [(host: String, rows: [OperationRow])], _ session: Session) throws(Failure) {
+        try write(all, session, to: session.output, width: session.screen.columns)
+    }
+
+    static func write(
+        _ all: [(host: String, rows: [OperationRow])], _ session: Session, to output: some LineSink, width: Int?
+    ) throws(Failure) {
+        let shown = try chosenColumns(session)
+        let now = Instant.now
+        var rows = all.flatMap { host in host.rows.map { (host: host.host, row: $0) } }
+        if let order = session.arguments.text(sort) { try Sorting(order, session).sort(&rows) { $0.row } }
+        var table = table(shown, session, width)
+        for (host, row) in rows {
+            var cells = cells(row, shown, now)
+            if let place = shown.firstIndex(of: .id) { cells[place] = Table.Cell("\(host):\(row.id)", .bold) }
+            try table.add(cells, to: output)
+        }
+        try table.finish(output)
+    }
+
     private static func table(_ shown: [Column], _ session: Session) -> Table {
+        table(shown, session, session.screen.columns)
+    }
+
+    private static func table(_ shown: [Column], _ session: Session, _ width: Int?) -> Table {
         let isChosen = session.arguments.has(columns)
         let headings = shown.map { column in
             var heading = column.heading
@@ -109,7 +134,7 @@ enum LsVerb {
             if isChosen { heading.rank = nil }
             return heading
         }
-        return Table(headings, style: session.style, columns: session.screen.columns)
+        return Table(headings, style: session.style, columns: width)
     }
 
     /// Every selected operation, as they come. Where the connection ends meanwhile, because a pager rests for long or the
@@ -178,13 +203,15 @@ enum LsVerb {
             self.column = column
         }
 
-        func sort(_ rows: inout [OperationRow]) {
+        func sort(_ rows: inout [OperationRow]) { sort(&rows, by: { $0 }) }
+
+        func sort<Element>(_ elements: inout [Element], by row: (Element) -> OperationRow) {
             let now = Instant.now
-            let keyed = rows.map { (key: key($0, now), row: $0) }
-            rows = keyed.sorted {
-                if $0.key == $1.key { return $0.row.id < $1.row.id }
+            let keyed = elements.map { (key: key(row($0), now), element: $0) }
+            elements = keyed.sorted {
+                if $0.key == $1.key { return row($0.element).id < row($1.element).id }
                 return isDownwards ? $0.key > $1.key : $0.key < $1.key
-            }.map(\.row)
+            }.map(\.element)
         }
 
         /// Numbers before texts.

@@ -141,8 +141,8 @@ extension OperationKeys {
 
     /// `usual`: the destination where no option names one.
     func writeOutput(_ usual: String?, to text: inout JSONWriter) throws(Failure) {
-        let stdout = arguments.text(.stdout).map(Self.absolute)
-        let stderr = arguments.text(.stderrFile).map(Self.absolute)
+        let stdout = arguments.text(.stdout).map(located)
+        let stderr = arguments.text(.stderrFile).map(located)
         if let stdout {
             return writeFiles(stdout, stderr ?? stdout, to: &text)
         }
@@ -154,7 +154,7 @@ extension OperationKeys {
         if words.contains(output) {
             text.member("output", output)
         } else if output.contains("/") {
-            let path = Self.absolute(output)
+            let path = located(output)
             writeFiles(path, path, to: &text)
         } else {
             let near = Nearest.name(to: output, among: words)

@@ -84,7 +84,7 @@ struct OperationKeys {
         let value = arguments.text(option)
         switch option.encoding {
         case .text: text.member(name, value)
-        case .path: text.member(name, value.map(Self.absolute))
+        case .path: text.member(name, value.map(located))
         case .integer: text.member(name, arguments.integer(option))
         // JSON knows no `+1` and no `.5`.
         case .number: text.member(name, raw: "\(value.flatMap { Double($0) } ?? 0)".utf8)
@@ -122,6 +122,9 @@ struct OperationKeys {
     private static func time(_ text: String) -> String {
         Span.parse(text) != nil ? text : Instant.parse(text, now: .now)?.rfc3339 ?? text
     }
+
+    /// Returns a path that does not depend on where this process is. On another host it is relative to the directory there.
+    func located(_ path: String) -> String { HostList.isGiven(arguments) ? path : Self.absolute(path) }
 
     static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }

@@ -26,7 +26,7 @@ enum StatusVerb {
         return .done
     }
 
-    private static func write(_ reply: StatusReply, _ session: Session) throws(Failure) {
+    static func write(_ reply: StatusReply, _ session: Session) throws(Failure) {
         if session.wantsJSON { return try session.row(reply) }
         let style = session.style
         let isSuspended = reply.state == .running && reply.suspended

@@ -72,9 +72,10 @@ enum SubmitVerb {
     private static func prepared(_ submission: Submission, _ session: Session) -> Submission {
         let arguments = session.arguments
         var submission = submission
-        submission.surroundings = arguments.has(.cleanEnv) ? .clean : .all
+        // On another host the daemon takes what a login of the user there would have.
+        if session.host == nil { submission.surroundings = arguments.has(.cleanEnv) ? .clean : .all }
         if let name = arguments.text(.graphName) { submission.terms.name = name }
-        submission.terms.inside = SocketPath.enclosingOperation(at: session.socketPath)
+        if session.host == nil { submission.terms.inside = SocketPath.enclosingOperation(at: session.socketPath) }
         submission.terms.child = arguments.has(.child).ifTrue
         submission.terms.key = arguments.text(.key)
         submission.terms.unlessActive = arguments.text(.unlessActive)

@@ -5,10 +5,12 @@ enum TopVerb {
         forms: [""],
         about: [
             "Arrows or j and k choose an operation; Enter shows it, l its log, w what it waits for, c cancels it, "
-                + "s holds or resumes it, + and - change its priority, S suspends or resumes the daemon, q leaves."
+                + "s holds or resumes it, + and - change its priority, S suspends or resumes the daemon, q leaves.",
+            "With --json an object with the status and the operations shown, again after every change.",
         ],
         examples: [.init("Look", "opsctl top")],
         action: { (session) throws(Failure) in
+            if session.wantsJSON { return try TopScreen.writeViews(session) }
             do throws(Failure) {
                 return try TopScreen(session).run()
             } catch {

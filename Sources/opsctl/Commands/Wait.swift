@@ -76,14 +76,15 @@ enum WaitVerb {
     }
 
     /// Writes an end: for a program each, for people those without success.
-    static func tell(_ ended: EndedRow, _ session: Session) throws(Failure) {
+    static func tell(_ ended: EndedRow, _ session: Session, host: String? = nil) throws(Failure) {
         if session.wantsJSON { return try session.row(ended) }
         guard ended.outcome != .succeeded else { return }
         let standing = Standing(state: .finished, outcome: ended.outcome)
         let name = ended.name.map { " " + $0.printable } ?? ""
         let cause = ended.cause.map { ": " + $0.printable } ?? ""
         try session.output.line(
-            "\(session.style(standing.colour, standing.symbol)) \(ended.id)\(name) \(standing.word)\(cause)")
+            "\(session.style(standing.colour, standing.symbol)) \(host.map { $0 + ":" } ?? "")\(ended.id)\(name) \(standing.word)\(cause)"
+        )
     }
 }
 

@@ -46,13 +46,15 @@ enum WatchVerb {
         }
     }
 
-    private static func line(_ event: EventRow, _ session: Session) -> String {
+    static func line(_ event: EventRow, _ session: Session, host: String? = nil) -> String {
         let style = session.style
         let at = event.at.instant?.text(now: .now) ?? ""
         let standing = Standing(state: event.new ?? "", outcome: event.outcome)
         var words = [style(.dim, DisplayWidth.pad("\(event.seq)", 6, toLeft: true)), style(.dim, at)]
         if let id = event.id {
-            words.append(style(.bold, "\(id)") + (event.graph.map { style(.dim, "@\($0)") } ?? ""))
+            words.append(
+                style(.bold, (host.map { $0 + ":" } ?? "") + "\(id)")
+                    + (event.graph.map { style(.dim, "@\($0)") } ?? ""))
         }
         let type = event.outcome == nil || event.type != .finished ? event.type.rawValue : nil
         words.append(

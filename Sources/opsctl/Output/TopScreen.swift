@@ -21,6 +21,31 @@ final class TopScreen {
     private static let ticks: Int32 = 1000
     private static let mostRows = 500
 
+    /// Writes a `DaemonView` after every change, for programs.
+    static func writeViews(_ session: Session) throws(Failure) -> ExitStatus {
+        var changes = try session.open(StatusRequest())
+        while let status = try session.speaking({ () throws(ClientError) in try changes.next() }) {
+            var view = DaemonView()
+            view.status = status
+            view.operations = try rows(session)
+            try session.row(view)
+            try session.output.flush()
+        }
+        return .done
+    }
+
+    /// Returns the unfinished operations in the order in which they are shown, then the newest finished ones.
+    private static func rows(_ session: Session) throws(Failure) -> [OperationRow] {
+        func list(_ state: StateName, newest: Bool = false) throws(Failure) -> [OperationRow] {
+            let limit = newest ? 20 : mostRows
+            let found = try session.rows(of: Selection(state), limit: limit, newest: newest)
+            // What starts first stands first.
+            guard state == .ready else { return found }
+            return found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) }
+        }
+        return try list(.executing) + list(.ready) + list(.pending) + list(.finished, newest: true).reversed()
+    }
+
     init(_ session: Session) throws(Failure) {
         self.session = session
         var changes = try session.open(StatusRequest())
@@ -61,16 +86,8 @@ final class TopScreen {
 
     private func reload() throws(Failure) {
         let id = rows.indices.contains(chosen) ? rows[chosen].id : nil
-        rows = try list(.executing) + list(.ready) + list(.pending)
-        rows += try list(.finished, newest: true).reversed()
+        rows = try Self.rows(session)
         chosen = rows.firstIndex { $0.id == id } ?? min(chosen, max(0, rows.count - 1))
-    }
-
-    private func list(_ state: StateName, newest: Bool = false) throws(Failure) -> [OperationRow] {
-        let limit = newest ? 20 : Self.mostRows
-        let found = try session.rows(of: Selection(state), limit: limit, newest: newest)
-        // What starts first stands first.
-        return state == .ready ? found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) } : found
     }
 
     private func draw() throws(Failure) {
@@ -220,9 +237,11 @@ final class TopScreen {
     private func page(_ words: [String]) throws(Failure) {
         try session.clear()
         try session.output.flush()
-        var parser = Parser(words + (session.arguments.text(.socket).map { ["--socket", $0] } ?? []))
+        let socket = session.arguments.text(.socket).map { ["--socket", $0] } ?? []
+        let host = session.host.map { ["--host", $0.name] } ?? []
+        var parser = Parser(words + socket + host)
         do throws(Failure) {
-            let inner = Session(try parser.parse())
+            let inner = try Session(try parser.parse())
             if let action = inner.arguments.verb.action { _ = try action(inner) }
             try inner.output.flush()
         } catch {

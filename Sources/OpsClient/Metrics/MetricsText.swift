@@ -1,0 +1,217 @@
+internal import OpsSystem
+public import OpsWire
+
+extension Connection {
+    /// Returns the numbers of the daemon for monitoring, as OpenMetrics text.
+    public func metricsText() throws(ClientError) -> String {
+        let status = try call(StatusRequest())
+        let metrics = try call(MetricsRequest())
+        return MetricsText(status, metrics, now: Clock.read().wall).text
+    }
+}
+
+/// The numbers of a daemon as OpenMetrics text, at most 1,000 series of them.
+public struct MetricsText {
+    /// Media type of the text, for HTTP.
+    public static let mediaType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+    /// Queues that have series of their own; those that were made later are added up.
+    private static let namedQueues = 16
+    /// Categories that have series of their own, in the order of names; the others are added up.
+    private static let namedCategories = 60
+    /// Name of what is added up. No queue and no category can be called so.
+    private static let others = "(others)"
+
+    private var writer = OpenMetricsWriter()
+
+    public var text: String { writer.finished }
+
+    public init(_ status: StatusReply, _ metrics: MetricsReply, now: Int64) {
+        let queues = Self.bounded(metrics.queues)
+        addDaemon(status, metrics)
+        addOperations(status, metrics.queues, now: now)
+        addQueues(queues, now: now)
+        addCategories(Self.bounded(metrics.categories))
+        addExecutors(status)
+    }
+
+    private mutating func addDaemon(_ status: StatusReply, _ metrics: MetricsReply) {
+        writer.family("opsd_build_info", .gauge, "Version of the daemon.") {
+            $0.sample(1, ["version": status.version])
+        }
+        if let start = InstantText.parse(status.startedAt) {
+            writer.family("opsd_start_time_seconds", .gauge, unit: "seconds", "Start of the daemon since 1970.") {
+                $0.sample(Double(start / 1_000_000) / 1000)
+            }
+        }
+        writer.family("opsd_state", .gauge, "State of the daemon: 1 for the one that it is in.") {
+            for state in [DaemonState.running, .draining, .storageUnavailable] {
+                $0.sample(status.state == state ? 1 : 0, ["state": state.rawValue])
+            }
+        }
+        writer.family("opsd_suspended", .gauge, "Whether the daemon starts nothing because somebody suspended it.") {
+            $0.sample(status.suspended ? 1 : 0)
+        }
+        writer.family("opsd_storage_available", .gauge, "Whether the database takes writes.") {
+            $0.sample(status.state == .storageUnavailable ? 0 : 1)
+        }
+        writer.family("opsd_database_size_bytes", .gauge, unit: "bytes", "Size of the database.") {
+            $0.sample(Double(metrics.databaseBytes))
+        }
+        writer.family("opsd_events", .counter, "Events of all operations so far.") { $0.sample(Double(status.lastSeq)) }
+        writer.histogram("opsd_commit_duration_seconds", "Durations of commits.", [([:], metrics.commits)])
+        writer.histogram(
+            "opsd_turn_duration_seconds", "Durations of turns: decision, commit, answers and orders.",
+            [([:], metrics.turns)])
+        writer.family("opsd_runner_connected", .gauge, "Whether opsd-runner is connected.") {
+            $0.sample(status.runnerPid == nil ? 0 : 1)
+        }
+        writer.family("opsd_runner_answers", .gauge, "Whether opsd-runner answers.") {
+            $0.sample(status.runnerAnswers ? 1 : 0)
+        }
+        writer.family("opsd_workers", .gauge, "Number of processes that may run at once.") {
+            $0.sample(Double(status.workers))
+        }
+    }
+
+    private mutating func addOperations(_ status: StatusReply, _ queues: [QueueMetricsRow], now: Int64) {
+        let counts = status.counts
+        writer.family("opsd_operations", .gauge, "Stored operations by state.") {
+            let states = [
+                ("pending", counts.pending), ("ready", counts.ready), ("executing", counts.executing),
+                ("finished", counts.finished),
+            ]
+            for (state, count) in states { $0.sample(Double(count), ["state": state]) }
+        }
+        writer.family(
+            "opsd_ready_age_seconds", .gauge, unit: "seconds", "Time since which the oldest ready operation is ready."
+        ) { $0.sample(queues.map { $0.readyAge(now: now) }.max() ?? 0) }
+    }
+
+    private mutating func addQueues(_ queues: [QueueMetricsRow], now: Int64) {
+        writer.family("opsd_operations_finished", .counter, "Finished operations by queue and outcome.") {
+            for queue in queues {
+                for (outcome, count) in queue.finished.byName {
+                    $0.sample(Double(count), ["queue": queue.name, "outcome": outcome])
+                }
+            }
+        }
+        writer.histogram(
+            "opsd_operation_waiting_seconds", "Times from ready to the last start of operations that have finished.",
+            queues.map { (["queue": $0.name], $0.waiting) })
+        writer.histogram(
+            "opsd_operation_running_seconds", "Running times of operations that have finished.",
+            queues.map { (["queue": $0.name], $0.running) })
+        let present = queues.filter { !$0.removed }
+        writer.family("opsd_queue_operations", .gauge, "Unfinished operations by queue and state.") {
+            for queue in present {
+                let states = [("pending", queue.pending), ("ready", queue.ready), ("executing", queue.executing)]
+                for (state, count) in states { $0.sample(Double(count), ["queue": queue.name, "state": state]) }
+            }
+        }
+        writer.family(
+            "opsd_queue_limit", .gauge, "Number of operations of a queue that may execute, if there is a limit."
+        ) {
+            for queue in present { if let limit = queue.limit { $0.sample(Double(limit), ["queue": queue.name]) } }
+        }
+        writer.family("opsd_queue_suspended", .gauge, "Whether a queue is suspended.") {
+            for queue in present { $0.sample(queue.suspended ? 1 : 0, ["queue": queue.name]) }
+        }
+        writer.family(
+            "opsd_queue_ready_age_seconds", .gauge, unit: "seconds",
+            "Time since which the oldest ready operation of a queue is ready."
+        ) { for queue in present { $0.sample(queue.readyAge(now: now), ["queue": queue.name]) } }
+    }
+
+    private mutating func addCategories(_ categories: [CategoryMetricsRow]) {
+        let families: [(String, String, (CategoryMetricsRow) -> Int)] = [
+            ("opsd_category_capacity", "Capacity of a category.", { $0.capacity }),
+            ("opsd_category_used", "Units of a category in use.", { $0.used }),
+            ("opsd_category_waiting", "Ready operations without room in a category.", { $0.waiting }),
+        ]
+        for (name, help, value) in families {
+            writer.family(name, .gauge, help) {
+                for category in categories { $0.sample(Double(value(category)), ["category": category.name]) }
+            }
+        }
+    }
+
+    private mutating func addExecutors(_ status: StatusReply) {
+        let label = ["executor": "local"]
+        writer.family("opsd_executor_connected", .gauge, "Whether an executor is connected.") {
+            $0.sample(status.runnerPid == nil ? 0 : 1, label)
+        }
+        writer.family("opsd_executor_window", .gauge, "Number of attempts that an executor may have at once.") {
+            $0.sample(Double(status.workers), label)
+        }
+        writer.family("opsd_executor_in_flight", .gauge, "Operations that an executor executes.") {
+            $0.sample(Double(status.counts.executing), label)
+        }
+    }
+
+    // MARK: Bounds
+
+    private static func bounded(_ queues: [QueueMetricsRow]) -> [QueueMetricsRow] {
+        let rest = queues.dropFirst(namedQueues)
+        guard var sum = rest.first else { return queues }
+        sum.name = others
+        (sum.removed, sum.limit, sum.suspended) = (rest.allSatisfy(\.removed), nil, rest.allSatisfy(\.suspended))
+        for queue in rest.dropFirst() { sum.add(queue) }
+        return queues.prefix(namedQueues) + [sum]
+    }
+
+    private static func bounded(_ categories: [CategoryMetricsRow]) -> [CategoryMetricsRow] {
+        let rest = categories.dropFirst(namedCategories)
+        guard var sum = rest.first else { return categories }
+        sum.name = others
+        for category in rest.dropFirst() {
+            sum.capacity += category.capacity
+            sum.used += category.used
+            sum.waiting += category.waiting
+        }
+        return categories.prefix(namedCategories) + [sum]
+    }
+}
+
+extension QueueMetricsRow {
+    fileprivate func readyAge(now: Int64) -> Double {
+        readySince.flatMap { InstantText.parse($0) }.map { Double(max(0, now - $0) / 1_000_000) / 1000 } ?? 0
+    }
+
+    fileprivate mutating func add(_ other: QueueMetricsRow) {
+        pending += other.pending
+        ready += other.ready
+        executing += other.executing
+        // Instants of one form: the earlier text is the earlier instant.
+        readySince = [readySince, other.readySince].compactMap { $0 }.min()
+        finished.add(other.finished)
+        waiting.add(other.waiting)
+        running.add(other.running)
+    }
+}
+
+extension HistogramRow {
+    fileprivate mutating func add(_ other: HistogramRow) {
+        guard bounds == other.bounds else { return }
+        for index in counts.indices { counts[index] += other.counts[index] }
+        sum += other.sum
+    }
+}
+
+extension OutcomeCountsRow {
+    fileprivate var byName: [(String, Int64)] {
+        [
+            ("succeeded", succeeded), ("failed", failed), ("timedOut", timedOut), ("cancelled", cancelled),
+            ("skipped", skipped), ("interrupted", interrupted),
+        ]
+    }
+
+    fileprivate mutating func add(_ other: OutcomeCountsRow) {
+        succeeded += other.succeeded
+        failed += other.failed
+        timedOut += other.timedOut
+        cancelled += other.cancelled
+        skipped += other.skipped
+        interrupted += other.interrupted
+    }
+}

@@ -1,0 +1,35 @@
+internal import OpsWire
+
+/// `export`: a graph as a trace.
+enum ExportVerb {
+    static let chrome = Option.flag("chrome", "for Perfetto and Chrome: the Trace Event Format")
+    static let otlp = Option.flag("otlp", "for OpenTelemetry: one TracesData object, with the CI/CD conventions")
+
+    static let verb = Verb(
+        "export", .looking, "a graph as a trace", forms: ["GRAPH --chrome", "GRAPH --otlp"],
+        about: [
+            "A trace has a span for each operation and each of its attempts, and for the time that an operation waited after "
+                + "it was ready. It is made from the history: a graph that still runs is exported as far as it has come.",
+            "Processes find TRACEPARENT in their environment: what they report to OpenTelemetry belongs to the spans that "
+                + "export prints.",
+        ],
+        operands: .one(.graph, "GRAPH"), options: [OptionGroup("Format", [chrome, otlp])],
+        examples: [
+            .init("For https://ui.perfetto.dev", "opsctl export g7 --chrome > g7.json"),
+            .init(
+                "To a collector",
+                "opsctl export g7 --otlp | curl -H 'Content-Type: application/json' -d @- http://localhost:4318/v1/traces"
+            ),
+        ],
+        action: run)
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let arguments = session.arguments
+        guard arguments.has(chrome) != arguments.has(otlp) else {
+            throw session.refuse("it takes one format", "give --chrome or --otlp")
+        }
+        let trace = try TraceGraph(session, arguments.operands[0])
+        try session.output.line(arguments.has(chrome) ? ChromeTrace(trace).text : OTLPTrace(trace).text)
+        return .done
+    }
+}

@@ -1,0 +1,21 @@
+internal import OpsClient
+
+/// `metrics`: numbers for monitoring.
+enum MetricsVerb {
+    static let verb = Verb(
+        "metrics", .looking, "numbers for monitoring, as OpenMetrics text", forms: [""],
+        about: [
+            "Prometheus and others read this text. It has at most 1,000 series: queues and categories beyond the first ones "
+                + "are added up. Counters do not go back when the daemon is restarted or operations are pruned."
+        ],
+        examples: [
+            .init("Which series there are", "opsctl metrics | grep TYPE"),
+            .init(
+                "For the textfile collector of node_exporter",
+                "opsctl metrics > /var/lib/prometheus/node-exporter/opsd.prom"),
+        ],
+        action: { (session) throws(Failure) in
+            try session.output.write(session.metricsText())
+            return .done
+        })
+}

@@ -1,0 +1,94 @@
+internal import OpsWire
+
+/// A graph with its instants, as traces need it. Instants are nanoseconds since 1970.
+struct TraceGraph {
+    struct Attempt {
+        var number: Int
+        var start: Int64
+        /// Nil while it runs.
+        var end: Int64?
+        var outcome: OutcomeName?
+        var cause: String?
+    }
+
+    struct Operation {
+        var row: OperationRow
+        var attempts: [Attempt]
+        /// When it was submitted, when nothing but its turn was missing any more, and its last instant so far.
+        var submitted: Int64
+        var ready: Int64?
+        var end: Int64
+
+        /// First start, of its first attempt or of the group.
+        var start: Int64? { attempts.first?.start ?? row.startedAt.flatMap { InstantText.parse($0) } }
+        var isRunning: Bool { row.outcome == nil }
+    }
+
+    /// An id such as g7.
+    let id: String
+    let title: String
+    let trace: String
+    private(set) var operations: [Operation] = []
+    private(set) var edges: [EdgeRow]
+
+    var start: Int64 { operations.map(\.submitted).min() ?? 0 }
+    var end: Int64 { operations.map(\.end).max() ?? 0 }
+    var isRunning: Bool { operations.contains(where: \.isRunning) }
+
+    init(_ session: Session, _ name: String) throws(Failure) {
+        let graph = try session.call(GraphRequest.with { $0.graph = name })
+        id = graph.graph
+        title = graph.name ?? graph.graph
+        edges = graph.edges
+        // An older daemon has no traces of its own: the name of the graph makes one.
+        trace = graph.trace ?? TraceContext.trace(instance: graph.graph, graph: 0)
+        let now = Instant.now.nanoseconds
+        for row in try session.rows(of: Selection(graph: graph.graph)) {
+            operations.append(try Self.operation(row, session, now: now))
+        }
+        // An edge to an operation of another graph has no span here.
+        let known = Set(operations.map(\.row.id))
+        edges = edges.filter { known.contains($0.from) && known.contains($0.on) }
+    }
+
+    private static func operation(_ row: OperationRow, _ session: Session, now: Int64) throws(Failure) -> Operation {
+        var attempts: [Attempt] = []
+        if row.attempt == 1, let start = row.startedAt.flatMap({ InstantText.parse($0) }) {
+            let end = row.finishedAt.flatMap { InstantText.parse($0) }
+            attempts = [Attempt(number: 1, start: start, end: end, outcome: row.outcome, cause: row.cause)]
+        } else if row.attempt > 1 {
+            attempts = try session.call(ShowRequest.with { $0.ref = "\(row.id)" }).attempts.compactMap { attempt in
+                guard let start = attempt.startedAt.flatMap({ InstantText.parse($0) }) else { return nil }
+                return Attempt(
+                    number: attempt.attempt, start: start, end: attempt.finishedAt.flatMap { InstantText.parse($0) },
+                    outcome: attempt.outcome, cause: attempt.cause)
+            }
+        }
+        let submitted = InstantText.parse(row.submittedAt) ?? attempts.first?.start ?? now
+        let end = row.finishedAt.flatMap { InstantText.parse($0) } ?? now
+        return Operation(
+            row: row, attempts: attempts, submitted: submitted, ready: row.readyAt.flatMap { InstantText.parse($0) },
+            end: max(end, submitted))
+    }
+}
+
+extension TraceGraph.Operation {
+    /// Times during which it waited: for its dependencies, for its turn, and between attempts.
+    var waits: [(name: String, start: Int64, end: Int64)] {
+        var waits: [(name: String, start: Int64, end: Int64)] = []
+        func add(_ name: String, _ start: Int64, _ end: Int64) {
+            if end > start { waits.append((name, start, end)) }
+        }
+        let begin = start ?? end
+        // After a retry only the last instant of readiness is known.
+        let ready = ready.map { min(max($0, submitted), begin) } ?? begin
+        add("blocked", submitted, ready)
+        add("waiting", ready, begin)
+        for (earlier, later) in zip(attempts, attempts.dropFirst()) {
+            if let end = earlier.end { add("waiting to retry", end, later.start) }
+        }
+        return waits
+    }
+
+    var title: String { row.title }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Several daemons as hosts `one` and `two`, with a program in the place of ssh.
+private final class Hosts {
+    let one: Machine
+    let two: Machine
+    private let directory: String
+    let environment: [String: String]
+
+    init() throws {
+        one = try Machine()
+        two = try Machine()
+        directory = NSTemporaryDirectory() + "/opsd-hosts-" + String(UInt32.random(in: 0 ... .max), radix: 36)
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let shim = directory + "/ssh"
+        // As sshd does, it gives the words to a shell, in the home directory.
+        try """
+        #!/bin/sh
+        host=$1
+        shift
+        case $host in
+        one) OPS_SOCKET=\(one.socket) ;;
+        two) OPS_SOCKET=\(two.socket) ;;
+        bare) exec sh -c "no-such-program $*" ;;
+        silent) exec sleep 1000 ;;
+        *) echo "ssh: cannot connect to $host" >&2; exit 255 ;;
+        esac
+        export OPS_SOCKET PATH=\(Machine.programs):$PATH
+        cd / && exec sh -c "$*"
+        """.write(toFile: shim, atomically: true, encoding: .utf8)
+        // Read, not executed: other tests start programs while the file is written.
+        environment = Machine.environment.merging(["OPS_SSH": "sh \(shim)"]) { $1 }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }  // a leftover in /tmp is no failure
+
+    func begin(_ arguments: [String], _ more: [String: String] = [:]) throws -> Command {
+        try Command(
+            Machine.programs + "/opsctl", arguments, environment: environment.merging(more) { $1 }, in: "/tmp")
+    }
+
+    func ctl(_ arguments: String...) throws -> Output { try begin(arguments).wait() }
+}
+
+@Suite struct HostTests {
+    @Test func `a verb talks to the daemon of another host`() throws {
+        let hosts = try Hosts()
+        let submitted = try hosts.ctl("--host", "two", "submit", "--name", "there", "--", "pwd")
+        #expect(submitted.out == "1\n" && submitted.status == 0)
+        #expect(submitted.err.contains("on two: directory: ") && submitted.err.contains("environment: that of a login"))
+        #expect(try hosts.ctl("--host", "two", "wait", "two:1").status == 0)
+        #expect(try hosts.begin(["log", "there"], ["OPS_HOST": "two"]).wait().out == NSHomeDirectory() + "\n")
+        #expect(try hosts.one.ok("ls", "--json", "--all").out.isEmpty)
+        #expect(try hosts.ctl("--host", "two", "run", "--", "sh", "-c", "echo $OPS_ID; exit 5").status == 5)
+        #expect(try hosts.ctl("--host", "two", "run", "-C", "/usr", "--", "pwd").out == "/usr\n")
+    }
+
+    @Test func `nothing of this machine is captured for another`() throws {
+        let hosts = try Hosts()
+        let run = try hosts.begin(["--host", "one", "run", "--", "sh", "-c", "echo ${SECRET-none}"], ["SECRET": "x"])
+        #expect(try run.wait().out == "none\n")
+    }
+
+    @Test func `lists of several hosts are merged`() throws {
+        let hosts = try Hosts()
+        for (machine, name) in [(hosts.one, "a"), (hosts.two, "b")] {
+            try machine.ok("wait", "\(machine.submit("--name", name, "--", "true"))")
+        }
+        let table = try hosts.ctl("--host", "one,two", "ls")
+        #expect(table.lines.count == 3)
+        #expect(table.out.contains("one:1  a") && table.out.contains("two:1  b"))
+        let rows = try hosts.ctl("--host", "one,two", "ls", "--json").objects
+        #expect(Set(rows.compactMap { $0["host"] as? String }) == ["one", "two"])
+        #expect(rows.allSatisfy { $0["id"] as? Int == 1 })
+        #expect(try hosts.ctl("--host", "one,two", "ls", "two:1").lines.count == 2)
+        #expect(try hosts.ctl("--host", "one,two", "ls", "--sort", "-name").lines[1].hasPrefix("two:1"))
+        let status = try hosts.ctl("--host", "one,two", "status", "--json").objects
+        #expect(status.count == 2 && status.allSatisfy { $0["workers"] as? Int == 2 })
+        #expect(try hosts.ctl("--host", "one,two", "status").out.contains("two:\n● running"))
+        let top = try hosts.begin(["--host", "one,two", "top", "--json"])
+        try top.until { $0.contains("{\"host\":\"one\",\"status\"") && $0.contains("{\"host\":\"two\",\"status\"") }
+        top.signal(SIGTERM)
+        _ = try top.wait()
+        #expect(try hosts.ctl("--host", "one,two", "show", "1").status == 2)
+    }
+
+    @Test func `operations of several hosts are waited for and watched together`() throws {
+        let hosts = try Hosts()
+        _ = try hosts.one.submit("--", "true")
+        _ = try hosts.two.submit("--", "false")
+        let waited = try hosts.ctl("--host", "one,two", "wait", "one:1", "two:1")
+        #expect(waited.status == 1)
+        #expect(waited.out.contains("two:1"))
+        #expect(try hosts.ctl("--host", "one,two", "wait", "one:1").status == 0)
+        let ends = try hosts.ctl("--host", "one,two", "wait", "--json", "1").objects
+        #expect(Set(ends.compactMap { $0["host"] as? String }) == ["one", "two"])
+        let watch = try hosts.begin(["--host", "one,two", "watch", "--since", "0", "--json"])
+        try watch.until { text in
+            ["one", "two"].allSatisfy { host in
+                text.split(separator: "\n").contains {
+                    $0.hasPrefix("{\"host\":\"\(host)\"") && $0.contains("\"finished\"")
+                }
+            }
+        }
+        watch.signal(SIGTERM)
+        _ = try watch.wait()
+    }
+
+    @Test func `a host that is not reached is reported and holds up nothing`() throws {
+        let hosts = try Hosts()
+        let some = try hosts.ctl("--host", "one,dead", "status")
+        #expect(some.status == 1)
+        #expect(some.out.contains("one:\n● running"))
+        #expect(some.err.contains("opsctl: dead: the connection ended with status 255"))
+        let none = try hosts.ctl("--host", "dead,gone", "ls")
+        #expect(none.status == 3)
+        #expect(none.err.contains("dead: ") && none.err.contains("gone: "))
+        #expect(try hosts.ctl("--host", "bare", "ls").err.contains("this host has no opsctl"))
+        let silent = try hosts.ctl("--host", "silent,one", "ls", "--json")
+        #expect(silent.status == 1 && silent.err.contains("silent: no answer within 10 s"))
+        try hosts.two.killDaemon()
+        let ended = try hosts.ctl("--host", "two", "ls")
+        #expect(ended.status == 3 && ended.err.contains("two: no daemon answers on this host"))
+    }
+
+    @Test func `names that ssh would take for options are refused`() throws {
+        let hosts = try Hosts()
+        for name in ["-oProxyCommand=true", "", "one,,two", "a b"] {
+            #expect(try hosts.ctl("--host", name, "ls").status == 2, "\(name)")
+        }
+    }
+
+    @Test func `names of another host complete`() throws {
+        let hosts = try Hosts()
+        _ = try hosts.two.submit("--name", "distant", "--", "true")
+        #expect(try hosts.ctl("__complete", "--", "--host", "two", "show", "di").out == "distant\n")
+        #expect(try hosts.ctl("__complete", "--", "show", "--ho").out.hasPrefix("--host"))
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+@Suite struct MetricsTests {
+    private func metrics(_ machine: Machine) throws -> OpenMetrics { try OpenMetrics(machine.ok("metrics").out) }
+
+    private func finished(_ outcome: String, _ queue: String = "default") -> String {
+        "opsd_operations_finished_total{outcome=\"\(outcome)\",queue=\"\(queue)\"}"
+    }
+
+    @Test func `numbers of a daemon are strict OpenMetrics`() throws {
+        let machine = try Machine()
+        try machine.ok("category", "set", "gpu", "--capacity", "2")
+        let first = try machine.submit("--", "true")
+        let second = try machine.submit("--", "false")
+        let held = try machine.submit("--hold", "--category", "gpu", "--", "true")
+        _ = try machine.ctl("wait", "\(first)", "\(second)")
+        let metrics = try metrics(machine)
+        #expect(metrics.samples[finished("succeeded")] == 1)
+        #expect(metrics.samples[finished("failed")] == 1)
+        #expect(metrics.samples["opsd_operations{state=\"finished\"}"] == 2)
+        #expect(metrics.samples["opsd_operation_running_seconds_count{queue=\"default\"}"] == 2)
+        #expect(metrics.samples["opsd_queue_limit{queue=\"main\"}"] == 1)
+        #expect(metrics.samples["opsd_category_capacity{category=\"gpu\"}"] == 2)
+        #expect(metrics.samples["opsd_runner_connected"] == 1)
+        #expect(metrics.samples["opsd_storage_available"] == 1)
+        #expect(metrics.samples["opsd_ready_age_seconds"] == 0, "operation \(held) is held")
+        #expect(try #require(metrics.samples["opsd_commit_duration_seconds_count"]) > 0)
+    }
+
+    @Test func `counters do not go back when the daemon ends and operations are pruned`() throws {
+        let machine = try Machine()
+        for word in ["true", "false"] { _ = try machine.ctl("wait", "\(machine.submit("--", word))") }
+        let before = try metrics(machine)
+        let last = try machine.submit("--", "true")
+        try machine.ok("wait", "\(last)")
+        try machine.killDaemon()
+        try machine.start()
+        try machine.ok("prune", "--older-than", "0s")
+        let after = try metrics(machine)
+        for (series, value) in before.growing {
+            let now = try #require(after.samples[series], "\(series) is gone")
+            #expect(now >= value, "\(series)")
+        }
+        #expect(after.samples[finished("succeeded")] == 2)
+        #expect(after.samples["opsd_operations{state=\"finished\"}"] == 0)
+    }
+
+    @Test func `there are at most 1000 series`() throws {
+        let machine = try Machine()
+        for number in 1...40 {
+            try machine.ok("queue", "add", "q\(number)")
+            let id = try machine.submit("--queue", "q\(number)", "--category", "c\(number)", "--hold", "--", "true")
+            #expect(id == number)
+        }
+        for number in 41...130 { try machine.ok("category", "set", "c\(number)", "--capacity", "3") }
+        try machine.ok("cancel", "--all")
+        try machine.ok("metrics")
+        let metrics = try metrics(machine)
+        #expect(metrics.samples.count <= 1000)
+        #expect(metrics.samples[finished("cancelled", "(others)")] == 26)
+        #expect(metrics.samples.filter { $0.key.hasPrefix("opsd_operations_finished_total") }.values.reduce(0, +) == 40)
+        #expect(metrics.samples["opsd_category_capacity{category=\"(others)\"}"] != nil)
+    }
+}
