@@ -14,7 +14,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-hosts build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,18 @@ test-python: setup ## check the Python client: ruff, mypy, its tests, and CPytho
 	swift build --explicit-target-dependency-import-check error --product opsd
 	swift build --explicit-target-dependency-import-check error --product opsd-runner
 	scripts/clean-run scripts/test-python .build/debug
+
+test-metrics: setup ## hold opsctl metrics, the alert rules and the dashboard against Prometheus
+	swift build --explicit-target-dependency-import-check error --product opsd
+	swift build --explicit-target-dependency-import-check error --product opsd-runner
+	swift build --explicit-target-dependency-import-check error --product opsctl
+	scripts/clean-run scripts/test-metrics .build/debug
+
+test-hosts: setup ## try opsctl --host through a real sshd on the loopback interface
+	swift build --explicit-target-dependency-import-check error --product opsd
+	swift build --explicit-target-dependency-import-check error --product opsd-runner
+	swift build --explicit-target-dependency-import-check error --product opsctl
+	scripts/clean-run scripts/test-hosts .build/debug
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
