@@ -151,6 +151,19 @@ import Testing
         #expect(world.executing == [moved[0], stays], "the barrier of its user has left")
     }
 
+    @Test func `a barrier does not wait for an operation of another user that moved away before it came`() {
+        var world = World(workers: 8)
+        world.handle(.setQueue("q", QueueEdit()))
+        let first = world.add(flags: [.barrier, .held], user: root)
+        let moved = world.add(flags: .held, user: ann)
+        world.after(.edit([OperationID(moved)], Edit(queue: "q")))
+        world.after(.cancel([OperationID(first)], by: "root", reason: nil, force: false))
+        let barrier = world.add(flags: .barrier, user: bob)
+        world.turn()
+        #expect(world.executing == [barrier])
+        #expect(world.scheduler.checkInvariants().isEmpty)
+    }
+
     @Test func `a child is refused that waits for its producer through a barrier of its own user`() {
         var world = World(workers: 8)
         world.add(user: ann)

@@ -282,5 +282,7 @@ struct BarrierBook {
         for partition in partitions.pool.indices where partitions[partition].key.queue == queue {
             change(.partition(partition)) { $0 = Line() }
         }
+        // The index of a partition whose last operation has left the queue is used again.
+        for offset in own.indices where partitions.isFree(offset) { own[offset] = Line() }
     }
 }

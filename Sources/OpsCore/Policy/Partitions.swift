@@ -24,6 +24,9 @@ struct PartitionTable {
 
     func find(_ queue: QueueIndex, _ user: UInt32) -> PartitionIndex? { index[Partition.Key(queue: queue, user: user)] }
 
+    /// Returns whether an index has been given to a partition that has no members any more.
+    func isFree(_ offset: Int) -> Bool { offset < pool.isUsed.count && !pool.isUsed[offset] }
+
     /// Number of operations of an ordinary user, those included that finish in this turn.
     func members(of user: UInt32) -> Int { membersOfUsers[user] ?? 0 }
 
