@@ -28,8 +28,8 @@ public enum Change: Sendable {
     case finished(OperationID, Outcome, Cause?, at: Int64)
     case reopened(OperationID, run: Int32, OperationState)
     case cancelling(OperationID, by: String, reason: String?, outcome: Outcome, Cause)
-    case held(OperationID, Bool)
-    case frozen(OperationID, Bool)
+    case held(OperationID, isHeld: Bool)
+    case frozen(OperationID, isFrozen: Bool)
     case edgeAdded(OperationID, on: OperationID, When)
     case edgeRemoved(OperationID, on: OperationID)
     indirect case edited(OperationID, Edit)
@@ -39,8 +39,8 @@ public enum Change: Sendable {
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)
     case queueRemoved(String)
     case categorySet(String, capacity: Int32)
-    case graphSuspended(GraphID, Bool)
-    case daemonSuspended(Bool)
+    case graphSuspended(GraphID, isSuspended: Bool)
+    case daemonSuspended(isSuspended: Bool)
     /// Chosen by a user, and what was configured then; `insteadOf` nil: no choice stands any more.
     case workersSet(Int32, insteadOf: Int32?)
     /// A `finish` observer is owed for this run, until `observed`.

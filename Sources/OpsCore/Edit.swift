@@ -29,16 +29,34 @@ public struct Edit: Hashable, Sendable {
     }
 }
 
+/// An edit of a value that may be absent.
+public enum Setting<Value: Hashable & Sendable>: Hashable, Sendable {
+    case keep
+    case clear
+    case set(Value)
+
+    /// Returns the value after the edit.
+    func value(insteadOf present: Value?) -> Value? {
+        switch self {
+        case .keep: present
+        case .clear: nil
+        case .set(let value): value
+        }
+    }
+}
+
 public struct QueueEdit: Hashable, Sendable {
-    /// `.some(nil)`: no limit but the pool.
-    public var limit: Int32??
-    /// Nanoseconds for one step; `.some(nil)`: off.
-    public var aging: Int64??
-    /// Refuse when the queue exists (`queue add`) or does not (`queue set`); nil: either.
-    public var mustExist: Bool?
-    public init(limit: Int32?? = nil, aging: Int64?? = nil, mustExist: Bool? = nil) {
+    /// The queues that a request is meant for: others are refused.
+    public enum Target: Hashable, Sendable { case any, new, existing }
+
+    /// Cleared: no limit but the pool.
+    public var limit: Setting<Int32>
+    /// Nanoseconds for one step; cleared: off.
+    public var aging: Setting<Int64>
+    public var target: Target
+    public init(limit: Setting<Int32> = .keep, aging: Setting<Int64> = .keep, target: Target = .any) {
         self.limit = limit
         self.aging = aging
-        self.mustExist = mustExist
+        self.target = target
     }
 }

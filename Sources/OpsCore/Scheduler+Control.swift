@@ -163,19 +163,19 @@ extension Scheduler {
     mutating func setQueue(_ name: String, _ edit: QueueEdit) throws(Rejection) -> Acceptance {
         let queue: QueueIndex
         if let found = queues.find(name) {
-            if edit.mustExist == false { throw .queueExists(name) }
+            if edit.target == .new { throw .queueExists(name) }
             queue = found
         } else {
-            if edit.mustExist == true { throw .unknownQueue(name) }
+            if edit.target == .existing { throw .unknownQueue(name) }
             queue = queues.add(Queue(name: name))
         }
-        if let limit = edit.limit {
-            if name == "main", limit != 1 { throw .builtInQueue(name) }
-            queues[queue].limit = limit.map { max(0, $0) }
+        if edit.limit != .keep {
+            if name == "main", edit.limit != .set(1) { throw .builtInQueue(name) }
+            queues[queue].limit = edit.limit.value(insteadOf: queues[queue].limit).map { max(0, $0) }
             reservations.doubt()
         }
-        if let aging = edit.aging {
-            queues[queue].aging = aging.flatMap { $0 > 0 ? $0 : nil }
+        if edit.aging != .keep {
+            queues[queue].aging = edit.aging.value(insteadOf: queues[queue].aging).flatMap { $0 > 0 ? $0 : nil }
             restartAging(queue)
         }
         recordQueue(queue)

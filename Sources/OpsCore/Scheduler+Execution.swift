@@ -134,7 +134,7 @@ extension Scheduler {
     mutating func unfreeze(_ operation: OperationIndex) {
         guard !table[operation].traits.isDisjoint(with: .frozen) else { return }
         table[operation].traits.remove(.frozen)
-        record(.frozen(table[operation].operationID, false))
+        record(.frozen(table[operation].operationID, isFrozen: false))
     }
 
     /// Records an end that was decided while processes are alive: nothing that comes later is the cause.

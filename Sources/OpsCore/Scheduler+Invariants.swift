@@ -13,6 +13,9 @@ extension Scheduler {
             + conditions.checkInvariants() + deadlocks.checkInvariants { table[$0].lane != nil }
             + reservations.checkInvariants(reserving: rows.count { table[$0].traits.contains(.reserving) })
             + priorities.checkInvariants(held: categories.pool.indices.map { categories[$0].claim })
+            + budget.checkInvariants()
+            + output.checkInvariants(
+                lastOperation: rows.last.map { table[$0].id } ?? 0, lastGraph: rows.map { table[$0].graph }.max() ?? 0)
     }
 
     /// 2. No slot is shared, and the pool counts exactly the processes that execute.

@@ -5,7 +5,7 @@ extension Scheduler {
         case .daemon:
             if !isSuspended {
                 capacity.isSuspended = true
-                record(.daemonSuspended(true))
+                record(.daemonSuspended(isSuspended: true))
                 publishLevel(.suspended, detail: nil)
                 touched = 1
                 stopAsking { _ in true }
@@ -25,7 +25,7 @@ extension Scheduler {
         case .graph(let id):
             guard id.rawValue >= 1, id.rawValue < output.nextGraph else { throw .unknownGraph(id) }
             if registry.suspendedGraphs.insert(id.rawValue).inserted {
-                record(.graphSuspended(id, true))
+                record(.graphSuspended(id, isSuspended: true))
                 publishLevel(.suspended, graph: id, detail: nil)
                 touched = 1
                 for operation in operations(ofGraph: id) {
@@ -45,7 +45,7 @@ extension Scheduler {
         case .daemon:
             if isSuspended {
                 capacity.isSuspended = false
-                record(.daemonSuspended(false))
+                record(.daemonSuspended(isSuspended: false))
                 publishLevel(.resumed, detail: nil)
                 touched = 1
             }
@@ -63,7 +63,7 @@ extension Scheduler {
         case .graph(let id):
             guard id.rawValue >= 1, id.rawValue < output.nextGraph else { throw .unknownGraph(id) }
             if registry.suspendedGraphs.remove(id.rawValue) != nil {
-                record(.graphSuspended(id, false))
+                record(.graphSuspended(id, isSuspended: false))
                 publishLevel(.resumed, graph: id, detail: nil)
                 touched = 1
                 for operation in operations(ofGraph: id) {
@@ -99,7 +99,7 @@ extension Scheduler {
             } else if !table[operation].traits.contains(.held) {
                 leaveLane(operation)
                 table[operation].traits.insert(.held)
-                record(.held(table[operation].operationID, true))
+                record(.held(table[operation].operationID, isHeld: true))
                 publish(.suspended, operation)
                 touched += 1
             }
@@ -111,7 +111,7 @@ extension Scheduler {
         if table[operation].traits.contains(.frozenItself) { return thaw(operation, .frozenItself) }
         guard table[operation].traits.contains(.held) else { return false }
         table[operation].traits.remove(.held)
-        record(.held(table[operation].operationID, false))
+        record(.held(table[operation].operationID, isHeld: false))
         publish(.resumed, operation)
         enterLane(operation)
         return true
@@ -169,7 +169,7 @@ extension Scheduler {
         table[operation].traits.insert(trait)
         guard !wasFrozen else { return true }
         stopTimeout(index)
-        record(.frozen(table[operation].operationID, true))
+        record(.frozen(table[operation].operationID, isFrozen: true))
         publish(.suspended, operation)
         emit(.freeze(registry.attemptID(index)))
         return true
@@ -181,7 +181,7 @@ extension Scheduler {
         guard table[operation].traits.isDisjoint(with: .frozen) else { return true }
         guard let index = execution(of: operation) else { return true }
         continueTimeout(index)
-        record(.frozen(table[operation].operationID, false))
+        record(.frozen(table[operation].operationID, isFrozen: false))
         publish(.resumed, operation)
         emit(.thaw(registry.attemptID(index)))
         return true

@@ -59,7 +59,7 @@ extension Scheduler {
             walk.left -= revived.edges.count
             for name in revived.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
         case .setQueue(let name, let edit):
-            if edit.aging != nil, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
+            if edit.aging != .keep, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
         case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .launched,
             .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .tick, .suspend(.daemon, _),
             .resume(.daemon),

@@ -10,7 +10,7 @@ struct Chaos {
 
     init(seed: UInt64) {
         state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1
-        world.handle(.setQueue("q", QueueEdit(limit: .some(2))))
+        world.handle(.setQueue("q", QueueEdit(limit: .set(2))))
         world.handle(.setCategory("c", capacity: 3))
     }
 
@@ -88,7 +88,7 @@ struct Chaos {
         case 18: handle(.depend(anyID(), on: anyID(), when: when(), finished: fact()))
         case 19: handle(.undepend(anyID(), on: anyID()))
         case 20: handle(.edit([anyID()], edit()))
-        case 21: handle(.setQueue("q", QueueEdit(limit: .some(chance(30) ? nil : Int32(next(3))))))
+        case 21: handle(.setQueue("q", QueueEdit(limit: chance(30) ? .clear : .set(Int32(next(3))))))
         case 22: chance(50) ? handle(.setCategory("c", capacity: Int32(next(4)))) : handle(.setWorkers(Int32(next(5))))
         default:
             if let (id, token) = asked.popLast() { answer(id, token) }
@@ -207,7 +207,7 @@ struct Chaos {
         for graph in 1..<world.scheduler.nextGraphID.rawValue { handle(.resume(.graph(GraphID(graph)))) }
         handle(.setWorkers(4))
         handle(.setCategory("c", capacity: 3))
-        handle(.setQueue("q", QueueEdit(limit: .some(2))))
+        handle(.setQueue("q", QueueEdit(limit: .set(2))))
         let ids = (1..<world.scheduler.nextOperationID.rawValue).map { OperationID($0) }
         handle(.resume(.operations(ids)))
         for _ in 0..<120 {

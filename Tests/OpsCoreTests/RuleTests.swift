@@ -238,7 +238,7 @@ import Testing
 
     @Test func ageingMovesUpWhatHasWaited() {
         var world = World(workers: 1)
-        world.after(.setQueue("default", QueueEdit(aging: .some(60 * World.second))))
+        world.after(.setQueue("default", QueueEdit(aging: .set(60 * World.second))))
         world.add()
         world.add(priority: -2)
         world.turn()

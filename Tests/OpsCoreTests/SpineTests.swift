@@ -83,13 +83,13 @@ import Testing
 
     @Test func aRaisedLimitStartsMoreAtOnce() {
         var world = World(workers: 8)
-        world.after(.setQueue("q", QueueEdit(limit: .some(0))))
+        world.after(.setQueue("q", QueueEdit(limit: .set(0))))
         for _ in 0..<5 { world.add(queue: "q") }
         world.turn()
         #expect(world.executing == [])
-        world.after(.setQueue("q", QueueEdit(limit: .some(3))))
+        world.after(.setQueue("q", QueueEdit(limit: .set(3))))
         #expect(world.executing == [1, 2, 3])
-        world.after(.setQueue("q", QueueEdit(limit: .some(nil))))
+        world.after(.setQueue("q", QueueEdit(limit: .clear)))
         #expect(world.executing == [1, 2, 3, 4, 5])
     }
 

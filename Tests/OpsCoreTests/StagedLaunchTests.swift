@@ -130,7 +130,7 @@ import Testing
     @Test(arguments: [0, 1, 2, 3, 4, 5])
     func whatIsNotPlainIsNeverInHand(kind: Int) {
         var world = world(3)
-        world.handle(.setQueue("q", QueueEdit(limit: .some(5))))
+        world.handle(.setQueue("q", QueueEdit(limit: .set(5))))
         switch kind {
         case 0: world.add(categories: ["a"])
         case 1: world.add(queue: "q")

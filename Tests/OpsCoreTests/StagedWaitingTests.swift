@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: [0, 1, 2, 3, 4, 5])
     func whatIsNotPlainDoesNotWaitInHand(kind: Int) {
         var world = world()
-        world.handle(.setQueue("q", QueueEdit(limit: .some(5))))
+        world.handle(.setQueue("q", QueueEdit(limit: .set(5))))
         world.add()
         world.add(after: [1]) { if kind == 5 { $0.retry = RetryPolicy(limit: 1, onInterrupted: true) } }
         switch kind {

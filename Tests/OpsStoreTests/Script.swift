@@ -34,7 +34,7 @@ struct Script {
             particulars: large.operations.indices.map { .init(name: "task-\($0)", command: "[\"run\",\"\($0)\"]") })
         let start = builder.submit(texts)
         end()
-        builder.change(.edgeAdded(start, on: OperationID(3), .finished), .held(start, true))
+        builder.change(.edgeAdded(start, on: OperationID(3), .finished), .held(start, isHeld: true))
         builder.change(.finished(OperationID(2), .skipped, .dependency(root: first, .failed), at: builder.now))
         end(checkpointsAfter: true)
         builder.change(.reopened(first, run: 2, .ready), .reopened(OperationID(2), run: 2, .pending))
@@ -78,7 +78,8 @@ struct Script {
     private func settings() {
         builder.change(
             .queueSet("wide", limit: 9, aging: nil, suspended: true), .categorySet("gpu", capacity: 3),
-            .graphSuspended(GraphID(1), true), .daemonSuspended(true), .workersSet(7, insteadOf: 4),
+            .graphSuspended(GraphID(1), isSuspended: true), .daemonSuspended(isSuspended: true),
+            .workersSet(7, insteadOf: 4),
             .observerOwed(OperationID(1), run: 1),
             .noted(OperationID(3), "ask Ann"), .noted(OperationID(1), "again"), .noted(OperationID(1), nil),
             .edited(OperationID(3), Edit(priority: 5, queue: "wide", categories: [CategoryUse(name: "x")])))

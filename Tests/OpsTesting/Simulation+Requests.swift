@@ -88,8 +88,8 @@ extension Simulation {
 
     private mutating func setQueue() -> Event {
         var edit = QueueEdit()
-        if random.chance(70) { edit.limit = .some(random.chance(30) ? nil : Int32(random.below(4))) }
-        if habits.aging, random.chance(50) { edit.aging = .some(random.chance(30) ? nil : 2 * Self.second) }
+        if random.chance(70) { edit.limit = random.chance(30) ? .clear : .set(Int32(random.below(4))) }
+        if habits.aging, random.chance(50) { edit.aging = random.chance(30) ? .clear : .set(2 * Self.second) }
         return .setQueue(random.pick(["default", "q1", "q2", "main"]), edit)
     }
 }

@@ -25,7 +25,7 @@ extension Simulation {
         var events: [Event] = [.setDraining(false), .setWorkers(4), .resume(.daemon)]
         for queue in store.queues {
             events.append(.resume(.queue(queue.name)))
-            if queue.name != "main" { events.append(.setQueue(queue.name, QueueEdit(limit: .some(nil)))) }
+            if queue.name != "main" { events.append(.setQueue(queue.name, QueueEdit(limit: .clear))) }
         }
         events += store.suspendedGraphs.sorted().map { .resume(.graph($0)) }
         let still = store.unfinished.filter { $0.isHeld || $0.isFrozen }.map(\.id)

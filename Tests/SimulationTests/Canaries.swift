@@ -149,9 +149,9 @@ struct ForgetsBackoff: Perturbation {
 /// A queue that was resized takes one more than it should.
 struct MiscountsAfterResize: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
-        guard case .setQueue(let name, var edit) = event, name != "main", case .some(.some(let limit)) = edit.limit
+        guard case .setQueue(let name, var edit) = event, name != "main", case .set(let limit) = edit.limit
         else { return event }
-        edit.limit = .some(.some(limit + 1))
+        edit.limit = .set(limit + 1)
         return .setQueue(name, edit)
     }
 
@@ -186,7 +186,7 @@ struct IgnoresSuspendedGraphs: Perturbation {
 
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
-        altered.changes.removeAll { if case .graphSuspended(_, false) = $0 { true } else { false } }
+        altered.changes.removeAll { if case .graphSuspended(_, isSuspended: false) = $0 { true } else { false } }
         return altered
     }
 }

@@ -45,4 +45,16 @@ struct Output {
         transition.effects.reserveCapacity(min(result.effects.count, 256))
         return result
     }
+
+    /// Reports are numbered without a gap, and each id that is given out is lower than the next.
+    func checkInvariants(lastOperation: Int64, lastGraph: Int64) -> [String] {
+        var broken: [String] = []
+        for (offset, report) in transition.reports.reversed().enumerated()
+        where report.sequence != sequence - Int64(offset) {
+            broken.append("10: report \(report.sequence) is not number \(sequence - Int64(offset))")
+        }
+        if lastOperation >= nextOperation { broken.append("10: \(lastOperation) is not below \(nextOperation)") }
+        if lastGraph >= nextGraph { broken.append("10: g\(lastGraph) is not below g\(nextGraph)") }
+        return broken
+    }
 }

@@ -21,4 +21,9 @@ struct WorkBudget {
         hasPutOff = left < 0
         return !hasPutOff
     }
+
+    /// A turn that has ended leaves no bound behind.
+    func checkInvariants() -> [String] {
+        isLimited ? ["10: a budget of \(left) operations outlives its turn"] : []
+    }
 }

@@ -56,7 +56,7 @@ struct WhatIf {
         case ("workers", 1): .setWorkers(try number(rest[0]))
         case ("limit", 2):
             .setQueue(
-                rest[0], QueueEdit(limit: rest[1] == "none" ? .some(nil) : try number(rest[1]), mustExist: true))
+                rest[0], QueueEdit(limit: rest[1] == "none" ? .clear : .set(try number(rest[1])), target: .existing))
         case ("capacity", 2): .setCategory(rest[0], capacity: try number(rest[1]))
         case ("priority", 2):
             .edit(try operations([rest[0]]), Edit(priority: Int8(try number(rest[1], from: -100, to: 100))))

@@ -15,24 +15,24 @@ extension Requests {
             guard limit >= -1, limit <= Int(Int32.max) else {
                 throw invalid("limit", "a limit is a number from 0 on, or -1 for none; not \(limit)")
             }
-            edit.limit = .some(limit == -1 ? nil : Int32(limit))
+            edit.limit = limit == -1 ? .clear : .set(Int32(limit))
         }
         if let aging = request.aging {
             guard aging != "off" else {
-                edit.aging = .some(nil)
+                edit.aging = .clear
                 return askForQueue(request.name, edit, request.create, exchange)
             }
             guard let step = DurationText.parse(aging), step > 0 else {
                 throw invalid("aging", "aging is a duration such as 10m, or off; not \"\(aging)\"")
             }
-            edit.aging = .some(step)
+            edit.aging = .set(step)
         }
         askForQueue(request.name, edit, request.create, exchange)
     }
 
     private func askForQueue(_ name: String, _ edit: QueueEdit, _ create: Bool?, _ exchange: Exchange) {
         var edit = edit
-        edit.mustExist = create.map { !$0 }
+        if let create { edit.target = create ? .new : .existing }
         daemon.request(.setQueue(name, edit), of: exchange) { [unowned daemon] _ in
             var reply = SetQueueReply()
             reply.queue = daemon.queueRows().first { $0.name == name } ?? QueueRow()

@@ -33,6 +33,16 @@ struct OutputTests {
         #expect(output.sequence == 43)
     }
 
+    @Test func `a report or an id out of order is found`() {
+        var output = Output(sequence: 4, nextOperation: 8, nextGraph: 3)
+        output.publish { Report(sequence: $0, kind: .ready, at: 0) }
+        output.publish { Report(sequence: $0, kind: .started, at: 0) }
+        #expect(output.checkInvariants(lastOperation: 7, lastGraph: 2).isEmpty)
+        #expect(output.checkInvariants(lastOperation: 8, lastGraph: 3).count == 2)
+        output.publish { _ in Report(sequence: 9, kind: .ready, at: 0) }
+        #expect(output.checkInvariants(lastOperation: 7, lastGraph: 2).count == 1)
+    }
+
     @Test func `an effect of this turn is withdrawn once`() {
         var output = Output(sequence: 0, nextOperation: 1, nextGraph: 1)
         output.emit(.revokeStaged)

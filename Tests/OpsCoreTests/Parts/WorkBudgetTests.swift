@@ -14,10 +14,11 @@ struct WorkBudgetTests {
         var budget = WorkBudget()
         budget.begin(10)
         #expect(budget.mayAfford(10) == true)
+        #expect(budget.checkInvariants().count == 1, "the turn has not ended")
         #expect(budget.mayAfford(1) == false)
         #expect(budget.mayAfford(0) == false)
         budget.end()
-        #expect(budget.hasPutOff && !budget.isLimited)
+        #expect(budget.hasPutOff && !budget.isLimited && budget.checkInvariants().isEmpty)
         budget.begin(.max)
         #expect(!budget.hasPutOff)
     }
