@@ -70,9 +70,10 @@ deb: build ## build Debian packages into .build/deb (wants debhelper), and let l
 format: ## format every Swift source in place
 	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-lint: ## check the formatting, the shell scripts, and spelling and style of the documents
+lint: ## check the formatting, the scripts, what copies of a process refer to, and spelling and style of the documents
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	scripts/lint-scripts
+	scripts/lint-copies
 	@scripts/setup codespell python3-proselint=/usr/bin/proselint || :
 	scripts/lint-spelling
 

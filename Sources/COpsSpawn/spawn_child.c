@@ -1,28 +1,33 @@
 /*
- * Between clone and exec: async-signal-safe calls only, on the caller's memory or a copy of it. Credentials are set with raw system
- * calls, because glibc's setuid and its like would also change the caller's threads.
+ * Between clone and exec, on the caller's memory or a copy of a part of it: see copy.h. Nothing here calls the C library,
+ * whose setuid and its like would also change the caller's threads.
  *
  * Order matters: what needs the caller's privileges comes before the user is set, what must be done with the
  * operation's own rights (directory, files, program) after it.
  */
 #define _GNU_SOURCE
+#include "copy.h"
+#include "raw_call.h"
 #include "spawn_child.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define IOPRIO_WHO_PROCESS 1
+
+static const char group_members[] OPS_IN_COPY = "cgroup.procs";
+static const char oom_score[] OPS_IN_COPY = "/proc/self/oom_score_adj";
+static const char open_files[] OPS_IN_COPY = "/proc/self/fd";
+static const char path_variable[] OPS_IN_COPY = "PATH=";
+static const char usual_path[] OPS_IN_COPY = "/usr/local/bin:/usr/bin:/bin";
+/* All zero is SIG_DFL in the kernel's own struct, which is shorter than this on every machine. */
+static const char default_action[64] OPS_IN_COPY = {0};
+static const uint64_t no_signals OPS_IN_COPY = 0;
+static const struct sigevent time_is_over OPS_IN_COPY = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+static const struct itimerspec longest_start OPS_IN_COPY = {.it_value = {.tv_sec = OPS_SPAWN_SECONDS}};
 
 static int write_number(int directory, const char *path, int number) {
     char text[16];
@@ -33,28 +38,27 @@ static int write_number(int directory, const char *path, int number) {
         rest /= 10;
     } while (rest > 0);
     if (number < 0) text[--start] = '-';
-    int fd = openat(directory, path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    ssize_t written = write(fd, text + start, sizeof text - start);
-    int error = errno;
-    close(fd);
-    errno = error;
-    return written < 0 ? -1 : 0;
+    int fd = raw_open_at(directory, path, O_WRONLY | O_CLOEXEC, 0);
+    if (fd < 0) return fd;
+    long written = raw_write(fd, text + start, sizeof text - start);
+    raw_close(fd);
+    return written < 0 ? (int)written : 0;
 }
 
-/* The descriptors of the request come first: after that all others can be closed. */
-static int take_descriptors(const struct ops_spawn_request *request) {
+/* The descriptors of the request come first: after that all others can be closed. Returns the stream that failed. */
+static int take_descriptors(const struct ops_spawn_request *request, int *error) {
     for (int stream = 0; stream < 3; stream++) {
         const struct ops_spawn_stream *from = &request->streams[stream];
-        if (from->path == NULL && from->fd >= 0 && dup2(from->fd, stream) < 0) return OPS_SPAWN_STDIN + stream;
+        if (from->path != NULL || from->fd < 0) continue;
+        if ((*error = raw_duplicate(from->fd, stream)) < 0) return stream;
     }
-    return OPS_SPAWN_STARTED;
+    return -1;
 }
 
 /* Without close_range: closes the descriptors that /proc lists, so that the limit of open files does not matter. */
 static int close_listed(int kept) {
-    int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return -1;
+    int directory = raw_open(open_files, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (directory < 0) return directory;
     struct entry {
         uint64_t inode;
         int64_t offset;
@@ -67,9 +71,9 @@ static int close_listed(int kept) {
     do {
         /* Closing while listing skips entries: the loop repeats until a whole pass closes nothing. */
         closed = 0;
-        if (lseek(directory, 0, SEEK_SET) < 0) return -1;
-        long count;
-        while ((count = syscall(SYS_getdents64, directory, buffer, sizeof buffer)) > 0) {
+        long count = raw_call(SYS_lseek, directory, 0, SEEK_SET);
+        if (count < 0) return (int)count;
+        while ((count = raw_call(SYS_getdents64, directory, (long)buffer, sizeof buffer)) > 0) {
             for (long at = 0; at < count;) {
                 struct entry *entry = (struct entry *)(buffer + at);
                 at += entry->length;
@@ -77,26 +81,22 @@ static int close_listed(int kept) {
                 const char *digit = entry->name;
                 while (*digit >= '0' && *digit <= '9') fd = fd * 10 + (*digit++ - '0');
                 if (digit == entry->name || *digit != 0 || fd < 3 || fd == directory || fd == kept) continue;
-                close(fd);
+                raw_close(fd);
                 closed = 1;
             }
         }
-        if (count < 0) return -1;
+        if (count < 0) return (int)count;
     } while (closed);
-    close(directory);
+    raw_close(directory);
     return 0;
-}
-
-static int close_range_of(unsigned first, unsigned last) {
-    return first > last ? 0 : (int)syscall(SYS_close_range, first, last, 0u);
 }
 
 /* Closes all but the streams and `kept`, which is -1 or at least 3. */
 static int close_others(const struct ops_spawn_request *request, int kept) {
     if (!(request->flags & OPS_SPAWN_WITHOUT_CLOSE_RANGE)) {
-        unsigned next = kept < 0 ? 3u : (unsigned)kept + 1;
-        if (close_range_of(next, ~0u) == 0 && (kept < 0 || close_range_of(3u, (unsigned)kept - 1) == 0)) return 0;
-        if (errno != ENOSYS && errno != EPERM) return -1;
+        int error = raw_close_range(kept < 0 ? 3u : (unsigned)kept + 1, ~0u);
+        if (error == 0 && kept >= 0) error = raw_close_range(3u, (unsigned)kept - 1);
+        if (error != -ENOSYS && error != -EPERM) return error;
     }
     return close_listed(kept);
 }
@@ -106,150 +106,155 @@ static int close_others(const struct ops_spawn_request *request, int kept) {
  * when its time is over. The kernel deletes the timer at the exec.
  */
 static void limit_time(void) {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     /* Number of the timer in the kernel, which is not that of the C library. */
     int timer;
     /* If there is no timer, a start without a bound is better than none. */
-    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) < 0) return;
-    struct itimerspec time = {.it_value = {.tv_sec = OPS_SPAWN_SECONDS}};
-    syscall(SYS_timer_settime, timer, 0, &time, NULL);
+    if (raw_call(SYS_timer_create, CLOCK_MONOTONIC, (long)&time_is_over, (long)&timer) < 0) return;
+    raw_call5(SYS_timer_settime, timer, 0, (long)&longest_start, 0, 0);
 }
 
 static int open_stream(const struct ops_spawn_request *request, int stream) {
     const struct ops_spawn_stream *from = &request->streams[stream];
-    if (from->path == NULL) {
-        if (from->fd >= 0) return 0;
-        return dup2(1, 2) < 0 ? -1 : 0;
-    }
+    if (from->path == NULL) return from->fd >= 0 ? 0 : raw_duplicate(1, 2);
     /* The caller may sleep meanwhile: a FIFO without a peer must not delay it. */
-    int fd = open(from->path, from->open_flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
-    if (fd < 0) return -1;
-    if (dup2(fd, stream) < 0) return -1;
-    if (fd > 2) close(fd);
-    else if (fd == stream && fcntl(fd, F_SETFD, 0) < 0) return -1;
-    int flags = fcntl(stream, F_GETFL);
-    return flags < 0 || fcntl(stream, F_SETFL, flags & ~O_NONBLOCK) < 0 ? -1 : 0;
+    int fd = raw_open(from->path, from->open_flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    if (fd < 0) return fd;
+    int error = fd == stream ? raw_fcntl(fd, F_SETFD, 0) : raw_duplicate(fd, stream);
+    if (error < 0) return error;
+    if (fd > 2) raw_close(fd);
+    int flags = raw_fcntl(stream, F_GETFL, 0);
+    return flags < 0 ? flags : raw_fcntl(stream, F_SETFL, flags & ~O_NONBLOCK);
 }
 
 static int set_limits(const struct ops_spawn_request *request) {
     for (size_t index = 0; index < request->limit_count; index++) {
         const struct ops_spawn_limit *from = &request->limits[index];
-        struct rlimit limit = {.rlim_cur = from->soft, .rlim_max = from->hard};
-        if (setrlimit(from->resource, &limit) < 0) return -1;
+        const uint64_t limit[2] = {from->soft, from->hard};
+        int error = raw_set_limit(from->resource, limit);
+        if (error < 0) return error;
     }
     return 0;
 }
 
 static int set_user(const struct ops_spawn_request *request) {
     /* Ambient capabilities that a service manager gave to the caller are not passed on. EINVAL: before Linux 4.3. */
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return -1;
+    long error = raw_call5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (error < 0 && error != -EINVAL) return (int)error;
     if (!(request->flags & OPS_SPAWN_SET_USER)) return 0;
-    if (syscall(SYS_setgroups, request->group_count, request->groups) < 0) return -1;
-    if (syscall(SYS_setresgid, request->gid, request->gid, request->gid) < 0) return -1;
-    return (int)syscall(SYS_setresuid, request->uid, request->uid, request->uid);
+    error = raw_call(SYS_setgroups, (long)request->group_count, (long)request->groups, 0);
+    if (error == 0) error = raw_call(SYS_setresgid, request->gid, request->gid, request->gid);
+    if (error == 0) error = raw_call(SYS_setresuid, request->uid, request->uid, request->uid);
+    return (int)error;
 }
 
 /* Every signal to its default, then none blocked. */
 static int reset_signals(uint64_t numbers) {
-    /* All zero is SIG_DFL in the kernel's own struct, which is shorter than this on every machine. */
-    static const char fallback[64];
     for (int number = 1; number <= 64; number++) {
         if (number == SIGKILL || number == SIGSTOP || !(numbers >> (number - 1) & 1)) continue;
-        if (syscall(SYS_rt_sigaction, number, fallback, NULL, 8) < 0) return -1;
+        long error = raw_call5(SYS_rt_sigaction, number, (long)default_action, 0, 8, 0);
+        if (error < 0) return (int)error;
     }
-    static const uint64_t none = 0;
-    return (int)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
+    return (int)raw_call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&no_signals, 0, sizeof no_signals, 0);
 }
 
 static const char *search_path(const char *const *envp) {
     for (; *envp != NULL; envp++) {
-        if (strncmp(*envp, "PATH=", 5) == 0) return *envp + 5;
+        const char *value = *envp;
+        for (const char *name = path_variable; *name != 0 && *value == *name; name++) value++;
+        if (value == *envp + sizeof path_variable - 1) return value;
     }
-    return "/usr/local/bin:/usr/bin:/bin";
+    return usual_path;
 }
 
-/* Searches for a program as execvpe does, but never passes a file of unknown format to a shell. */
-static void execute(const struct ops_spawn_request *request) {
-    char *const *argv = (char *const *)request->argv;
-    char *const *envp = (char *const *)request->envp;
-    const char *program = argv[0];
-    size_t length = strlen(program);
-    if (length == 0) {
-        errno = ENOENT;
-        return;
+static int has_slash(const char *program) {
+    while (*program != 0 && *program != '/') program++;
+    return *program == '/';
+}
+
+/* Writes `directory`, a slash and `program` to `to`, unless they are too long for it. An empty element of a PATH is the
+ * current directory. Returns the end of the element. */
+static const char *candidate_in(const char *directory, const char *program, char *to, size_t size) {
+    size_t length = 0;
+    size_t end = 0;
+    for (; directory[length] != 0 && directory[length] != ':'; length++) {
+        if (end < size) to[end++] = directory[length];
     }
-    if (strchr(program, '/') != NULL) {
-        execve(program, argv, envp);
-        return;
+    if (length > 0 && end < size) to[end++] = '/';
+    for (const char *next = program; *next != 0; next++) {
+        if (end < size) to[end++] = *next;
     }
+    if (end < size) to[end] = 0;
+    else to[0] = 0;
+    return directory + length;
+}
+
+/* Searches for a program as execvpe does, but never passes a file of unknown format to a shell. Returns an error. */
+static int execute(const struct ops_spawn_request *request) {
+    const char *program = request->argv[0];
+    if (*program == 0) return -ENOENT;
+    if (has_slash(program)) return (int)raw_call(SYS_execve, (long)program, (long)request->argv, (long)request->envp);
     int refused = 0;
-    errno = ENOENT;
     for (const char *path = search_path(request->envp);; path++) {
         char candidate[PATH_MAX];
-        size_t directory = strcspn(path, ":");
-        if (directory + 1 + length < sizeof candidate) {
-            /* An empty element is the current directory. */
-            memcpy(candidate, path, directory);
-            candidate[directory] = '/';
-            memcpy(candidate + directory + (directory > 0), program, length + 1);
-            execve(candidate, argv, envp);
-            if (errno == EACCES) refused = 1;
-            else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE && errno != ENODEV) return;
-        }
-        path += directory;
-        if (*path == 0) break;
+        path = candidate_in(path, program, candidate, sizeof candidate);
+        /* ENOENT for the empty name of a candidate that is too long. */
+        long error = raw_call(SYS_execve, (long)candidate, (long)request->argv, (long)request->envp);
+        if (error == -EACCES) refused = 1;
+        else if (error != -ENOENT && error != -ENOTDIR && error != -ESTALE && error != -ENODEV) return (int)error;
+        if (*path == 0) return refused ? -EACCES : -ENOENT;
     }
-    errno = refused ? EACCES : ENOENT;
 }
 
-/* Returns the step that failed; only on failure. */
-static int run(const struct ops_spawn_child *child) {
+/* Returns the step that failed, with a negative errno; only on failure. */
+static int run(const struct ops_spawn_child *child, int *error) {
     const struct ops_spawn_request *request = child->request;
-    if (setsid() < 0) return OPS_SPAWN_SESSION;
-    if (child->enter_cgroup && write_number(request->cgroup_fd, "cgroup.procs", 0) < 0) return OPS_SPAWN_CGROUP;
-    if (request->flags & OPS_SPAWN_SET_NICE && setpriority(PRIO_PROCESS, 0, request->nice) < 0) return OPS_SPAWN_NICE;
+    if ((*error = (int)raw_call(SYS_setsid, 0, 0, 0)) < 0) return OPS_SPAWN_SESSION;
+    if (child->enter_cgroup && (*error = write_number(request->cgroup_fd, group_members, 0)) < 0)
+        return OPS_SPAWN_CGROUP;
+    if (request->flags & OPS_SPAWN_SET_NICE &&
+        (*error = (int)raw_call(SYS_setpriority, PRIO_PROCESS, 0, request->nice)) < 0) return OPS_SPAWN_NICE;
     if (request->flags & OPS_SPAWN_SET_IOPRIO &&
-        syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, request->ioprio) < 0) return OPS_SPAWN_IOPRIO;
+        (*error = (int)raw_call(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, request->ioprio)) < 0) return OPS_SPAWN_IOPRIO;
     if (request->flags & OPS_SPAWN_SET_OOM &&
-        write_number(AT_FDCWD, "/proc/self/oom_score_adj", request->oom_score) < 0) return OPS_SPAWN_OOM;
-    int failed = take_descriptors(request);
-    if (failed != OPS_SPAWN_STARTED) return failed;
+        (*error = write_number(AT_FDCWD, oom_score, request->oom_score)) < 0) return OPS_SPAWN_OOM;
+    int failed = take_descriptors(request, error);
+    if (failed >= 0) return OPS_SPAWN_STDIN + failed;
     /* Before the limits: a small limit of open files counts from what is left open here. */
-    if (close_others(request, child->report_fd) < 0) return OPS_SPAWN_DESCRIPTORS;
+    if ((*error = close_others(request, child->report_fd)) < 0) return OPS_SPAWN_DESCRIPTORS;
     if (child->report_fd < 0) limit_time();
-    if (set_limits(request) < 0) return OPS_SPAWN_LIMIT;
-    if (set_user(request) < 0) return OPS_SPAWN_USER;
-    umask(request->umask);
-    if (request->directory != NULL && chdir(request->directory) < 0) return OPS_SPAWN_DIRECTORY;
+    if ((*error = set_limits(request)) < 0) return OPS_SPAWN_LIMIT;
+    if ((*error = set_user(request)) < 0) return OPS_SPAWN_USER;
+    raw_call(SYS_umask, request->umask, 0, 0);
+    if (request->directory != NULL && (*error = (int)raw_call(SYS_chdir, (long)request->directory, 0, 0)) < 0)
+        return OPS_SPAWN_DIRECTORY;
     for (int stream = 0; stream < 3; stream++) {
-        if (open_stream(request, stream) < 0) return OPS_SPAWN_STDIN + stream;
+        if ((*error = open_stream(request, stream)) < 0) return OPS_SPAWN_STDIN + stream;
     }
-    if (reset_signals(child->signals_to_reset) < 0) return OPS_SPAWN_SIGNALS;
-    execute(request);
+    if ((*error = reset_signals(child->signals_to_reset)) < 0) return OPS_SPAWN_SIGNALS;
+    *error = execute(request);
     /* The kernel returns the same error for a missing program and for a script whose interpreter is missing. */
-    int error = errno;
     const char *program = request->argv[0];
-    int is_script = error == ENOENT && strchr(program, '/') != NULL && access(program, F_OK) == 0;
-    errno = error;
+    int is_script = *error == -ENOENT && has_slash(program) &&
+        raw_call(SYS_faccessat, AT_FDCWD, (long)program, F_OK) == 0;
     return is_script ? OPS_SPAWN_INTERPRETER : OPS_SPAWN_EXEC;
 }
 
 static void report(int fd, int step, int error) {
     const struct ops_spawn_report report = {.step = step, .error = error};
     /* An empty pipe takes the report as a whole. */
-    while (write(fd, &report, sizeof report) < 0 && errno == EINTR) {
+    while (raw_write(fd, &report, sizeof report) == -EINTR) {
     }
 }
 
 int ops_spawn_child_main(void *context) {
     struct ops_spawn_child *child = context;
-    int step = run(child);
-    int error = errno;
+    int error = 0;
+    int step = run(child, &error);
     if (child->report_fd >= 0) {
-        report(child->report_fd, step, error);
+        report(child->report_fd, step, -error);
     } else {
-        child->error = error;
+        child->error = -error;
         child->step = step;
     }
-    _exit(127);
+    raw_exit(127);
 }

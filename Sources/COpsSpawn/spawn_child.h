@@ -1,5 +1,5 @@
 /* The new process's side: after ops_spawn it shares its memory with the caller until the exec, after ops_spawn_apart it
- * has a copy of it. */
+ * has a copy of a part of it. */
 #pragma once
 #include "ops_spawn.h"
 
@@ -22,5 +22,10 @@ struct ops_spawn_report {
     int error;
 };
 
+/* Returns whether the request can be carried out at all. */
+int ops_spawn_is_valid(const struct ops_spawn_request *request);
+/* Clones the child with every signal of this thread blocked: no handler of this process may run in it. `stack`: lowest
+ * address of OPS_COPY_STACK_SIZE bytes. `flags`: of clone, for the memory. -1: see errno. */
+pid_t ops_spawn_clone(struct ops_spawn_child *child, char *stack, uint64_t flags);
 /* For clone: takes a struct ops_spawn_child and never returns. */
 int ops_spawn_child_main(void *child);

@@ -99,6 +99,18 @@ import Testing
         #expect(try runner.awaitExit(quick.attempt).exit.status == .code(0))
     }
 
+    @Test func `a starting process has next to nothing of the runner's memory`() throws {
+        let program = try LeasedProgram(runner.path("leased"))
+        let slow = request(1, [program.path])
+        try runner.send([.launch(slow)])
+        let maps = String(
+            decoding: try Files.read("/proc/\(try child())/maps", limit: 1 << 20), as: UTF8.self
+        ).split(separator: "\n")
+        #expect(!maps.isEmpty && maps.count < 12 && !maps.contains { $0.hasSuffix("[heap]") || $0.contains("/lib") })
+        program.drop()
+        #expect(try runner.awaitExit(slow.attempt).exit.status == .code(0))
+    }
+
     @Test func `a starting process can be cancelled`() throws {
         let program = try LeasedProgram(runner.path("leased"))
         let slow = request(1, [program.path])

@@ -99,9 +99,10 @@ struct ops_spawn_result {
 int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *result);
 
 /*
- * Like ops_spawn, for a process of any user: it has its own copy of the memory, and the caller does not wait for it.
+ * Like ops_spawn, for a process of any user: it shares no memory, and the caller does not wait for it.
  * 0: the process exists, and ops_spawn_outcome tells from `result->report_fd`, which is the caller's to close,
  * whether its program runs. A failed process ends by itself; the caller has to wait for it.
+ * Afterwards a fork of the caller, other than by these functions, lacks most of its memory.
  */
 int ops_spawn_apart(const struct ops_spawn_request *request, struct ops_spawn_result *result);
 

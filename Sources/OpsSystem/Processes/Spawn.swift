@@ -128,7 +128,8 @@ extension Spawn {
         try unsafe perform(ops_spawn).pid
     }
 
-    /// Starts a process without waiting for its program, for users and files that must not delay the caller.
+    /// Starts a process without waiting for its program, for users and files that must not delay the caller. From then on
+    /// this process must not be forked by other means: most of its memory would be missing there.
     public func startApart() throws(SpawnError) -> StartingProcess {
         let result = try unsafe perform(ops_spawn_apart)
         return StartingProcess(pid: result.pid, report: Descriptor(owning: result.report_fd))
