@@ -36,12 +36,14 @@ let package = Package(
         .executable(name: "opsd-runner", targets: ["opsd-runner"]),
         .executable(name: "opsctl", targets: ["opsctl"]),
         .executable(name: "opsd-fetch", targets: ["opsd-fetch"]),
+        .executable(name: "opsd-web", targets: ["opsd-web"]),
         .library(name: "OpsClient", targets: ["OpsClient"]),
     ],
     targets: [
         system("CSQLite", "sqlite3", "libsqlite3-dev"),
         system("CSystemd", "libsystemd", "libsystemd-dev"),
         system("CCurl", "libcurl", "libcurl4-openssl-dev"),
+        system("CMicrohttpd", "libmicrohttpd", "libmicrohttpd-dev"),
         // No loop becomes a call of the C library: a copy of the process does not have it.
         .target(name: "COpsSpawn", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-builtin"])]),
 
@@ -73,6 +75,13 @@ let package = Package(
         .target(name: "OpsDrawing", swiftSettings: strict),
         .executableTarget(
             name: "opsd-fetch", dependencies: ["OpsTransfer", "OpsSystem", "COpsTransfer"], swiftSettings: strict,
+            linkerSettings: withoutSharedRuntimes),
+        .target(
+            name: "OpsWeb",
+            dependencies: ["OpsWire", "OpsDrawing", "OpsSystem", "OpsSystemd", "CMicrohttpd"],
+            swiftSettings: pointers),
+        .executableTarget(
+            name: "opsd-web", dependencies: ["OpsWeb", "OpsClient", "OpsSystem"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
         // Started thousands of times by scripts: without a dynamic loader it starts in half the time. It asks the C
         // library for nothing that a static one lacks: no names of users or hosts, no locales.
@@ -114,6 +123,7 @@ let package = Package(
             name: "store-writer", dependencies: ["OpsStore", "OpsCore", "CSQLite"], path: "Tests/StoreWriter",
             swiftSettings: strict),
         tests("OpsDrawingTests", ["OpsDrawing"]),
+        tests("OpsWebTests", ["OpsWeb", "OpsWire", "OpsSystem", "opsd-web"]),
         tests("OpsWireTests", ["OpsWire"]),
         tests("OpsClientTests", ["OpsClient", "OpsWire", "OpsSystem"]),
         tests("OpsSystemTests", ["OpsSystem", "OpsSystemd", "COpsSpawn"]),
@@ -136,7 +146,8 @@ let package = Package(
             exclude: ["Golden"],
             swiftSettings: strict),
         tests(
-            "EndToEndTests", ["opsd", "opsd-runner", "opsctl", "log-holder", "PseudoTerminal", "OpsTesting", "CSQLite"]),
+            "EndToEndTests",
+            ["opsd", "opsd-runner", "opsctl", "opsd-web", "log-holder", "PseudoTerminal", "OpsTesting", "CSQLite"]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),
         tests("TidyTests", []),
         .target(

@@ -16,10 +16,11 @@ public struct GraphSVG {
     private static let smallCell = 6.2
 
     /// - Parameter now: the instant until which running operations are drawn, in nanoseconds since 1970.
-    public init(_ graph: DrawnGraph, now: Int64) {
+    public init(_ graph: DrawnGraph, now: Int64) { self.init(graph, FoldedGraph(graph), now) }
+
+    private init(_ graph: DrawnGraph, _ folded: FoldedGraph, _ now: Int64) {
         self.graph = graph
         self.now = now
-        let folded = FoldedGraph(graph)
         self.folded = folded
         critical = Set(graph.longestPath().edges.map(folded.edge(for:)))
         let small = folded.nodes.map { Self.smallText($0, graph, now) }
@@ -37,35 +38,54 @@ public struct GraphSVG {
             })
     }
 
+    /// Reader of a picture.
+    enum Reader {
+        /// A viewer of files: the picture brings its colours.
+        case viewer
+        /// A page, which has the colours, and finds the ids of the operations at their boxes.
+        case page
+    }
+
+    /// Most boxes of a picture in a page.
+    static let pageLimit = 2000
+
+    /// Returns the text of a picture in a page; nil: it would have more boxes than a page can show.
+    public static func page(_ graph: DrawnGraph, now: Int64) -> String? {
+        let folded = FoldedGraph(graph)
+        return folded.nodes.count > pageLimit ? nil : GraphSVG(graph, folded, now).text(.page)
+    }
+
     /// Returns the text of the picture.
-    public func text() -> String {
+    public func text() -> String { text(.viewer) }
+
+    private func text(_ reader: Reader) -> String {
         let legend = legend()
         let width = max(layout.width + 2 * Self.margin, legend.width, 360)
         let height = layout.height + Self.headHeight + Self.legendHeight + Self.margin
-        var svg = SVGWriter(width: width, height: height, title: graph.title)
+        var svg = SVGWriter(width: width, height: height, title: graph.title, reader)
         svg.line(
             "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
                 + "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"arrow\" d=\"M0 0L8 4L0 8z\"/></marker></defs>"
         )
         svg.words(graph.title, x: Self.margin, y: 28, "title")
         svg.line("<g transform=\"translate(\(SVGWriter.number(Self.margin)) \(SVGWriter.number(Self.headHeight)))\">")
-        for index in folded.nodes.indices where isContainer(index) { container(index, &svg) }
+        let containers = Set(folded.nodes.compactMap(\.parent))
+        for index in folded.nodes.indices where containers.contains(index) { container(index, &svg) }
         for (edge, whens) in folded.edges.sorted(by: { ($0.key.from, $0.key.to) < ($1.key.from, $1.key.to) }) {
             line(edge, whens, &svg)
         }
-        for index in folded.nodes.indices where !isContainer(index) { node(index, &svg) }
+        for index in folded.nodes.indices where !containers.contains(index) { node(index, &svg) }
         svg.line("</g>")
         legend.write(&svg, y: height - 22)
         svg.end()
         return svg.text
     }
 
-    /// Tells whether a group has children to be drawn around.
-    private func isContainer(_ index: Int) -> Bool { folded.nodes.contains { $0.parent == index } }
-
     // MARK: Boxes
 
     private func status(_ index: Int) -> DrawnStatus { graph.operations[folded.nodes[index].operations[0]].status }
+
+    private func ids(_ index: Int) -> [Int] { folded.nodes[index].operations.map { graph.operations[$0].id } }
 
     private func about(_ index: Int) -> String {
         let operation = graph.operations[folded.nodes[index].operations[0]]
@@ -85,7 +105,7 @@ public struct GraphSVG {
 
     private func container(_ index: Int, _ svg: inout SVGWriter) {
         let frame = layout.frames[index]
-        svg.group(title: about(index)) { svg in
+        svg.group(title: about(index), ids: ids(index)) { svg in
             svg.box(x: frame.x, y: frame.y, width: frame.width, height: frame.height, radius: 6, "panel")
             let title = DisplayWidth.fit(folded.nodes[index].title, 34)
             svg.words(title, x: frame.x + 12, y: frame.y + 17, "name")
@@ -100,7 +120,7 @@ public struct GraphSVG {
         let node = folded.nodes[index]
         let frame = layout.frames[index]
         let title = node.isFolded ? "\(node.operations.count) operations: \(node.title)" : about(index)
-        svg.group(title: title) { svg in
+        svg.group(title: title, ids: ids(index)) { svg in
             let tone = node.isFolded ? Tone.waiting : status(index).tone
             if node.isFolded {
                 // A stack of boxes.

@@ -1,13 +1,16 @@
 /// Text of a picture in the language of browsers. Colours follow the light or dark mode of the reader.
 struct SVGWriter {
     private(set) var text = ""
+    private let reader: GraphSVG.Reader
 
-    init(width: Double, height: Double, title: String) {
+    init(width: Double, height: Double, title: String, _ reader: GraphSVG.Reader = .viewer) {
+        self.reader = reader
         let size = "width=\"\(Self.number(width))\" height=\"\(Self.number(height))\""
         line(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" \(size) viewBox=\"0 0 \(Self.number(width)) \(Self.number(height))\" "
                 + "role=\"img\">")
         line("<title>\(Self.escaped(title))</title>")
+        guard reader == .viewer else { return }
         line("<style>\(Self.style)</style>")
         line("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>")
     }
@@ -37,8 +40,12 @@ struct SVGWriter {
     }
 
     /// Adds what `body` adds, with a text that shows when a reader points at it.
-    mutating func group(title: String, _ body: (inout SVGWriter) -> Void) {
-        line("<g><title>\(Self.escaped(title))</title>")
+    ///
+    /// - Parameter ids: the operations that it shows, for a page.
+    mutating func group(title: String, ids: [Int] = [], _ body: (inout SVGWriter) -> Void) {
+        let isNamed = reader == .page && !ids.isEmpty
+        let mark = isNamed ? " data-ids=\"\(ids.map(String.init).joined(separator: ","))\"" : ""
+        line("<g\(mark)><title>\(Self.escaped(title))</title>")
         body(&self)
         line("</g>")
     }

@@ -15,6 +15,7 @@ import Testing
         "varlinkctl": "ProtocolTests runs it where it is installed",
         "printf": "ProtocolTests runs it where socat is installed",
         "opsctl top": "needs a terminal: TopTests gives it one",
+        "opsctl web": "runs until it is ended: WebProgramTests runs opsd-web",
         "opsctl run -f": "ExamplesTests runs the files of examples/, with values for what they leave open",
         "opsctl submit -f": "ExamplesTests runs the files of examples/, with values for what they leave open",
         "opsctl watch --json --since N": "never ends: WatchTests ends it",

@@ -39,4 +39,24 @@ import Testing
         let operations = (0..<10_000).map { DrawnOperation(id: $0, title: "n\($0)", status: .pending) }
         #expect(GraphSVG(DrawnGraph(title: "g", operations: operations, edges: []), now: 0).text().utf8.count < 10_000)
     }
+
+    @Test func `a picture for a page brings no style and names its operations`() throws {
+        let drawn = graph("a", "b: a")
+        let text = try #require(GraphSVG.page(drawn, now: 0))
+        #expect(isWellFormed(text) && !text.contains("<style"))
+        for operation in drawn.operations { #expect(text.contains("<g data-ids=\"\(operation.id)\">")) }
+        let equal = (0..<50).map { DrawnOperation(id: $0, title: "n\($0)", status: .pending) }
+        let folded = GraphSVG.page(DrawnGraph(title: "g", operations: equal, edges: []), now: 0)
+        #expect(folded?.contains("data-ids=\"0,1,2,") == true)
+    }
+
+    @Test func `a graph of too many different operations has no picture for a page`() {
+        let operations = (0...GraphSVG.pageLimit).map { index in
+            DrawnOperation(
+                id: index,
+                title: String(repeating: "x", count: index % 97) + "-\(index)-"
+                    + String(repeating: "y", count: index / 97), status: .pending)
+        }
+        #expect(GraphSVG.page(DrawnGraph(title: "g", operations: operations, edges: []), now: 0) == nil)
+    }
 }

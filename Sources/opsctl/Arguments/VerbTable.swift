@@ -3,7 +3,8 @@ enum VerbTable {
     static let all: [Verb] = [
         SubmitVerb.verb, RunVerb.verb,
         LsVerb.verb, ShowVerb.verb, WhyVerb.verb, StatusVerb.verb, LogVerb.verb, WaitVerb.verb, WatchVerb.verb,
-        GraphVerb.verb, StatsVerb.verb, MetricsVerb.verb, ExportVerb.verb, TopVerb.verb, ScheduleVerb.verb,
+        GraphVerb.verb, StatsVerb.verb, MetricsVerb.verb, ExportVerb.verb, TopVerb.verb, WebVerb.verb,
+        ScheduleVerb.verb,
         CancelVerb.verb, SuspendVerb.verb, SuspendVerb.resume, RetryVerb.verb, FinishVerb.verb, SetVerb.verb,
         DependVerb.verb, NoteVerb.verb,
         QueueVerb.verb, CategoryVerb.verb, WorkersVerb.verb, PruneVerb.verb, BackupVerb.verb, CheckVerb.verb,

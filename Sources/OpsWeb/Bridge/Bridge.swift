@@ -1,0 +1,125 @@
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// Calls of the page, handed to the daemon with the rights of this process.
+///
+/// Equal reading calls that are under way share one call: a hundred tabs of one view cost the daemon as much as one.
+final class Bridge {
+    private final class Pending {
+        let message: [UInt8]
+        let isShared: Bool
+        var waiters: [(UInt64, (HTTPResponse) -> Void)] = []
+        var upstream: Upstream?
+
+        init(_ message: [UInt8], isShared: Bool) {
+            self.message = message
+            self.isShared = isShared
+        }
+    }
+
+    private let path: String
+    private let loop: EventLoop
+    private var queue: [Pending] = []
+    private var running: [ObjectIdentifier: Pending] = [:]
+    private var shared: [[UInt8]: Pending] = [:]
+    private var nextWaiter: UInt64 = 0
+
+    /// Most calls at a time; further ones wait their turn.
+    static let concurrency = 8
+    /// Most calls that wait.
+    static let backlog = 1024
+
+    init(path: String, loop: EventLoop) {
+        self.path = path
+        self.loop = loop
+    }
+
+    /// Makes a call, and gives its reply to `done` unless the returned function is called before.
+    func call(_ message: [UInt8], isReading: Bool, done: @escaping (HTTPResponse) -> Void) -> () -> Void {
+        nextWaiter += 1
+        let waiter = nextWaiter
+        if isReading, let pending = shared[message] {
+            pending.waiters.append((waiter, done))
+            return { [weak self] in self?.leave(pending, waiter) }
+        }
+        guard queue.count < Self.backlog else {
+            done(.problem(503, "too many requests at a time; try again"))
+            return {}
+        }
+        // A change makes replies stale that are under way: later readers ask again.
+        if !isReading { shared = [:] }
+        let pending = Pending(message, isShared: isReading)
+        pending.waiters = [(waiter, done)]
+        if isReading { shared[message] = pending }
+        queue.append(pending)
+        startNext()
+        return { [weak self] in self?.leave(pending, waiter) }
+    }
+
+    private func startNext() {
+        while running.count < Self.concurrency, !queue.isEmpty {
+            let pending = queue.removeFirst()
+            running[ObjectIdentifier(pending)] = pending
+            do throws(SystemError) {
+                pending.upstream = try Upstream(pending.message, to: path, loop: loop) {
+                    [weak self, weak pending] event in
+                    guard let self, let pending else { return }
+                    switch event {
+                    case .reply(let message): self.finish(pending, HTTPResponse(reply: message))
+                    case .ended(let error): self.finish(pending, self.unreachable(error))
+                    }
+                }
+            } catch {
+                finish(pending, unreachable(error))
+            }
+        }
+    }
+
+    private func unreachable(_ error: SystemError?) -> HTTPResponse {
+        let reason = error.map { SystemError.text($0.errno) } ?? "the daemon closed the connection"
+        return .problem(502, "opsd is not reachable at \(path) (\(reason)); start it, and the page goes on by itself")
+    }
+
+    private func finish(_ pending: Pending, _ response: HTTPResponse) {
+        remove(pending)
+        for (_, done) in pending.waiters { done(response) }
+        startNext()
+    }
+
+    /// Forgets a waiter. A reading call without one is given up; a change is carried out.
+    private func leave(_ pending: Pending, _ waiter: UInt64) {
+        pending.waiters.removeAll { $0.0 == waiter }
+        guard pending.isShared, pending.waiters.isEmpty else { return }
+        remove(pending)
+        startNext()
+    }
+
+    private func remove(_ pending: Pending) {
+        pending.upstream?.cancel()
+        pending.upstream = nil
+        running[ObjectIdentifier(pending)] = nil
+        queue.removeAll { $0 === pending }
+        if shared[pending.message] === pending { shared[pending.message] = nil }
+    }
+}
+
+extension HTTPResponse {
+    /// Returns a reply of the daemon as it came, with the status that its error calls for.
+    init(reply message: [UInt8]) {
+        self.init(Self.status(of: message), message)
+    }
+
+    private static func status(of message: [UInt8]) -> UInt32 {
+        guard message.starts(with: "{\"error\":".utf8) else { return 200 }
+        let name: String?
+        do { name = try ReceivedReply(frame: message).error } catch { return 502 }
+        return switch name?.split(separator: ".").last {
+        case "NotFound": 404
+        case "PermissionDenied": 403
+        case "WrongState", "Cycle": 409
+        case "StorageUnavailable", "Busy": 503
+        default: 400
+        }
+    }
+}

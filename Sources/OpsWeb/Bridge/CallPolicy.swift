@@ -1,0 +1,58 @@
+internal import OpsWire
+
+/// The calls that the page may make. Everything else that the socket offers is refused here.
+struct CallPolicy {
+    /// Restriction to calls that change nothing.
+    var isReadOnly: Bool
+
+    /// Calls that change nothing.
+    static let reading: Set<String> = [
+        "List", "Show", "Why", "Status", "Log", "Graph", "Stats", "ListQueues", "ListCategories", "Complete",
+    ]
+    /// Calls of the buttons. `Submit` is none of them: a page that is broken into starts no program.
+    static let steering: Set<String> = ["Cancel", "Suspend", "Resume", "Retry", "Note", "Set"]
+    /// Keys that `Set` may change. A command is none of them.
+    static let settable: Set<String> = ["priority"]
+
+    struct Refusal: Error, Equatable {
+        var message: String
+    }
+
+    /// Checks a call whose method has no interface.
+    func check(_ call: Call) throws(Refusal) {
+        if Self.reading.contains(call.method) { return }
+        guard Self.steering.contains(call.method) else {
+            throw Refusal(message: "the page has no use for the method \(call.method)")
+        }
+        guard !isReadOnly else {
+            throw Refusal(message: "this page is read-only; restart opsctl web without --read-only")
+        }
+        guard call.method == "Set" else { return }
+        let keys: [String]
+        do { keys = try SetRequest(call).changes.members.map(\.key) } catch {
+            throw Refusal(message: "\(error.parameter): \(error.reason)")
+        }
+        for key in keys where !Self.settable.contains(key) {
+            throw Refusal(message: "the page sets no \(key); use opsctl set")
+        }
+    }
+}
+
+extension Call {
+    /// Returns the message of the same call to the daemon.
+    func forwarded(more: Bool) -> [UInt8] {
+        var writer = JSONWriter(capacity: parameters.count + 128)
+        writer.beginObject()
+        writer.key("method")
+        writer.string("\(StatusRequest.interface).\(method)")
+        writer.key("parameters")
+        writer.raw(parameters)
+        if more {
+            writer.key("more")
+            writer.bool(true)
+        }
+        writer.endObject()
+        writer.terminate(with: 0)
+        return writer.bytes
+    }
+}

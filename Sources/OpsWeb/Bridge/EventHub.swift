@@ -1,0 +1,142 @@
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// One event stream of the daemon, shared by all tabs. Each tab gets at most a few messages a second, and none while it has
+/// not read the last one: a full event stream costs a slow tab nothing but detail.
+final class EventHub {
+    private final class Reader {
+        let stream = ByteStream()
+        /// Number of the last event that this reader was told about; nil: nothing yet.
+        var cursor: Int64?
+    }
+
+    private let path: String
+    private let loop: EventLoop
+    private var upstream: Upstream?
+    private var history: EventHistory?
+    private var isConnected = false
+    private var readers: [ObjectIdentifier: Reader] = [:]
+    private var tick: TimerSource?
+    private var retry: TimerSource?
+    private var lastBeat: Int64 = 0
+
+    /// Nanoseconds between two messages to a tab.
+    static let interval: Int64 = 200_000_000
+    /// Nanoseconds between two signs of life, which find out that a tab has gone.
+    static let beat: Int64 = 15_000_000_000
+    static let readerLimit = 256
+
+    init(path: String, loop: EventLoop) throws(SystemError) {
+        self.path = path
+        self.loop = loop
+        tick = try loop.timer(.monotonic, accuracy: 20_000) { [weak self] in self?.publish() }
+        retry = try loop.timer(.monotonic, accuracy: 100_000) { [weak self] in self?.connect() }
+    }
+
+    /// Adds a tab that has seen the events up to `since`, and returns its stream with a function that removes it.
+    /// Nil: there are too many.
+    func join(since: Int64?) -> (ByteStream, () -> Void)? {
+        guard readers.count < Self.readerLimit else { return nil }
+        let reader = Reader()
+        reader.cursor = since
+        readers[ObjectIdentifier(reader)] = reader
+        // A browser reports the connection when the first bytes arrive.
+        reader.stream.append(Array("retry: 1000\n\n".utf8))
+        if !isConnected, upstream == nil { connect() } else if !isConnected { tellLost(reader) }
+        arm()
+        return (reader.stream, { [weak self] in self?.readers[ObjectIdentifier(reader)] = nil })
+    }
+
+    // MARK: The daemon
+
+    private func connect() {
+        guard !readers.isEmpty else { return }
+        open(Call.frame(StatusRequest())) { hub, message in
+            let status: StatusReply = try ReceivedReply(frame: message, isTolerant: true).result()
+            hub.isConnected = true
+            // A smaller number than the last one: the daemon has another database.
+            if hub.history == nil || hub.history?.head ?? 0 > status.lastSeq {
+                hub.history = EventHistory(after: status.lastSeq)
+            }
+            hub.watch()
+        }
+    }
+
+    private func watch() {
+        guard let history else { return }
+        open(Call.frame(WatchRequest.with { $0.since = history.head }, more: true)) { hub, message in
+            let reply = try ReceivedReply(frame: message, isTolerant: true)
+            // A reader that was too slow goes on where it stopped.
+            guard reply.error == nil else { return hub.lose() }
+            let event: WatchReply = try reply.result()
+            hub.history?.add(event.event)
+            hub.arm()
+        }
+        arm()
+    }
+
+    private func open(_ message: [UInt8], _ handler: @escaping (EventHub, [UInt8]) throws -> Void) {
+        upstream?.cancel()
+        do throws(SystemError) {
+            upstream = try Upstream(message, to: path, loop: loop) { [weak self] event in
+                guard let self else { return }
+                switch event {
+                case .reply(let message): do { try handler(self, message) } catch { self.lose() }
+                case .ended: self.lose()
+                }
+            }
+        } catch {
+            lose()
+        }
+    }
+
+    private func lose() {
+        upstream?.cancel()
+        upstream = nil
+        if isConnected || history == nil { readers.values.forEach(tellLost) }
+        isConnected = false
+        arm(retry, after: 1_000_000_000)
+    }
+
+    private func tellLost(_ reader: Reader) { reader.stream.append(Array("event: lost\ndata: {}\n\n".utf8)) }
+
+    // MARK: The tabs
+
+    private func publish() {
+        let now = Clock.read().monotonic
+        if now - lastBeat > Self.beat {
+            lastBeat = now
+            for reader in readers.values where reader.stream.count == 0 { reader.stream.append(Array(":\n\n".utf8)) }
+        }
+        if readers.isEmpty {
+            // Nobody looks: the daemon need not send events.
+            upstream?.cancel()
+            upstream = nil
+            isConnected = false
+            return
+        }
+        if isConnected, let history {
+            var messages: [Int64: [UInt8]] = [:]
+            for reader in readers.values where reader.cursor != history.head && reader.stream.count == 0 {
+                let cursor = reader.cursor ?? history.head
+                let message = messages[cursor] ?? history.summary(after: cursor)
+                messages[cursor] = message
+                reader.stream.append(message)
+                reader.cursor = history.head
+            }
+        }
+        arm()
+    }
+
+    private func arm() {
+        let isBehind = isConnected && readers.values.contains { $0.cursor != history?.head }
+        if tick?.deadline == nil || isBehind { arm(tick, after: isBehind ? Self.interval : Self.beat) }
+    }
+
+    private func arm(_ timer: TimerSource?, after nanoseconds: Int64) {
+        let deadline = Clock.read().monotonic + nanoseconds
+        if let current = timer?.deadline, current <= deadline { return }
+        do throws(SystemError) { try timer?.arm(at: deadline) } catch { Program.writeError("opsd-web: \(error)") }
+    }
+}

@@ -1,0 +1,65 @@
+internal import OpsDrawing
+internal import OpsSystem
+internal import OpsWire
+
+/// The picture of a graph, as `opsctl graph --svg` draws it.
+enum GraphDrawing {
+    /// Returns the picture for a reply of the method Graph; a reply that is an error stays one.
+    static func response(reply message: [UInt8]) -> HTTPResponse {
+        do {
+            let reply = try ReceivedReply(frame: message, isTolerant: true)
+            guard reply.error == nil else { return HTTPResponse(reply: message) }
+            let graph = DrawnGraph(try reply.result())
+            guard let text = GraphSVG.page(graph, now: Clock.read().wall) else {
+                return .problem(
+                    422, "this graph has too many different operations for a picture; the table has them all")
+            }
+            return HTTPResponse(type: "image/svg+xml", Array(text.utf8))
+        } catch {
+            return .problem(502, "the daemon sent a graph that this opsd-web does not understand")
+        }
+    }
+}
+
+extension HTTPResponse {
+    fileprivate init(type: String, _ bytes: [UInt8]) { self.init(200, type: type, bytes) }
+}
+
+extension DrawnGraph {
+    init(_ reply: GraphReply) {
+        var indices: [Int64: Int] = [:]
+        for (index, node) in reply.nodes.enumerated() { indices[node.id] = index }
+        self.init(
+            title: reply.name.map { "\(reply.graph) \($0)" } ?? reply.graph,
+            operations: reply.nodes.map { node in
+                DrawnOperation(
+                    id: Int(node.id), title: node.name ?? "\(node.id)",
+                    status: DrawnStatus(state: node.state, outcome: node.outcome),
+                    group: node.group.flatMap { indices[$0] }, isGroup: node.isGroup, cause: node.cause,
+                    startedAt: node.startedAt.flatMap(InstantText.parse),
+                    finishedAt: node.finishedAt.flatMap(InstantText.parse))
+            },
+            edges: reply.edges.compactMap { edge in
+                guard let from = indices[edge.on], let to = indices[edge.from] else { return nil }
+                return DrawnEdge(from: from, to: to, when: edge.when.rawValue)
+            })
+    }
+}
+
+extension DrawnStatus {
+    init(state: StateName, outcome: OutcomeName?) {
+        let (symbol, tone): (String, Tone) =
+            switch (state, outcome) {
+            case (_, OutcomeName.succeeded?): ("✓", .succeeded)
+            case (_, OutcomeName.failed?): ("✗", .failed)
+            case (_, OutcomeName.timedOut?): ("✗", .timedOut)
+            case (_, OutcomeName.cancelled?): ("⊘", .cancelled)
+            case (_, OutcomeName.interrupted?): ("‼", .interrupted)
+            case (_, OutcomeName.skipped?): ("↷", .waiting)
+            case (.executing, _): ("●", .executing)
+            case (.ready, _): ("○", .ready)
+            default: ("·", .waiting)
+            }
+        self.init(word: outcome?.rawValue ?? state.rawValue, symbol: symbol, tone: tone)
+    }
+}

@@ -1,0 +1,89 @@
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// One call to the daemon on a connection of its own. Its replies come on the thread of the loop.
+final class Upstream {
+    enum Event {
+        /// A whole message without its NUL.
+        case reply([UInt8])
+        /// The connection is over. Nil: the daemon closed it.
+        case ended(SystemError?)
+    }
+
+    private let socket: Descriptor
+    private var source: ReadinessSource?
+    private var frames = FrameDecoder(limit: .max)
+    private var output = OutputBuffer()
+    private let handler: (Event) -> Void
+    private var isPaused = false
+
+    private static let readSize = 64 << 10
+
+    /// Connects to the daemon and sends a message.
+    init(
+        _ message: [UInt8], to path: String, loop: EventLoop, handler: @escaping (Event) -> Void
+    ) throws(SystemError) {
+        socket = try UnixSocket.connect(to: path, nonBlocking: true)
+        self.handler = handler
+        output.append(message)
+        source = try loop.watch(socket.rawValue, for: [.readable, .writable]) { [weak self] ready in
+            self?.proceed(ready)
+        }
+    }
+
+    deinit { source?.cancel() }
+
+    /// Hangs up. No event comes any more.
+    func cancel() {
+        source?.cancel()
+        source = nil
+    }
+
+    /// Stops or goes on reading.
+    func pause(_ isPaused: Bool) {
+        guard isPaused != self.isPaused else { return }
+        self.isPaused = isPaused
+        updateInterest()
+    }
+
+    private func updateInterest() {
+        var interest: Readiness = isPaused ? [] : .readable
+        if !output.isEmpty { interest.insert(.writable) }
+        do throws(SystemError) { try source?.setInterest(interest) } catch { finish(error) }
+    }
+
+    private func proceed(_ ready: Readiness) {
+        do throws(SystemError) {
+            if !output.isEmpty, case .moved(let count) = try socket.write(output.rest) {
+                output.drop(count)
+                if output.isEmpty { updateInterest() }
+            }
+            guard !isPaused, ready != .writable else { return }
+            var bytes: [UInt8] = []
+            switch try socket.read(atMost: Self.readSize, onto: &bytes) {
+            case .moved: frames.append(bytes)
+            case .wouldBlock: return
+            case .ended: return finish(nil)
+            }
+        } catch {
+            return finish(error)
+        }
+        deliver()
+    }
+
+    private func deliver() {
+        do {
+            // A handler may hang up.
+            while source != nil, let message = try frames.next() { handler(.reply(message)) }
+        } catch {
+            finish(SystemError("read a reply", errno: SystemError.invalid))
+        }
+    }
+
+    private func finish(_ error: SystemError?) {
+        guard source != nil else { return }
+        cancel()
+        handler(.ended(error))
+    }
+}

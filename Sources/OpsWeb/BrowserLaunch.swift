@@ -1,0 +1,37 @@
+internal import Glibc
+internal import OpsSystem
+
+/// Opens the page in a browser. The token stands in a private file that redirects there: command lines are public.
+struct BrowserLaunch {
+    let path: String
+
+    /// Writes the file and starts the user's browser on it.
+    init(link: String) throws(SystemError) {
+        let folder = Environment["XDG_RUNTIME_DIR"].flatMap { Files.isDirectory($0) ? $0 : nil }
+        // On /tmp the name is not to be guessed, and a file that exists is not followed.
+        path = (folder ?? "/tmp") + "/opsd-web-\(try Randomness.identifier()).html"
+        let text = """
+            <!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>opsd</title>
+            <meta http-equiv="refresh" content="0;url=\(link)">
+
+            """
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+        let path = path
+        let file = Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags, 0o600) })
+        _ = try file.writeAll(Array(text.utf8))
+        try Self.start(["xdg-open", path])
+    }
+
+    /// Removes the file, if it is still there.
+    func remove() {
+        do throws(SystemError) { try Files.remove(path) } catch { Program.writeError("opsd-web: \(error)") }
+    }
+
+    private static func start(_ arguments: [String]) throws(SystemError) {
+        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        defer { while let pointer = unsafe pointers.popLast() { unsafe free(pointer) } }
+        var pid: pid_t = 0
+        let result = unsafe posix_spawnp(&pid, arguments[0], nil, nil, &pointers, environ)
+        guard result == 0 else { throw SystemError("start \(arguments[0])", errno: result) }
+    }
+}

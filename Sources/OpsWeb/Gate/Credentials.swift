@@ -1,0 +1,44 @@
+internal import OpsSystem
+
+/// Secrets of one opsd-web. They end with the process.
+struct Credentials {
+    /// Token of the link that a browser opens. One exchange uses it up.
+    private(set) var link: String
+    /// Token of programs.
+    let bearer: String
+    /// Values of cookies, oldest first.
+    private var sessions: [String] = []
+
+    /// Most browsers at a time; the oldest session ends for a new one.
+    static let sessionLimit = 32
+
+    init() throws(SystemError) {
+        link = try Self.secret()
+        bearer = try Self.secret()
+    }
+
+    /// Exchanges the token of a link for the value of a cookie, and makes the next link.
+    mutating func exchange(_ token: String) throws(SystemError) -> String? {
+        guard Self.isEqual(token, link) else { return nil }
+        let (session, next) = (try Self.secret(), try Self.secret())
+        link = next
+        if sessions.count == Self.sessionLimit { sessions.removeFirst() }
+        sessions.append(session)
+        return session
+    }
+
+    func isSession(_ value: String) -> Bool { sessions.contains { Self.isEqual($0, value) } }
+
+    func isBearer(_ value: String) -> Bool { Self.isEqual(value, bearer) }
+
+    /// 256 random bits.
+    private static func secret() throws(SystemError) -> String {
+        try Randomness.identifier() + Randomness.identifier()
+    }
+
+    /// Compares in a time that says nothing about where two texts differ.
+    private static func isEqual(_ a: String, _ b: String) -> Bool {
+        guard a.utf8.count == b.utf8.count else { return false }
+        return zip(a.utf8, b.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,92 @@
+/// Decision about every request, from its head alone.
+struct Gate {
+    /// Address at which opsd-web listens.
+    enum Address: Equatable, Sendable {
+        case loopback(port: UInt16)
+        /// A socket in the file system: a browser comes through a forwarded port, whose number is not known here.
+        case unix
+    }
+
+    enum Verdict: Equatable {
+        case refused(status: UInt32, message: String)
+        /// A browser without a session may load the page that exchanges the token of a link.
+        case stranger
+        case admitted
+    }
+
+    let address: Address
+
+    static let hosts = ["127.0.0.1", "localhost", "[::1]"]
+
+    var cookieName: String {
+        switch address {
+        // A cookie does not know about ports: two opsd-webs of a machine need two names.
+        case .loopback(let port): "opsd-web-\(port)"
+        case .unix: "opsd-web"
+        }
+    }
+
+    func judge(_ head: RequestHead, _ credentials: Credentials) -> Verdict {
+        // A name that leads here by DNS is not ours: this is the end of DNS rebinding.
+        guard let host = head["host"], isOwn(host) else {
+            return .refused(status: 403, message: "this is not the host that opsd-web listens at")
+        }
+        if let origin = head["origin"], origin != "http://" + host {
+            return .refused(status: 403, message: "requests of another site are refused")
+        }
+        var isNavigation = false
+        if let site = head["sec-fetch-site"], site != "same-origin", site != "none" {
+            // A link elsewhere, or the private file of --open, may lead here; it opens the page of a stranger.
+            isNavigation =
+                site == "cross-site" && head.method == "GET" && head["sec-fetch-mode"] == "navigate"
+                && head["sec-fetch-dest"] == "document"
+            guard isNavigation else {
+                return .refused(status: 403, message: "requests of another site are refused")
+            }
+        }
+        guard ["GET", "HEAD", "POST"].contains(head.method) else {
+            return .refused(status: 405, message: "only GET and POST are understood")
+        }
+        if head.method == "POST", !Self.isJSON(head["content-type"]) {
+            return .refused(status: 415, message: "a request is JSON: set Content-Type to application/json")
+        }
+        if isNavigation { return .stranger }
+        if let authorization = head["authorization"] {
+            let words = authorization.split(separator: " ", maxSplits: 1)
+            guard words.count == 2, words[0].lowercased() == "bearer", credentials.isBearer(String(words[1])) else {
+                return .refused(status: 401, message: "this is not the token that opsd-web printed")
+            }
+            return .admitted
+        }
+        return cookies(head).contains(where: credentials.isSession) ? .admitted : .stranger
+    }
+
+    /// Returns whether a Host header names this server.
+    private func isOwn(_ host: String) -> Bool {
+        let host = host.lowercased()
+        switch address {
+        case .loopback(let port): return Self.hosts.contains { host == "\($0):\(port)" || port == 80 && host == $0 }
+        case .unix:
+            return Self.hosts.contains { own in
+                guard host.hasPrefix(own) else { return false }
+                let rest = host.dropFirst(own.count)
+                return rest.isEmpty || rest.first == ":" && UInt16(rest.dropFirst()) != nil
+            }
+        }
+    }
+
+    private func cookies(_ head: RequestHead) -> [String] {
+        guard let text = head["cookie"] else { return [] }
+        let prefix = cookieName + "="
+        return text.split(separator: ";").compactMap { part in
+            let part = part.drop { $0 == " " }
+            return part.hasPrefix(prefix) ? String(part.dropFirst(prefix.count)) : nil
+        }
+    }
+
+    private static func isJSON(_ type: String?) -> Bool {
+        guard let type else { return false }
+        let kind = type.split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)[0]
+        return kind.lowercased().filter { $0 != " " } == "application/json"
+    }
+}

@@ -1,0 +1,116 @@
+internal import CMicrohttpd
+
+/// One request and its response.
+@safe final class HTTPExchange {
+    let head: RequestHead
+    private(set) var body: [UInt8] = []
+    /// Most bytes of the body.
+    let bodyLimit: Int
+    /// Called when the response is sent or the client has gone.
+    var ended: () -> Void = {}
+    private var response: HTTPResponse?
+    private let connection: OpaquePointer
+    private var isSuspended = false
+    private var isHandled = false
+    private var isQueued = false
+    private var isOver = false
+
+    init(_ head: RequestHead, bodyLimit: Int, connection: OpaquePointer) {
+        self.head = head
+        self.bodyLimit = bodyLimit
+        unsafe self.connection = unsafe connection
+    }
+
+    /// Answers the request, now or later. The first answer counts.
+    func respond(_ response: HTTPResponse) {
+        guard self.response == nil, !isOver else { return }
+        self.response = response
+        wake()
+    }
+
+    // MARK: For the server
+
+    /// Adds a piece of the body; false: it is too long.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard body.count + bytes.count <= bodyLimit else { return false }
+        unsafe body.append(contentsOf: bytes)
+        return true
+    }
+
+    /// Handles the request once, and queues the response as soon as there is one.
+    func proceed(_ handle: (HTTPExchange) -> Void) -> MHD_Result {
+        guard !isQueued else { return HTTPServer.done }
+        if !isHandled {
+            isHandled = true
+            handle(self)
+        }
+        guard let response else {
+            suspend()
+            return HTTPServer.done
+        }
+        isQueued = true
+        return queue(response)
+    }
+
+    func finish() {
+        isOver = true
+        ended()
+        ended = {}
+    }
+
+    private func suspend() {
+        guard !isSuspended else { return }
+        isSuspended = true
+        unsafe MHD_suspend_connection(connection)
+    }
+
+    private func wake() {
+        guard isSuspended, !isOver else { return }
+        isSuspended = false
+        unsafe MHD_resume_connection(connection)
+    }
+
+    private func queue(_ response: HTTPResponse) -> MHD_Result {
+        let made: OpaquePointer?
+        switch response.body {
+        case .bytes(let bytes):
+            unsafe made = bytes.withUnsafeBytes { unsafe opsd_http_bytes($0.baseAddress, $0.count) }
+        case .stream(let stream):
+            let reader = StreamReader(stream, self)
+            unsafe made = opsd_http_stream(
+                StreamReader.read, Unmanaged.passRetained(reader).toOpaque(), StreamReader.release)
+            stream.arrived = { [weak self] in self?.wake() }
+        }
+        guard let made = unsafe made else { return HTTPServer.failed }
+        defer { unsafe MHD_destroy_response(made) }
+        let headers = HTTPResponse.protection + response.headers + [("Content-Type", response.type)]
+        for header in headers { unsafe MHD_add_response_header(made, header.name, header.value) }
+        return unsafe MHD_queue_response(connection, response.status, made)
+    }
+
+    /// The end of a stream that libmicrohttpd reads.
+    private final class StreamReader {
+        let stream: ByteStream
+        private weak var exchange: HTTPExchange?
+
+        init(_ stream: ByteStream, _ exchange: HTTPExchange) {
+            self.stream = stream
+            self.exchange = exchange
+        }
+
+        static let read: MHD_ContentReaderCallback = { context, _, buffer, limit in
+            guard let context = unsafe context, let buffer = unsafe buffer else { return opsd_http_end_of_stream() }
+            let reader = unsafe Unmanaged<StreamReader>.fromOpaque(context).takeUnretainedValue()
+            let count = unsafe reader.stream.take(into: UnsafeMutableRawBufferPointer(start: buffer, count: limit))
+            if count > 0 { return count }
+            if reader.stream.isEnded { return opsd_http_end_of_stream() }
+            reader.exchange?.suspend()
+            return 0
+        }
+
+        static let release: MHD_ContentReaderFreeCallback = { context in
+            guard let context = unsafe context else { return }
+            unsafe Unmanaged<StreamReader>.fromOpaque(context).release()
+        }
+    }
+}

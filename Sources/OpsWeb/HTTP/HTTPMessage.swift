@@ -1,0 +1,57 @@
+/// First line and headers of a request.
+struct RequestHead: Sendable {
+    var method = "GET"
+    /// Path without the query, percent-decoded.
+    var path = "/"
+    var query: [String: String] = [:]
+    /// Names in small letters, in the order of arrival.
+    var headers: [(name: String, value: String)] = []
+
+    /// Returns the value of a header that is there once; nil: it is missing.
+    ///
+    /// A header that is there twice has no value that two readers agree on: it reads as empty, which no check accepts.
+    subscript(_ name: String) -> String? {
+        var found: String?
+        for header in headers where header.name == name {
+            guard found == nil else { return "" }
+            found = header.value
+        }
+        return found
+    }
+}
+
+/// Answer to a request.
+struct HTTPResponse {
+    enum Body {
+        case bytes([UInt8])
+        case stream(ByteStream)
+    }
+
+    var status: UInt32 = 200
+    var type = "application/json"
+    var headers: [(name: String, value: String)] = []
+    var body: Body
+
+    init(_ status: UInt32 = 200, type: String = "application/json", _ bytes: [UInt8]) {
+        self.status = status
+        self.type = type
+        body = .bytes(bytes)
+    }
+
+    init(type: String, _ stream: ByteStream) {
+        self.type = type
+        body = .stream(stream)
+    }
+
+    /// Headers of every response: nothing of the page comes from elsewhere, and no other site shows or reads it.
+    static let protection: [(name: String, value: String)] = [
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+        ),
+        ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Cache-Control", "no-store"), ("Vary", "Cookie, Authorization"),
+    ]
+}

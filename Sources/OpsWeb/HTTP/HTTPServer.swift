@@ -1,0 +1,178 @@
+internal import CMicrohttpd
+internal import Glibc
+internal import OpsSystem
+internal import OpsSystemd
+
+/// HTTP on one listening socket, on the thread of an event loop.
+@safe final class HTTPServer {
+    /// Decision about a request whose head has arrived.
+    enum Admission {
+        case refused(HTTPResponse)
+        case admitted(bodyLimit: Int)
+    }
+
+    private var daemon: OpaquePointer?
+    private let admit: (RequestHead) -> Admission
+    private let handle: (HTTPExchange) -> Void
+    private var source: ReadinessSource?
+    private var timer: TimerSource?
+    private var sweeper: TimerSource?
+    /// Connections whose request has not arrived, by address: their sockets and the end of their time.
+    private var waiting: [UInt: (socket: Int32, deadline: Int64)] = [:]
+
+    static let done = opsd_http_result(1)
+    static let failed = opsd_http_result(0)
+
+    /// Most connections at a time. Further ones wait in the queue of the socket.
+    static let connections: UInt32 = 512
+    /// Most bytes of the headers of a request, with room for those of the response.
+    static let headerBytes = 16 << 10
+    /// Time in which the first request of a connection must have arrived, in nanoseconds.
+    static let patience: Int64 = 10_000_000_000
+    /// Seconds without a byte after which a connection between two requests is closed.
+    static let idleSeconds: UInt32 = 60
+
+    /// - Parameters:
+    ///   - admit: decides about a request before its body is read.
+    ///   - handle: answers a request that has arrived.
+    init(
+        on listener: consuming Descriptor, loop: EventLoop, admit: @escaping (RequestHead) -> Admission,
+        handle: @escaping (HTTPExchange) -> Void
+    ) throws(SystemError) {
+        self.admit = admit
+        self.handle = handle
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        // libmicrohttpd closes the listener.
+        let started = unsafe opsd_http_start(
+            listener.release(), HTTPServer.connections, HTTPServer.headerBytes, HTTPServer.idleSeconds,
+            HTTPServer.access, HTTPServer.completed, HTTPServer.connectionChanged, context)
+        guard let started = unsafe started else { throw SystemError("start libmicrohttpd", errno: ENOMEM) }
+        unsafe daemon = started
+        timer = try loop.timer(.monotonic) { [weak self] in self?.run() }
+        sweeper = try loop.timer(.monotonic, accuracy: 100_000) { [weak self] in self?.sweep() }
+        let descriptor = unsafe opsd_http_descriptor(started)
+        source = try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.run() }
+    }
+
+    /// The process ends with its server: libmicrohttpd does not stop while connections are suspended, as streams are.
+    deinit { source?.cancel() }
+
+    /// Lets libmicrohttpd do what is due, and arms the timer for what will be.
+    private func run() {
+        guard let daemon = unsafe daemon else { return }
+        unsafe MHD_run(daemon)
+        var milliseconds: UInt64 = 0
+        let now = Clock.read().monotonic
+        let isTimed = unsafe opsd_http_timeout(daemon, &milliseconds) != 0
+        arm(timer, at: isTimed ? now + Int64(min(milliseconds, 60_000)) * 1_000_000 : nil)
+        if !waiting.isEmpty, sweeper?.deadline == nil { arm(sweeper, at: now + 1_000_000_000) }
+    }
+
+    /// Ends connections that have not sent a whole request in time.
+    private func sweep() {
+        let now = Clock.read().monotonic
+        for (socket, deadline) in waiting.values where deadline <= now { shutdown(socket, Int32(SHUT_RDWR)) }
+        run()
+    }
+
+    private func arm(_ timer: TimerSource?, at instant: Int64?) {
+        // Only a lack of memory in the kernel: the next event of the socket arms it again.
+        do throws(SystemError) { try timer?.arm(at: instant) } catch { Program.writeError("opsd-web: \(error)") }
+    }
+
+    // MARK: Callbacks of libmicrohttpd
+
+    private static func server(_ context: UnsafeMutableRawPointer?) -> HTTPServer? {
+        unsafe context.map { unsafe Unmanaged<HTTPServer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static let access: MHD_AccessHandlerCallback = {
+        context, connection, url, method, _, upload, uploadSize, state in
+        guard let server = unsafe server(context), let connection = unsafe connection, let state = unsafe state,
+            let uploadSize = unsafe uploadSize
+        else { return HTTPServer.failed }
+        if let known = unsafe state.pointee {
+            let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
+            if unsafe uploadSize.pointee > 0 {
+                let bytes = unsafe UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
+                // A response is possible before the body begins or after it has ended; in between the connection ends.
+                guard unsafe exchange.receive(bytes) else { return HTTPServer.failed }
+                unsafe uploadSize.pointee = 0
+                return HTTPServer.done
+            }
+            server.waiting[UInt(bitPattern: connection)] = nil
+            return exchange.proceed(server.handle)
+        }
+        var head = RequestHead()
+        unsafe head.method = method.map { unsafe String(cString: $0) } ?? ""
+        unsafe head.path = url.map { unsafe String(cString: $0) } ?? ""
+        unsafe collect(connection, into: &head)
+        let exchange: HTTPExchange
+        switch server.admit(head) {
+        case .refused(let response):
+            unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection)
+            unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
+            // The body of a refused request is not read: the connection ends with the response.
+            var response = response
+            response.headers.append(("Connection", "close"))
+            exchange.respond(response)
+            server.waiting[UInt(bitPattern: connection)] = nil
+            return exchange.proceed(server.handle)
+        case .admitted(let limit):
+            if let length = head["content-length"], Int(length) ?? .max > limit {
+                unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection)
+                unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
+                exchange.respond(.problem(413, "the request is longer than \(limit) bytes"))
+                return exchange.proceed(server.handle)
+            }
+            unsafe exchange = HTTPExchange(head, bodyLimit: limit, connection: connection)
+            unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
+            return HTTPServer.done
+        }
+    }
+
+    private static func collect(_ connection: OpaquePointer, into head: inout RequestHead) {
+        unsafe withUnsafeMutablePointer(to: &head) { head in
+            unsafe opsd_http_each_header(
+                connection,
+                { context, _, key, value in
+                    guard let context = unsafe context, let key = unsafe key else { return HTTPServer.done }
+                    let head = unsafe context.assumingMemoryBound(to: RequestHead.self)
+                    let text = unsafe value.map { unsafe String(cString: $0) } ?? ""
+                    unsafe head.pointee.headers.append((String(cString: key).lowercased(), text))
+                    return HTTPServer.done
+                }, head)
+            unsafe opsd_http_each_argument(
+                connection,
+                { context, _, key, value in
+                    guard let context = unsafe context, let key = unsafe key else { return HTTPServer.done }
+                    let head = unsafe context.assumingMemoryBound(to: RequestHead.self)
+                    unsafe head.pointee.query[String(cString: key)] = value.map { unsafe String(cString: $0) } ?? ""
+                    return HTTPServer.done
+                }, head)
+        }
+    }
+
+    private static let completed: MHD_RequestCompletedCallback = { context, connection, state, _ in
+        if let state = unsafe state, let known = unsafe state.pointee {
+            unsafe state.pointee = nil
+            unsafe Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue().finish()
+        }
+        guard let server = unsafe server(context), let connection = unsafe connection else { return }
+        unsafe server.wait(for: connection, patience + Int64(idleSeconds) * 1_000_000_000)
+    }
+
+    private static let connectionChanged: MHD_NotifyConnectionCallback = { context, connection, _, change in
+        guard let server = unsafe server(context), let connection = unsafe connection else { return }
+        if opsd_http_is_start(change) != 0 {
+            unsafe server.wait(for: connection, patience)
+        } else {
+            server.waiting[UInt(bitPattern: connection)] = nil
+        }
+    }
+
+    private func wait(for connection: OpaquePointer, _ nanoseconds: Int64) {
+        let deadline = Clock.read().monotonic + nanoseconds
+        unsafe waiting[UInt(bitPattern: connection)] = (opsd_http_socket(connection), deadline)
+    }
+}

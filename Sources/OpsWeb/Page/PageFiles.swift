@@ -1,0 +1,61 @@
+internal import OpsSystem
+
+/// Files of the page, read once at the start.
+struct PageFiles {
+    struct File {
+        var type: String
+        var bytes: [UInt8]
+    }
+
+    private let files: [String: File]
+
+    /// Files that a browser without a session may load: they exchange the token of a link, and say nothing else.
+    static let ofStrangers: Set<String> = ["enter.html", "enter.js", "enter.css"]
+
+    private static let types = [
+        "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+        "svg": "image/svg+xml",
+    ]
+
+    init(directory: String) throws(SystemError) {
+        var files: [String: File] = [:]
+        for name in try Files.list(directory) {
+            guard let ending = name.split(separator: ".").last, let type = Self.types[String(ending)] else { continue }
+            files[name] = File(type: type, bytes: try Files.read(directory + "/" + name, limit: 1 << 20))
+        }
+        self.files = files
+    }
+
+    subscript(name: String) -> File? { files[name] }
+
+    /// Returns the first directory that holds the page: beside the program, in the source tree that it was built in, or
+    /// where a package puts it.
+    static func directory(program: String) -> String? {
+        let folder = parent(program)
+        var candidates = [folder + "/web", parent(folder) + "/share/opsd/web"]
+        if let build = program.firstRange(of: "/.build/") { candidates.append(program[..<build.lowerBound] + "/web") }
+        return candidates.first { Files.exists($0 + "/index.html") }
+    }
+
+    private static func parent(_ path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+}
+
+extension StringProtocol {
+    /// Returns where a text stands for the first time.
+    fileprivate func firstRange(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
+
+/// Place of the page.
+public enum WebPage {
+    /// Returns the directory of the page of a program; nil: there is none.
+    public static func directory(program: String) -> String? { PageFiles.directory(program: program) }
+}

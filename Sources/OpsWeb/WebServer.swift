@@ -1,0 +1,249 @@
+public import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// opsd-web: the page, and the bridge between browsers and the daemon. It has no state and no rights of its own.
+public final class WebServer {
+    private let loop: EventLoop
+    private let gate: Gate
+    private var credentials: Credentials
+    private let policy: CallPolicy
+    private let files: PageFiles
+    private let bridge: Bridge
+    private let hub: EventHub
+    private let daemonPath: String
+    private let options: WebOptions
+    private var http: HTTPServer?
+    private var launch: BrowserLaunch?
+    private var signals: [SignalSource] = []
+    /// Streams of logs that are open.
+    private var follows: [ObjectIdentifier: Upstream] = [:]
+
+    /// Most bytes of a call: a selection of the largest number of operations fits.
+    static let callBytes = 512 << 10
+    static let exchangeBytes = 1 << 10
+    /// Bytes of a log that wait for a slow browser before reading stops.
+    static let streamBuffer = 256 << 10
+    static let followLimit = 64
+
+    /// - Parameters:
+    ///   - page: directory of the page.
+    ///   - daemonPath: path of the daemon's socket.
+    public init(_ options: WebOptions, page: String, daemonPath: String) throws(SystemError) {
+        self.options = options
+        self.daemonPath = daemonPath
+        loop = try EventLoop()
+        files = try PageFiles(directory: page)
+        credentials = try Credentials()
+        policy = CallPolicy(isReadOnly: options.isReadOnly)
+        bridge = Bridge(path: daemonPath, loop: loop)
+        hub = try EventHub(path: daemonPath, loop: loop)
+        let listener: Descriptor
+        if let path = options.socket {
+            gate = Gate(address: .unix)
+            listener = try UnixSocket.listen(at: path)
+        } else {
+            let loopback = try Listener.loopback(port: options.port)
+            gate = Gate(address: .loopback(port: loopback.port))
+            listener = loopback.socket
+        }
+        http = try HTTPServer(
+            on: listener, loop: loop, admit: { [unowned self] in self.admit($0) },
+            handle: { [unowned self] in self.handle($0) })
+    }
+
+    /// Serves until a signal asks for the end.
+    public func run() throws(SystemError) {
+        announce()
+        // The browser inherits what becomes of signals, so it starts before this process changes that.
+        if options.opens { openBrowser() }
+        try Signals.ignore(Signals.pipe)
+        try Signals.ignore(Signals.child)
+        for number in [Signals.interrupt, Signals.terminate, Signals.hangUp] {
+            signals.append(try loop.watchSignal(number) { [unowned self] in self.loop.stop() })
+        }
+        try loop.run()
+        launch?.remove()
+        if let path = options.socket { try Files.remove(path) }
+    }
+
+    /// Address of the page; nil for a Unix socket.
+    private var address: String? {
+        guard case .loopback(let port) = gate.address else { return nil }
+        return "http://127.0.0.1:\(port)/"
+    }
+
+    private var link: String { (address ?? "http://localhost/") + "#token=" + credentials.link }
+
+    /// Opens the page; without a browser the link remains.
+    private func openBrowser() {
+        do throws(SystemError) { launch = try BrowserLaunch(link: link) } catch {
+            Program.writeError("opsd-web: \(error)")
+        }
+    }
+
+    private func announce() {
+        Program.writeOutput("opsd-web: open \(link)\n")
+        Program.writeOutput("opsd-web: programs send the header  Authorization: Bearer \(credentials.bearer)\n")
+    }
+
+    // MARK: Admission
+
+    private func admit(_ head: RequestHead) -> HTTPServer.Admission {
+        switch gate.judge(head, credentials) {
+        case .refused(let status, let message): return .refused(.problem(status, message))
+        case .admitted: return .admitted(bodyLimit: Self.callBytes)
+        case .stranger:
+            if head.method == "POST" {
+                return head.path == "/session" ? .admitted(bodyLimit: Self.exchangeBytes) : .refused(Self.noSession)
+            }
+            let name = String(head.path.dropFirst())
+            if name != "enter.html", PageFiles.ofStrangers.contains(name) { return .admitted(bodyLimit: 0) }
+            return .refused(Self.isView(head.path) ? entry : Self.noSession)
+        }
+    }
+
+    private static var noSession: HTTPResponse { .problem(401, "open the link that opsctl web printed") }
+
+    /// The page of a browser without a session. Its script exchanges the token that only the browser knows.
+    private var entry: HTTPResponse {
+        guard let file = files["enter.html"] else { return Self.noSession }
+        return HTTPResponse(401, type: file.type, file.bytes)
+    }
+
+    /// Returns whether a path is a view of the page, which shows all of them with one document.
+    private static func isView(_ path: String) -> Bool {
+        guard let first = path.split(separator: "/").first else { return path == "/" }
+        return ["now", "list", "graph", "graphs", "history", "operation", "schedules", "schedule"].contains(first)
+    }
+
+    // MARK: Requests
+
+    private func handle(_ exchange: HTTPExchange) {
+        let head = exchange.head
+        switch (head.method, head.path) {
+        case ("POST", "/session"): exchange.respond(session(exchange.body))
+        case ("POST", "/call"): call(exchange)
+        case ("POST", "/drawing"): draw(exchange)
+        case ("POST", "/follow"): follow(exchange)
+        case ("GET", "/events"): listen(exchange)
+        case ("GET", "/about"): exchange.respond(about)
+        case ("POST", _): exchange.respond(.problem(404, "there is nothing at \(head.path)"))
+        default:
+            let name = Self.isView(head.path) ? "index.html" : String(head.path.dropFirst())
+            guard name != "enter.html", let file = files[name] else {
+                return exchange.respond(.problem(404, "there is nothing at \(head.path)"))
+            }
+            exchange.respond(HTTPResponse(200, type: file.type, file.bytes))
+        }
+    }
+
+    /// Exchanges the token of a link for a cookie.
+    private func session(_ body: [UInt8]) -> HTTPResponse {
+        do {
+            guard case .object(let members) = try JSONValue(body), members.count == 1, members[0].key == "token",
+                case .string(let token) = members[0].value
+            else { return .problem(400, "a session is asked for with {\"token\": ...}") }
+            guard let value = try credentials.exchange(token) else {
+                return .problem(403, "this link was used before; opsctl web has printed a new one")
+            }
+            launch?.remove()
+            launch = nil
+            Program.writeOutput("opsd-web: a browser has opened the page; another one can open \(link)\n")
+            var response = HTTPResponse(200, Array("{}".utf8))
+            response.headers = [("Set-Cookie", "\(gate.cookieName)=\(value); Path=/; HttpOnly; SameSite=Strict")]
+            return response
+        } catch let error as SystemError {
+            return .problem(500, "\(error)")
+        } catch {
+            return .problem(400, "a request is one JSON object")
+        }
+    }
+
+    /// Returns what the page cannot ask the daemon for.
+    private var about: HTTPResponse {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("readOnly")
+        writer.bool(options.isReadOnly)
+        writer.key("host")
+        writer.string(HostName.current)
+        writer.key("socket")
+        writer.string(daemonPath)
+        writer.endObject()
+        return HTTPResponse(200, writer.bytes)
+    }
+
+    private func parse(_ exchange: HTTPExchange) -> Call? {
+        do {
+            let call = try Call(frame: exchange.body)
+            try policy.check(call)
+            return call
+        } catch let refusal as CallPolicy.Refusal {
+            exchange.respond(.problem(403, refusal.message))
+        } catch {
+            exchange.respond(.problem(400, "a call is {\"method\": ..., \"parameters\": {...}}: \(error)"))
+        }
+        return nil
+    }
+
+    private func call(_ exchange: HTTPExchange) {
+        guard let call = parse(exchange) else { return }
+        exchange.ended = bridge.call(
+            call.forwarded(more: false), isReading: CallPolicy.reading.contains(call.method)
+        ) { [weak exchange] in exchange?.respond($0) }
+    }
+
+    private func draw(_ exchange: HTTPExchange) {
+        guard let call = parse(exchange) else { return }
+        guard call.method == "Graph" else { return exchange.respond(.problem(400, "only the method Graph is drawn")) }
+        exchange.ended = bridge.call(call.forwarded(more: false), isReading: true) { [weak exchange] response in
+            guard let exchange else { return }
+            guard response.status == 200, case .bytes(let message) = response.body else {
+                return exchange.respond(response)
+            }
+            exchange.respond(GraphDrawing.response(reply: message))
+        }
+    }
+
+    /// Streams the replies of the method Log, one JSON text a line.
+    private func follow(_ exchange: HTTPExchange) {
+        guard let call = parse(exchange) else { return }
+        guard call.method == "Log" else { return exchange.respond(.problem(400, "only the method Log is followed")) }
+        guard follows.count < Self.followLimit else {
+            return exchange.respond(.problem(503, "\(Self.followLimit) logs are followed already; close a tab"))
+        }
+        let stream = ByteStream()
+        do throws(SystemError) {
+            var upstream: Upstream?
+            let made = try Upstream(call.forwarded(more: true), to: daemonPath, loop: loop) { [weak stream] event in
+                guard let stream else { return }
+                guard case .reply(let message) = event else { return stream.end() }
+                stream.append(message + [UInt8(ascii: "\n")])
+                if stream.count > Self.streamBuffer { upstream?.pause(true) }
+            }
+            upstream = made
+            stream.drained = { [weak made] in made?.pause(false) }
+            let key = ObjectIdentifier(exchange)
+            follows[key] = made
+            exchange.ended = { [weak self] in
+                made.cancel()
+                upstream = nil
+                self?.follows[key] = nil
+            }
+            exchange.respond(HTTPResponse(type: "application/x-ndjson", stream))
+        } catch {
+            exchange.respond(.problem(502, "opsd is not reachable at \(daemonPath) (\(SystemError.text(error.errno)))"))
+        }
+    }
+
+    /// Streams summaries of events.
+    private func listen(_ exchange: HTTPExchange) {
+        let since = exchange.head["last-event-id"] ?? exchange.head.query["since"]
+        guard let (stream, leave) = hub.join(since: since.flatMap { Int64($0) }) else {
+            return exchange.respond(.problem(503, "\(EventHub.readerLimit) pages are open already; close some"))
+        }
+        exchange.ended = leave
+        exchange.respond(HTTPResponse(type: "text/event-stream", stream))
+    }
+}

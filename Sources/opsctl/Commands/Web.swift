@@ -1,0 +1,56 @@
+internal import OpsSystem
+
+/// `web`: the page, in a browser.
+enum WebVerb {
+    private static let readOnly = Option.flag("read-only", "show everything, change nothing")
+    private static let port = Option.value("port", "N", .integer, "the port on loopback (default: 8817, or a free one)")
+    private static let open = Option.flag("open", "open the page in a browser")
+    private static let program = "opsd-web"
+
+    static let verb = Verb(
+        "web", .looking, "the page: see and steer everything in a browser",
+        forms: ["[--read-only] [--port N | --socket PATH] [--open]"],
+        about: [
+            "Runs opsd-web in the foreground, found beside opsctl or in $PATH, with the rights of the user who starts it. It "
+                + "prints a link that one browser may open once; then it prints the next one. It listens on loopback or "
+                + "at a socket that only this user may open, nowhere else. Ctrl-C ends it.",
+            "Here --socket is the Unix socket to make, in place of a port. The daemon is the one of $OPS_SOCKET, or the usual one.",
+        ],
+        options: [OptionGroup("Serving", [readOnly, port, open])],
+        examples: [
+            .init("Open the page", "opsctl web --open"),
+            .init("For a screen on the wall", "opsctl web --read-only --port 8080"),
+        ],
+        action: run)
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let arguments = session.arguments
+        if arguments.has(port), arguments.has(.socket) {
+            throw session.refuse("--port and --socket exclude each other", "give one of them")
+        }
+        var words = [program]
+        for flag in [readOnly, open] where arguments.has(flag) { words.append("--\(flag.name)") }
+        for option in [port, Option.socket] {
+            if let value = arguments.text(option) { words += ["--\(option.name)", value] }
+        }
+        let found: String?
+        do throws(SystemError) { found = try place() } catch {
+            throw Failure(.unreachable, "web", "\(error)")
+        }
+        guard let found else {
+            throw Failure(
+                .unreachable, "web", "\(program) is neither beside opsctl nor in $PATH",
+                "install the package \(program)")
+        }
+        let error = OpsSystem.Program.execute(found, arguments: words)
+        throw Failure(.unreachable, "web", "\(error)")
+    }
+
+    /// Returns the path of opsd-web, beside this program or in `$PATH`.
+    private static func place() throws(SystemError) -> String? {
+        let own = try OpsSystem.Program.path()
+        let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
+        let folders = [folder] + (Environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        return folders.map { $0 + "/" + program }.first(where: Files.isExecutable)
+    }
+}

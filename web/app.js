@@ -1,0 +1,224 @@
+// The frame: navigation, connection, command field, keys. Each view is a module that draws into #view.
+
+import { about, call, connect, listen } from "./api.js";
+import { announce, h, update } from "./dom.js";
+import { keysHelp, toast } from "./dialogs.js";
+
+const views = {
+  now: () => import("./now.js"), list: () => import("./list.js"), graphs: () => import("./graphs.js"),
+  graph: () => import("./graph.js"), history: () => import("./history.js"), operation: () => import("./operation.js"),
+  schedules: () => import("./schedules.js"), schedule: () => import("./schedules.js"),
+};
+const places = [["Now", "/"], ["List", "/list"], ["Graphs", "/graphs"], ["Schedules", "/schedules"]];
+
+export const app = { readOnly: false, host: "", socket: "" };
+
+let connection = "opening";
+let view = null;
+let menuIsOpen = false;
+
+/** Shows an address of the page; `replace` keeps the length of the history. */
+export function go(address, { replace = false } = {}) {
+  history.replaceState({ scroll: scrollY }, "");
+  history[replace ? "replaceState" : "pushState"]({}, "", address);
+  show();
+}
+
+/** Changes parameters of the address without leaving the view. */
+export function setParameters(changes) {
+  const parameters = new URLSearchParams(location.search);
+  for (const [key, value] of Object.entries(changes)) {
+    parameters.delete(key);
+    for (const one of [value].flat()) if (one !== null && one !== undefined && one !== "") parameters.append(key, one);
+  }
+  const text = parameters.toString();
+  history.replaceState(history.state, "", location.pathname + (text ? `?${text}` : ""));
+}
+
+let showing = 0;
+async function show() {
+  const turn = ++showing;
+  const [name = "now", ...rest] = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const load = views[name] ?? views.now;
+  view?.leave?.();
+  view = null;
+  menuIsOpen = false;
+  frame();
+  const main = document.getElementById("view");
+  const scroll = history.state?.scroll ?? 0;
+  try {
+    const module = await load();
+    if (turn !== showing) return;
+    // Each view draws into an element of its own: what a view that was left still draws is not seen.
+    const root = h("div");
+    main.replaceChildren(root);
+    main.removeAttribute("data-ready");
+    view = module.open(root, rest, new URLSearchParams(location.search));
+    document.title = `${view.title ?? "opsd"} · opsd${app.host ? ` on ${app.host}` : ""}`;
+    await view.ready?.catch(() => {});
+    if (turn !== showing) return;
+    main.setAttribute("data-ready", "");
+    scrollTo(0, scroll);
+  } catch (error) {
+    main.replaceChildren(h("p.banner", {}, `This view did not open: ${error.message}. Reload the page.`));
+  }
+}
+
+const stateWords = { opening: "connecting", live: "live", lost: "opsd is not running; reconnecting", gone: "opsd-web is gone; reconnecting" };
+
+function frame() {
+  const path = location.pathname;
+  const isHere = (place) => place === "/" ? path === "/" || path === "/now" : place === "/graphs" ? /^\/(graph|history)/.test(path) : path.startsWith(place.slice(0, 9));
+  update(document.getElementById("bar"),
+    h("button.toggle", { type: "button", "aria-expanded": menuIsOpen, "aria-label": "Menu", onclick: () => { menuIsOpen = !menuIsOpen; frame(); } }, "☰"),
+    h("a.brand", { href: "/" }, "opsd", h("span", {}, app.host ? ` on ${app.host}` : "")),
+    h("nav", { "aria-label": "Views", class: menuIsOpen ? "open" : "" },
+      places.map(([word, place]) => h("a", { href: place, "aria-current": isHere(place) ? "page" : null }, word))),
+    h("span.connection", { "data-state": connection, title: stateWords[connection] },
+      stateWords[connection] + (app.readOnly ? ", read-only" : "")),
+    h("form", { role: "search", onsubmit: search },
+      h("input", {
+        id: "field", type: "search", list: "found", spellcheck: "false", "aria-label": "Go to or filter",
+        placeholder: innerWidth < 700 ? "go to" : "id, name, g7 or state:failed   /", oninput: complete,
+      }),
+      h("datalist", { id: "found", "data-own": true })),
+    h("button.quiet", { type: "button", "aria-label": "Light or dark", title: "Light or dark", onclick: switchMode }, "◐"));
+}
+
+// Light and dark
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function applyMode() {
+  document.documentElement.dataset.mode = localStorage.getItem("mode") ?? (dark.matches ? "dark" : "light");
+}
+function switchMode() {
+  localStorage.setItem("mode", document.documentElement.dataset.mode === "dark" ? "light" : "dark");
+  applyMode();
+}
+dark.addEventListener("change", applyMode);
+applyMode();
+
+// The command field
+
+let completing = 0;
+async function complete(event) {
+  const word = event.target.value.split(" ").pop();
+  const [, key, prefix] = word.match(/^(?:(graph|queue):)?(.*)$/);
+  const turn = ++completing;
+  await new Promise((resolve) => setTimeout(resolve, 120));
+  if (turn !== completing || !prefix || prefix.includes(":")) return;
+  const kinds = key ? [key] : ["operation", "graph"];
+  const found = await Promise.all(kinds.map((kind) => call("Complete", { kind, prefix }).catch(() => ({ words: [] }))));
+  if (turn !== completing) return;
+  const words = [...new Set(found.flatMap((reply) => reply.words))].slice(0, 20);
+  document.getElementById("found").replaceChildren(...words.map((text) => h("option", { value: key ? `${key}:${text}` : text })));
+}
+
+const filterNames = ["state", "outcome", "queue", "graph", "user", "label", "since", "name"];
+const outcomeWords = { failed: "failed", succeeded: "succeeded", timedOut: "timedOut", cancelled: "cancelled", skipped: "skipped", interrupted: "interrupted" };
+
+async function search(event, form) {
+  event.preventDefault();
+  const field = form.querySelector("input");
+  const text = field.value.trim();
+  field.value = "";
+  field.blur();
+  if (!text) return;
+  if (/^\d+$/.test(text)) return go(`/operation/${text}`);
+  if (/^g\d+$/.test(text)) return go(`/graph/${text}`);
+  if (/^[a-z]+:/.test(text) && filterNames.includes(text.split(":")[0])) {
+    const parameters = new URLSearchParams();
+    for (const word of text.split(/\s+/)) {
+      const [key, ...rest] = word.split(":");
+      const value = rest.join(":");
+      if (key === "state" && outcomeWords[value]) parameters.append("outcome", outcomeWords[value]);
+      else if (key === "state" && value === "running") parameters.append("state", "executing");
+      else if (filterNames.includes(key)) parameters.append(key, value);
+    }
+    return go(`/list?${parameters}`);
+  }
+  try {
+    const { operation } = await call("Show", { ref: text });
+    go(`/operation/${operation.id}`);
+  } catch (error) {
+    try {
+      const { graph } = await call("Graph", { graph: text });
+      go(`/graph/${graph}`);
+    } catch {
+      toast(error.message);
+    }
+  }
+}
+
+// Links, keys and live updates
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  if (link.origin !== location.origin || link.hasAttribute("download") || link.getAttribute("href").startsWith("#")) return;
+  event.preventDefault();
+  go(link.getAttribute("href"));
+});
+addEventListener("popstate", show);
+addEventListener("pagehide", () => history.replaceState({ ...history.state, scroll: scrollY }, ""));
+history.scrollRestoration = "manual";
+
+let prefix = null;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const isTyping = event.target.closest?.("input:not([type=checkbox]), textarea, select");
+  if (event.key === "Escape" && isTyping) return event.target.blur();
+  if (isTyping || document.querySelector("dialog[open]")) return;
+  if (prefix === "g") {
+    prefix = null;
+    const place = { n: "/", l: "/list", g: "/graphs", s: "/schedules" }[event.key];
+    if (place) {
+      event.preventDefault();
+      return go(place);
+    }
+  }
+  if (event.key === "g") {
+    prefix = "g";
+    setTimeout(() => { prefix = null; }, 1500);
+    return;
+  }
+  if (event.key === "/") {
+    event.preventDefault();
+    return document.getElementById("field").focus();
+  }
+  if (event.key === "?") return keysHelp();
+  if (view?.key?.(event)) return event.preventDefault();
+  if (["j", "k", "ArrowDown", "ArrowUp"].includes(event.key)) moveFocus(event);
+});
+
+/** Moves from row to row of the tables of a view. */
+function moveFocus(event) {
+  const rows = [...document.querySelectorAll("#view a.name, #view [data-row]")].filter((row) => row.offsetParent !== null);
+  if (!rows.length || (event.key.startsWith("Arrow") && !rows.includes(document.activeElement))) return;
+  const step = event.key === "j" || event.key === "ArrowDown" ? 1 : -1;
+  const next = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(document.activeElement) + step))];
+  event.preventDefault();
+  next.focus();
+}
+
+listen((event) => {
+  if (event.state) {
+    const before = connection;
+    connection = event.state;
+    frame();
+    if (before !== "opening" && before !== "live" && event.state === "live") {
+      announce("live again");
+      view?.changed?.({ operations: null, graphs: null });
+    }
+  } else {
+    if (connection !== "live") { connection = "live"; frame(); }
+    view?.changed?.(event);
+  }
+});
+
+try {
+  Object.assign(app, await about());
+} catch { /* The connection says that nothing answers. */ }
+frame();
+connect();
+show();

@@ -1,0 +1,154 @@
+// Questions before an action, and what was done.
+
+import { call } from "./api.js";
+import { announce, command, h } from "./dom.js";
+import { count, references, title } from "./words.js";
+import { app } from "./app.js";
+
+let fading;
+/** Says what happened, for a while. */
+export function toast(text) {
+  document.querySelector(".toast")?.remove();
+  clearTimeout(fading);
+  document.body.append(h("div.toast", {}, text));
+  announce(text);
+  fading = setTimeout(() => document.querySelector(".toast")?.remove(), 6000);
+}
+
+/** Opens a dialog and returns the value of the button that closes it; null: the reader went back. */
+function ask(heading, content, buttons) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-labelledby": "question" },
+      h("h2", { id: "question" }, heading), content,
+      h("div.buttons", {}, buttons.map(([word, value, kind]) =>
+        h("button", { type: "button", class: kind ?? "", onclick: () => { dialog.returnValue = value; dialog.close(); } }, word))));
+    dialog.addEventListener("close", () => {
+      resolve(dialog.returnValue || null);
+      dialog.remove();
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+const verbs = {
+  cancel: { word: "Cancel", done: "cancelled", method: "Cancel", danger: true },
+  retry: { word: "Retry", done: "retried", method: "Retry" },
+  hold: { word: "Hold", done: "held", method: "Suspend" },
+  resume: { word: "Resume", done: "resumed", method: "Resume" },
+};
+const opsctlVerb = { cancel: "cancel", retry: "retry", hold: "suspend", resume: "resume" };
+
+/** Words for a selection on the command line. */
+function words(selection) {
+  if (selection.graph) return `--graph ${selection.graph}`;
+  return selection.refs.join(" ");
+}
+
+/** The operations that would be skipped, or lose what they wait for, if these were cancelled. */
+async function dependents(rows) {
+  const ids = new Set(rows.map((row) => row.id));
+  const graphs = [...new Set(rows.map((row) => row.graph))].slice(0, 4);
+  const found = new Map();
+  for (const graph of graphs) {
+    const { nodes, edges } = await call("Graph", { graph }).catch(() => ({ nodes: [], edges: [] }));
+    const byId = new Map(nodes.map((node) => [node.id, node]));
+    const after = new Map();
+    for (const edge of edges) if (edge.when === "succeeded") after.set(edge.on, [...(after.get(edge.on) ?? []), edge.from]);
+    const todo = [...ids];
+    while (todo.length) {
+      for (const id of after.get(todo.pop()) ?? []) {
+        if (ids.has(id) || found.has(id) || byId.get(id)?.state === "finished") continue;
+        found.set(id, byId.get(id));
+        todo.push(id);
+      }
+    }
+  }
+  return [...found.values()].filter(Boolean);
+}
+
+/** Does something to operations, after a question where it cannot be taken back. `rows` may be a part of a selection. */
+export async function act(verb, rows, selection = { refs: references(rows.map((row) => row.id)) }) {
+  const { word, done, method, danger } = verbs[verb];
+  if (app.readOnly) return toast("This page is read-only. Start opsctl web without --read-only to change something.");
+  const line = `opsctl ${opsctlVerb[verb]} ${words(selection)}`;
+  const what = selection.graph ? `graph ${selection.graph}` : rows.length === 1 ? `${title(rows[0])} (${rows[0].id})` : count(rows.length, "operation");
+  if (danger || rows.length > 1) {
+    const affected = verb === "cancel" && rows.length <= 1000 ? await dependents(rows) : [];
+    const running = rows.filter((row) => row.state === "executing").length;
+    const answer = await ask(`${word} ${what}?`, [
+      verb === "cancel" && running ? h("p", {}, `${count(running, "process tree")} will be asked to end, and killed after the grace period.`) : null,
+      affected.length ? h("p", {}, `${count(affected.length, "operation")} behind it will be skipped: ${affected.slice(0, 5).map(title).join(", ")}${affected.length > 5 ? ", …" : ""}.`) : null,
+      h("p", {}, command(line)),
+    ], [["Back", ""], [`${word} ${what}`, "yes", danger ? "danger" : "first"]]);
+    if (answer !== "yes") return null;
+  }
+  try {
+    const reply = await call(method, { selection });
+    toast(reply.touched === 1 ? `${what}: ${done}.` : `${count(reply.touched, "operation")} ${done}.`);
+    return reply;
+  } catch (error) {
+    toast(error.message);
+    return null;
+  }
+}
+
+/** Asks for a text and passes it on. */
+async function askText(heading, label, value, word, send) {
+  if (app.readOnly) return toast("This page is read-only.");
+  const input = h("input", { type: "text", value, maxlength: 4096, "aria-label": label });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") input.closest("dialog").querySelector(".first").click();
+  });
+  const answer = await ask(heading, [h("p.muted", {}, label), input], [["Back", ""], [word, "yes", "first"]]);
+  if (answer !== "yes") return;
+  try {
+    toast(await send(input.value));
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+export const askNote = (row) => askText(`Note beside ${title(row)}`, "Everyone who sees the operation sees the note. Empty takes it away.", row.note ?? "", "Store the note",
+  async (text) => { await call("Note", { ref: String(row.id), text: text || null }); return "The note is stored."; });
+
+export const askPriority = (row) => askText(`Priority of ${title(row)}`, "From -100 to 100; higher starts first.", String(row.priority), "Set the priority",
+  async (text) => {
+    if (!/^-?\d{1,3}$/.test(text.trim())) throw new Error("A priority is a number from -100 to 100. Nothing was changed.");
+    await call("Set", { selection: { refs: [String(row.id)] }, changes: { priority: Number(text) } });
+    return `The priority is ${text.trim()}.`;
+  });
+
+export async function whatIf(ref, question) {
+  try {
+    const { waitingFor, state } = await call("Why", { ref, whatIf: question });
+    await ask(`If you did “${question}”`, waitingFor.length
+      ? h("ul.reasons", {}, waitingFor.map((reason) => h("li", {}, reason.text)))
+      : h("p", {}, state === "executing" ? "It would run." : "Nothing would keep it from starting."),
+    [["Close", ""]]);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+export function keysHelp() {
+  const keys = [
+    ["j  k  ↓  ↑", "move"], ["Enter", "open"], ["x", "select"], ["r", "retry"], ["c", "cancel"], ["h", "hold or resume"],
+    ["/", "go to or filter"], ["g n   g l   g g   g s", "Now, List, Graphs, Schedules"], ["+  -  0", "zoom a graph"], ["?", "these keys"],
+  ];
+  return ask("Keys", h("dl.facts", {}, keys.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])), [["Close", ""]]);
+}
+
+/** Buttons of one operation, in the order of their use. */
+export function actions(row, after = () => {}) {
+  const button = (word, verb, isPossible) => isPossible
+    ? h("button", { type: "button", class: verb === "cancel" ? "danger" : "", onclick: async () => { await act(verb, [row]); after(); } }, word) : null;
+  const isOver = row.state === "finished";
+  return app.readOnly ? [] : [
+    button("Retry", "retry", isOver && row.outcome !== "succeeded"),
+    button("Cancel", "cancel", !isOver),
+    row.held || row.frozen ? button("Resume", "resume", true) : button("Hold", "hold", !isOver && row.state !== "executing"),
+    isOver ? null : h("button", { type: "button", onclick: async () => { await askPriority(row); after(); } }, "Priority"),
+    h("button", { type: "button", onclick: async () => { await askNote(row); after(); } }, "Note"),
+  ];
+}

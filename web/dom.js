@@ -1,0 +1,125 @@
+// Elements, and updates of elements that keep focus, selection and scroll positions.
+
+/** Makes an element. Text children become text nodes, so no text of a user is ever read as markup. */
+export function h(tag, attributes = {}, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const element = document.createElement(name || "div");
+  if (classes.length) element.className = classes.join(" ");
+  fill(element, attributes, children);
+  return element;
+}
+
+/** Makes an element of a drawing. */
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  fill(element, attributes, children);
+  return element;
+}
+
+function fill(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) (element.$on ??= {})[key.slice(2)] = value;
+    else if (key === "class") element.setAttribute("class", [element.getAttribute("class"), value].filter(Boolean).join(" "));
+    else if (key === "vars") element.$vars = value;
+    else element.setAttribute(key, value === true ? "" : String(value));
+  }
+  applyVariables(element);
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+}
+
+function applyVariables(element) {
+  for (const [key, value] of Object.entries(element.$vars ?? {})) element.style.setProperty(key, value);
+}
+
+/** Makes the children of an element equal to `next`, reusing elements where kind and key agree. */
+export function update(parent, ...next) {
+  const wanted = next.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+  const keyed = new Map();
+  for (const child of parent.childNodes) if (keyOf(child)) keyed.set(keyOf(child), child);
+  let place = parent.firstChild;
+  for (const child of wanted) {
+    const key = keyOf(child);
+    let old = key ? keyed.get(key) : place;
+    if (old && !key && keyOf(old)) old = null;
+    if (old && isSame(old, child)) {
+      if (old !== place) parent.insertBefore(old, place);
+      else place = place.nextSibling;
+      adopt(old, child);
+    } else {
+      parent.insertBefore(child, place);
+    }
+  }
+  while (place) {
+    const after = place.nextSibling;
+    place.remove();
+    place = after;
+  }
+}
+
+const keyOf = (node) => node.nodeType === 1 ? node.getAttribute("data-key") : null;
+const isSame = (a, b) => a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
+
+function adopt(old, fresh) {
+  if (old === fresh) return;
+  if (old.nodeType !== 1) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  old.$on = fresh.$on;
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && name !== "style" && name !== "open") old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (name !== "style" && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  old.$vars = fresh.$vars;
+  applyVariables(old);
+  if (old.hasAttribute("data-own")) return;
+  if (old.nodeName === "INPUT") {
+    if (old.type === "checkbox") old.checked = fresh.hasAttribute("checked");
+    else if (old !== document.activeElement) old.value = fresh.getAttribute("value") ?? old.value;
+    return;
+  }
+  update(old, ...fresh.childNodes);
+}
+
+for (const type of ["click", "input", "change", "submit", "focusin", "pointerover"]) {
+  document.addEventListener(type, (event) => {
+    for (let node = event.target; node && node !== document; node = node.parentNode) {
+      const handler = node.$on?.[type];
+      if (handler) {
+        handler(event, node);
+        return;
+      }
+    }
+  });
+}
+
+/** Says something to readers of the screen, after an action of theirs. */
+export function announce(text) {
+  document.getElementById("announcer").textContent = text;
+}
+
+/** Copies a text, and says so. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    announce("Copied");
+  } catch {
+    announce("The browser did not allow copying");
+  }
+}
+
+/** A command that can be copied. */
+export function command(text) {
+  return h("span.command", {},
+    h("code", {}, text),
+    h("button.quiet", { type: "button", title: "Copy", "aria-label": `Copy ${text}`, onclick: () => copy(text) }, "Copy"));
+}
+
+/** An empty place, with the command that changes it. */
+export function empty(sentence, text) {
+  return h("p.empty", {}, sentence, text ? [" ", command(text)] : null);
+}

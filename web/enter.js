@@ -1,0 +1,39 @@
+// Exchanges the token of a link for a session. The token stands behind the #, which no browser sends anywhere.
+
+const message = document.getElementById("message");
+const parameters = new URLSearchParams(location.hash.slice(1));
+const token = parameters.get("token");
+
+/** Shows sentences; the second is a command. */
+function say(text, command) {
+  message.textContent = text + " ";
+  if (!command) return;
+  const code = document.createElement("code");
+  code.textContent = command;
+  message.append(code);
+}
+
+/** Loads the page with the session, once: a browser that keeps no cookies would come back again and again. */
+function load() {
+  if (sessionStorage.getItem("tried") === location.pathname && !token) {
+    sessionStorage.removeItem("tried");
+    say("This browser has no session. Open the link that the terminal shows, or start", "opsctl web --open");
+    return;
+  }
+  sessionStorage.setItem("tried", location.pathname);
+  location.replace(location.pathname + location.search);
+}
+
+if (token) {
+  history.replaceState(null, "", location.pathname + location.search);
+  const response = await fetch("/session", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ token }),
+  }).catch(() => null);
+  if (response?.ok) load();
+  else if (!response) say("opsd-web does not answer. Start it again with", "opsctl web --open");
+  else say((await response.json()).message + ". Start a new one with", "opsctl web --open");
+} else {
+  load();
+}

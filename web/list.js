@@ -1,0 +1,238 @@
+// List: filters in the address, rows by descending id, actions on many.
+
+import { call } from "./api.js";
+import { announce, command, empty, h, update } from "./dom.js";
+import { act } from "./dialogs.js";
+import { graphLink, link, refresher, state, time, virtualRows } from "./parts.js";
+import { count, duration, quoted, references, runTime, title } from "./words.js";
+import { app, go } from "./app.js";
+
+const filters = ["state", "outcome", "queue", "graph", "user", "label", "name", "since"];
+const page = 200;
+/** Most operations that one action takes. */
+const most = 30000;
+
+/** `2d` in milliseconds. */
+function span(text) {
+  const [, number, unit] = text.match(/^(\d+)(s|m|h|d|w)$/) ?? [];
+  return number ? number * { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }[unit] : null;
+}
+
+export function selectionOf(parameters) {
+  const selection = {};
+  for (const key of ["state", "outcome", "queue", "graph", "user"]) if (parameters.get(key)) selection[key] = parameters.get(key);
+  const labels = parameters.getAll("label").map((text) => text.split(/=(.*)/s));
+  if (labels.length) selection.labels = Object.fromEntries(labels.map(([key, value]) => [key, value ?? ""]));
+  return selection;
+}
+
+export function open(main, _, parameters) {
+  const selection = selectionOf(parameters);
+  const since = parameters.get("since") ? Date.now() - (span(parameters.get("since")) ?? 0) : null;
+  const name = parameters.get("name");
+  const chosen = new Set();
+  let rows = [], fresh = [], isComplete = false, isLoading = false, failure = null, focus = 0;
+  const isWanted = (row) => (!name || title(row).includes(name)) && (!since || Date.parse(row.submittedAt) >= since);
+
+  const tools = h("div.tools"), banner = h("div"), foot = h("div");
+  const body = h("div.body", { role: "rowgroup" });
+  const template = () => innerWidth < 700 ? "20px 100px minmax(0,1fr) 76px" : "20px 104px 64px minmax(0,2fr) minmax(0,1fr) 100px 80px 84px 84px";
+  const grid = h("div.grid", { role: "grid", "aria-label": "Operations", "aria-multiselectable": "true" },
+    h("div", { role: "rowgroup" }, h("div.row.head", { role: "row" },
+      ["", "State", ["Id", "number wide"], "Name", ["Graph", "wide"], ["Queue", "wide"], ["User", "wide"], ["Took", "number wide"], ["When", "number"]].map((column) => {
+        const [word, kind] = [column].flat();
+        return h("div", { role: "columnheader", class: kind ?? "" }, word || h("span.unseen", {}, "Selected"));
+      }))), body);
+  main.replaceChildren(h("h1.unseen", {}, "Operations"), tools, banner, grid, foot);
+  const list = virtualRows({ body, count: () => rows.length, draw: drawRow, near: () => more() });
+  const resize = () => grid.style.setProperty("--template", template());
+  resize();
+  addEventListener("resize", resize);
+
+  async function fetchPage(before, limit = page) {
+    const narrowed = { ...selection, ...(before ? { refs: [`1-${before - 1}`] } : {}) };
+    if (before === 1) return [];
+    const wanted = Object.keys(narrowed).length ? narrowed : { all: true };
+    const { operations } = await call("List", { selection: wanted, limit, newest: true });
+    return operations.sort((a, b) => b.id - a.id);
+  }
+
+  async function more() {
+    if (isComplete || isLoading) return;
+    isLoading = true;
+    try {
+      // With a filter of the page's own, several pages may hold nothing.
+      let found = [], last = rows.at(-1)?.id, turns = 0;
+      do {
+        const next = await fetchPage(last);
+        isComplete = next.length < page || (since && Date.parse(next.at(-1).submittedAt) < since);
+        last = next.at(-1)?.id;
+        found = found.concat(next.filter(isWanted));
+        turns += 1;
+      } while (!isComplete && found.length < 50 && turns < 20);
+      rows = rows.concat(found);
+      if (turns === 20 && !found.length) isComplete = true;
+      failure = null;
+    } catch (error) {
+      failure = error;
+      isComplete = true;
+    }
+    isLoading = false;
+    draw();
+  }
+
+  /** Reads again what is seen, and looks for new operations. */
+  const refresh = refresher(async () => {
+    try {
+      const [, newest] = await Promise.all([reread(), fetchPage(null, 100)]);
+      const first = rows[0]?.id ?? 0;
+      const found = newest.filter((row) => row.id > first && isWanted(row));
+      if (!rows.length || (found.length && scrollY < 8 && !grid.matches(":hover, :focus-within"))) rows = found.concat(rows);
+      else fresh = found;
+      failure = null;
+    } catch (error) {
+      failure = error;
+    }
+    draw();
+  }, 1000);
+
+  async function reread() {
+    const seen = [...body.querySelectorAll("[data-row]")].map((row) => Number(row.dataset.row));
+    if (!seen.length) return;
+    const { operations } = await call("List", { selection: { refs: references(seen) }, limit: 1000 });
+    const byId = new Map(operations.map((row) => [row.id, row]));
+    rows = rows.map((row) => byId.get(row.id) ?? row);
+  }
+
+  function drawRow(index) {
+    const row = rows[index];
+    const took = runTime(row);
+    return h("div.row", {
+      role: "row", tabindex: index === focus ? 0 : -1, "data-row": row.id, "aria-rowindex": index + 2, "aria-selected": chosen.has(row.id) ? "true" : "false",
+      onclick: (event) => { if (!event.target.closest("a, input")) { focus = index; list.render(); focusRow(); } },
+    },
+    h("div", { role: "gridcell" }, h("input", { type: "checkbox", tabindex: -1, checked: chosen.has(row.id), "aria-label": `Select ${title(row)} ${row.id}`, onchange: () => toggle(row) })),
+    h("div", { role: "gridcell" }, state(row)),
+    h("div", { role: "gridcell", class: "number wide muted" }, row.id),
+    h("div", { role: "gridcell" }, link(row)),
+    h("div", { role: "gridcell", class: "wide" }, graphLink(row)),
+    h("div", { role: "gridcell", class: "wide" }, row.queue),
+    h("div", { role: "gridcell", class: "wide" }, row.user),
+    h("div", { role: "gridcell", class: "number wide" }, took === null ? "" : duration(took)),
+    h("div", { role: "gridcell", class: "number muted" }, time(row.finishedAt ?? row.startedAt ?? row.submittedAt)));
+  }
+
+  function toggle(row) {
+    if (!chosen.delete(row.id)) chosen.add(row.id);
+    draw();
+  }
+
+  const focusRow = () => body.querySelector(`[data-row="${rows[focus]?.id}"]`)?.focus();
+  const without = (key, value) => {
+    const rest = new URLSearchParams(parameters);
+    rest.delete(key);
+    for (const one of parameters.getAll(key)) if (one !== value) rest.append(key, one);
+    return `/list?${rest}`;
+  };
+  const withOne = (key, value) => {
+    const rest = new URLSearchParams(parameters);
+    if (key === "state") rest.delete("outcome");
+    if (key === "outcome") rest.delete("state");
+    rest.delete(key);
+    if (value) rest.set(key, value);
+    return `/list?${rest}`;
+  };
+
+  function line() {
+    const options = filters.flatMap((key) => parameters.getAll(key).map((value) => key === "name" || key === "since" ? "" : `--${key} ${quoted(value)}`));
+    return ["opsctl ls", ...options.filter(Boolean)].join(" ");
+  }
+
+  function draw() {
+    const choices = [["", "everything"], ["state=executing", "running"], ["state=ready", "ready"], ["state=pending", "waiting"],
+      ["outcome=failed", "failed"], ["outcome=succeeded", "succeeded"], ["outcome=cancelled", "cancelled"], ["outcome=timedOut", "timed out"], ["outcome=interrupted", "interrupted"], ["outcome=skipped", "skipped"]];
+    const current = parameters.get("state") ? `state=${parameters.get("state")}` : parameters.get("outcome") ? `outcome=${parameters.get("outcome")}` : "";
+    update(tools,
+      h("select", { "aria-label": "State", onchange: (event) => {
+        const [key, value] = event.target.value.split("=");
+        go(key ? withOne(key, value) : withOne("state", null));
+      } }, choices.map(([value, word]) => h("option", { value, selected: value === current }, word))),
+      filters.filter((key) => key !== "state" && key !== "outcome").flatMap((key) => parameters.getAll(key).map((value) =>
+        h("span.chip", {}, `${key}: ${value}`, h("button", { type: "button", "aria-label": `Remove the filter ${key} ${value}`, onclick: () => go(without(key, value)) }, "×")))),
+      h("span.grow"), h("span.wide", {}, command(line())));
+    update(banner,
+      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      fresh.length ? h("p.tools", {}, h("button", { type: "button", onclick: showFresh }, `${count(fresh.length, "new operation")}${fresh.length === 100 ? " or more" : ""}: show`)) : null,
+      isComplete && !rows.length && !failure ? empty("No operation is like this.", parameters.size ? null : "opsctl submit -- sleep 60") : null);
+    update(foot, chosen.size ? bulk() : null);
+    grid.setAttribute("aria-rowcount", isComplete ? rows.length + 1 : -1);
+    list.render();
+  }
+
+  function showFresh() {
+    rows = fresh.concat(rows);
+    fresh = [];
+    scrollTo(0, 0);
+    draw();
+  }
+
+  function bulk() {
+    const known = rows.filter((row) => chosen.has(row.id));
+    const run = (verb) => async () => {
+      const list = [...chosen].map((id) => known.find((row) => row.id === id) ?? { id, graph: "" });
+      if (await act(verb, list)) { chosen.clear(); refresh.again(); draw(); }
+    };
+    return h("div.bulk", { role: "toolbar", "aria-label": "Actions on the selected operations" },
+      h("b", {}, `${count(chosen.size, "operation")} selected`),
+      app.readOnly ? null : [["Retry", "retry"], ["Cancel", "cancel"], ["Hold", "hold"], ["Resume", "resume"]].map(([word, verb]) =>
+        h("button", { type: "button", class: verb === "cancel" ? "danger" : "", onclick: run(verb) }, `${word} ${count(chosen.size, "operation")}`)),
+      h("button", { type: "button", onclick: selectAll }, "Select all that match"),
+      h("button.quiet", { type: "button", onclick: () => { chosen.clear(); draw(); } }, "Select none"));
+  }
+
+  /** Selects everything that the filters find, and says how much that is before anything happens. */
+  async function selectAll() {
+    announce("Counting");
+    try {
+      let last = null;
+      while (chosen.size < most) {
+        const next = await fetchPage(last, 1000);
+        for (const row of next) if (isWanted(row)) chosen.add(row.id);
+        if (next.length < 1000) break;
+        last = next.at(-1).id;
+      }
+      announce(`${count(chosen.size, "operation")} selected`);
+    } catch (error) {
+      failure = error;
+    }
+    draw();
+  }
+
+  function key(event) {
+    const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+    if (step) {
+      if (!body.contains(document.activeElement) && event.key.startsWith("Arrow")) return false;
+      focus = body.contains(document.activeElement) ? Math.max(0, Math.min(rows.length - 1, focus + step)) : focus;
+      const top = grid.getBoundingClientRect().top + scrollY + 28 + focus * 28;
+      if (top < scrollY + 72) scrollTo(0, top - 100);
+      if (top > scrollY + innerHeight - 60) scrollTo(0, top - innerHeight + 100);
+      list.render();
+      focusRow();
+      return true;
+    }
+    const row = rows[focus];
+    if (!row || !body.contains(document.activeElement)) return false;
+    if (event.key === "Enter" && document.activeElement.dataset.row) { go(`/operation/${row.id}`); return true; }
+    if (event.key === "x") { toggle(row); return true; }
+    const verb = { r: "retry", c: "cancel", h: row.held ? "resume" : "hold" }[event.key];
+    if (!verb) return false;
+    act(verb, chosen.size ? [...chosen].map((id) => rows.find((one) => one.id === id) ?? { id, graph: "" }) : [row]).then(() => refresh.again());
+    return true;
+  }
+
+  return {
+    title: "Operations", ready: more(), key,
+    changed: () => refresh.again(),
+    leave() { refresh.end(); list.end(); removeEventListener("resize", resize); },
+  };
+}

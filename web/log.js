@@ -1,0 +1,146 @@
+// The output of an attempt: follows while the reader is at the end, and leaves them alone elsewhere.
+
+import { follow } from "./api.js";
+import { announce, h, update } from "./dom.js";
+import { toast } from "./dialogs.js";
+import { LogText, bytesOf } from "./ansi.js";
+
+/** Lines that are shown at first; the rest comes on demand. */
+const lines = 2000;
+/** Most lines that are elements. */
+const mostLines = 20000;
+const blockLines = 200;
+
+export function logView({ id, attempt, isRunning, isError }) {
+  const pane = h("div.log", { tabindex: 0, role: "log", "aria-label": isError ? "Error output" : "Output", "aria-live": "off", "data-own": true });
+  const tools = h("div.tools", {});
+  const root = h("div", { "data-own": true }, tools, pane);
+  let text = new LogText(), stopper = new AbortController(), offset = null, block = null, total = 0, tail = null, isAtEnd = true;
+  let isWhole = false, dropped = 0, failure = null, word = "", isOver = false, wraps = localStorage.getItem("wrap") === "yes";
+  pane.classList.toggle("wrap", wraps);
+
+  pane.addEventListener("scroll", () => { isAtEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < 24; }, { passive: true });
+
+  function lineElement(parts) {
+    const line = h("div", {});
+    for (const { text: piece, classes } of parts) {
+      if (!classes) line.append(piece);
+      else line.append(h("span", { class: classes }, piece));
+    }
+    if (!parts.length) line.append("\u200b");
+    if (word) highlight(line);
+    return line;
+  }
+
+  function push(parts) {
+    if (!block || block.childElementCount >= blockLines) {
+      block?.classList.add("full");
+      pane.append(block = h("div.block"));
+    }
+    block.append(lineElement(parts));
+    total += 1;
+    if (total > mostLines) {
+      total -= pane.firstElementChild.childElementCount;
+      pane.firstElementChild.remove();
+      isWhole = false;
+    }
+  }
+
+  async function read(from) {
+    stopper.abort();
+    stopper = new AbortController();
+    const mine = stopper;
+    const parameters = { ref: String(id), attempt, stderr: isError || null, follow: isRunning || null };
+    if (from === null) parameters.lines = lines;
+    else parameters.offset = from;
+    try {
+      await follow(parameters, mine.signal, (reply) => {
+        if (offset === null && reply.offset === 0) isWhole = true;
+        const bytes = bytesOf(reply.data);
+        offset = reply.offset + bytes.length;
+        dropped = reply.dropped ?? dropped;
+        tail?.remove();
+        for (const parts of text.add(bytes)) push(parts);
+        const last = text.last();
+        tail = last ? lineElement(last) : null;
+        if (tail) (block ?? pane.appendChild(block = h("div.block"))).append(tail);
+        if (isAtEnd) pane.scrollTop = pane.scrollHeight;
+        if (total < 3 || !isWhole) draw();
+      });
+      isOver = !mine.signal.aborted;
+      failure = null;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      failure = isError && error.name === "WrongState" ? new Error("Standard error is in the same output.") : error;
+    }
+    draw();
+  }
+
+  function restart(from) {
+    pane.replaceChildren();
+    [text, block, tail, total, offset, isWhole] = [new LogText(), null, null, 0, null, from === 0];
+    read(from);
+  }
+
+  /** Marks a word in a line, in place of its text. */
+  function highlight(line) {
+    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (walker.nextNode()) if (walker.currentNode.data.toLowerCase().includes(word)) found.push(walker.currentNode);
+    for (const node of found) {
+      for (let rest = node, at; (at = rest.data.toLowerCase().indexOf(word)) >= 0;) {
+        const match = rest.splitText(at);
+        rest = match.splitText(word.length);
+        const mark = h("mark");
+        match.replaceWith(mark);
+        mark.append(match);
+      }
+    }
+  }
+
+  function find(value) {
+    for (const mark of pane.querySelectorAll("mark")) {
+      const parent = mark.parentNode;
+      mark.replaceWith(...mark.childNodes);
+      parent.normalize();
+    }
+    word = value.toLowerCase();
+    if (!word) return announce("");
+    for (const line of pane.querySelectorAll(".block > div")) highlight(line);
+    const marks = pane.querySelectorAll("mark");
+    announce(marks.length ? `${marks.length} found` : "not found");
+    if (marks.length) { isAtEnd = false; marks[0].scrollIntoView({ block: "center" }); }
+  }
+
+  async function download() {
+    const parts = [];
+    try {
+      await follow({ ref: String(id), attempt, stderr: isError || null, offset: 0 }, undefined, (reply) => parts.push(bytesOf(reply.data)));
+    } catch (error) {
+      return toast(error.message);
+    }
+    const link = h("a", { href: URL.createObjectURL(new Blob(parts, { type: "text/plain" })), download: `operation-${id}-${attempt ?? "newest"}.${isError ? "err" : "log"}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  function draw() {
+    update(tools,
+      h("input", { type: "search", placeholder: "find", "aria-label": "Find in the output", onchange: (event) => find(event.target.value) }),
+      h("button.quiet", { type: "button", "aria-pressed": wraps, onclick: () => { wraps = !wraps; localStorage.setItem("wrap", wraps ? "yes" : "no"); pane.classList.toggle("wrap", wraps); draw(); } }, wraps ? "Do not wrap" : "Wrap"),
+      isWhole || offset === null ? null : h("button.quiet", { type: "button", onclick: () => { isAtEnd = false; restart(0); } }, "From the beginning"),
+      h("button.quiet", { type: "button", onclick: () => { isAtEnd = true; pane.scrollTop = pane.scrollHeight; } }, "To the end"),
+      h("button.quiet", { type: "button", onclick: download }, "Download"),
+      h("span.muted", {}, failure ? failure.message : dropped ? `The first ${dropped.toLocaleString()} bytes are no longer stored.` : isOver && !total && !tail ? "Nothing was written." : isRunning && !isOver ? "live" : ""));
+  }
+
+  // A hidden tab keeps no connection open: a browser has six.
+  const visibility = () => {
+    if (document.hidden) stopper.abort();
+    else if (!isOver) read(offset);
+  };
+  document.addEventListener("visibilitychange", visibility);
+  draw();
+  read(null);
+  return { root, end() { stopper.abort(); document.removeEventListener("visibilitychange", visibility); } };
+}

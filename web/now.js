@@ -1,0 +1,139 @@
+// Now: what runs, what is next, what needs attention.
+
+import { call } from "./api.js";
+import { command, empty, h, update } from "./dom.js";
+import { graphLink, link, mark, refresher, state, table, time } from "./parts.js";
+import { duration, median, runTime } from "./words.js";
+
+export function open(main) {
+  let data = null;
+  const medians = new Map();
+  const refresh = refresher(load, 700);
+  const clock = setInterval(() => data && !document.hidden && draw(), 1000);
+
+  async function load() {
+    try {
+      const [status, running, ready, pending, categories, ...bad] = await Promise.all([
+        call("Status"),
+        call("List", { selection: { state: "executing" }, limit: 60, newest: true }),
+        call("List", { selection: { state: "ready" }, limit: 40 }),
+        call("List", { selection: { state: "pending" }, limit: 10 }),
+        call("ListCategories"),
+        ...["failed", "timedOut", "interrupted"].map((outcome) => call("List", { selection: { outcome }, limit: 20, newest: true })),
+      ]);
+      const byId = (a, b) => a.id - b.id;
+      const next = ready.operations.filter((row) => !row.isGroup)
+        .sort((a, b) => b.effectivePriority - a.effectivePriority || a.id - b.id);
+      const line = [...next, ...pending.operations.filter((row) => !row.isGroup)].slice(0, 10);
+      const reasons = await Promise.all(line.map((row) => call("Why", { ref: String(row.id) }).catch(() => null)));
+      const yesterday = Date.now() - 86400e3;
+      data = {
+        status, categories: categories.categories,
+        running: running.operations.filter((row) => !row.isGroup).sort(byId),
+        next: line.map((row, index) => ({ row, reason: reasons[index]?.waitingFor[0]?.text ?? "starts as soon as a slot is free" })),
+        attention: bad.flatMap((reply) => reply.operations).filter((row) => Date.parse(row.finishedAt) > yesterday && !row.isGroup)
+          .sort((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)).slice(0, 12),
+      };
+      data.failure = null;
+    } catch (error) {
+      data = { ...(data ?? {}), failure: error };
+    }
+    draw();
+    learn();
+  }
+
+  /** Reads how long operations of the running names usually take, once a name. */
+  async function learn() {
+    const unknown = (data.running ?? []).filter((row) => row.name && !medians.has(row.name));
+    if (!unknown.length || data.failure) return;
+    for (const row of unknown) medians.set(row.name, null);
+    const { operations } = await call("List", { selection: { outcome: "succeeded" }, limit: 500, newest: true }).catch(() => ({ operations: [] }));
+    for (const row of unknown) {
+      medians.set(row.name, median(operations.filter((other) => other.name === row.name).map(runTime)));
+    }
+    draw();
+  }
+
+  function progress(row) {
+    if (row.progress?.total) {
+      const share = Math.min(1, row.progress.done / row.progress.total);
+      return h("div.progress", {}, bar(share), h("span", {}, `${Math.round(share * 100)} %`));
+    }
+    const elapsed = runTime(row), usual = medians.get(row.name);
+    if (!usual) return duration(elapsed);
+    const share = Math.min(1, elapsed / usual);
+    return h("div.progress", { title: `usually takes ${duration(usual)}` }, bar(share, elapsed > usual), h("span", {}, duration(elapsed)));
+  }
+
+  function draw() {
+    const banner = data.failure ? h("p.banner", { role: "alert" }, data.failure.message) : null;
+    if (!data.status) return update(main, banner);
+    const { status, running, next, attention, categories } = data;
+    const { counts } = status;
+    update(main,
+      h("h1.unseen", {}, "Now"), banner,
+      status.state !== "running" ? h("p.banner.warn", {}, `opsd is ${status.state === "draining" ? "stopping: nothing new starts" : "unable to store anything"}${status.detail ? `: ${status.detail}` : ""}.`) : null,
+      !status.runnerAnswers ? h("p.banner", {}, `The runner does not answer${status.detail ? ` (${status.detail})` : ""}. Look at `, command("journalctl -u opsd-runner")) : null,
+      status.suspended ? h("p.banner.warn", {}, "The daemon is suspended: nothing new starts. ", command("opsctl resume")) : null,
+      h("div.summary", {},
+        [["executing", counts.executing, "running"], ["ready", counts.ready, "ready"], ["pending", counts.pending, "waiting"], ["finished", counts.finished, "finished"]]
+          .map(([name, number, word]) => h("a", { href: `/list?state=${name}` }, h("b", {}, number.toLocaleString()), " ", h("span", {}, word)))),
+      h("div.columns", {},
+        h("div", {},
+          h("section", {}, h("h2", {}, "Running ", h("span.muted", {}, running.length || "")),
+            running.length ? table("Running", [["Name"], ["Graph", "c-graph wide"], ["Queue", "c-user wide"], ["User", "c-user wide"], ["Time", "c-time-wide number"]],
+              running.slice(-40).map((row) => ({ key: `r${row.id}`, cells: [
+                [mark(row), link(row), row.statusText ? h("span.reason", {}, ` ${row.statusText}`) : null],
+                graphLink(row), row.queue, row.user, progress(row)] })))
+              : empty("Nothing is running. Start something with", "opsctl submit -- sleep 60"),
+            counts.executing > 40 ? h("p", {}, h("a.link", { href: "/list?state=executing" }, `all ${counts.executing.toLocaleString()}`)) : null),
+          h("section", {}, h("h2", {}, "Next in line"),
+            next.length ? table("Next in line", [["Name", "c-graph"], ["Graph", "c-time wide"], ["Why it waits"]],
+              next.map(({ row, reason }) => ({ key: `n${row.id}`, cells: [
+                [mark(row), link(row)], graphLink(row), h("span.reason", { title: reason }, reason)] })))
+              : empty("Nothing waits.")),
+          h("section", {}, h("h2", {}, "Needs attention"),
+            attention.length ? table("Needs attention", [["State", "c-state"], ["Name", "c-graph"], ["Cause", "wide"], ["When", "c-time number"]],
+              attention.map((row) => ({ key: `a${row.id}`, cells: [state(row), link(row), h("span.reason", { title: row.cause ?? "" }, row.cause ?? ""), time(row.finishedAt)] })))
+              : empty("Nothing failed during the last day."))),
+        h("div", {},
+          h("section", {}, h("h2", {}, "Pool and queues"),
+            meter("pool", counts.executing, status.workers),
+            status.queues.map((queue) => meter(queue.name, queue.executing, queue.limit, queue.suspended ? "suspended" : queue.ready + queue.pending ? `${queue.ready + queue.pending} waiting` : null, `/list?queue=${encodeURIComponent(queue.name)}`))),
+          h("section", {}, h("h2", {}, "Categories"),
+            categories.length ? categories.slice(0, 30).map((category) => meter(category.name, used(category, running), category.capacity,
+              category.waiting.length ? `${category.waiting.length} waiting` : null,
+              category.holders.length ? `/operation/${category.holders[0]}` : null))
+              : empty("No operation names a category.")),
+          h("section", {}, h("h2", {}, "Daemon"),
+            h("dl.facts", {}, h("dt", {}, "version"), h("dd", {}, status.version), h("dt", {}, "started"), h("dd", {}, time(status.startedAt)),
+              h("dt", {}, "in the terminal"), h("dd", {}, command("opsctl top")))))));
+  }
+
+  return {
+    title: "Now", ready: refresh.run(),
+    changed: () => refresh.again(),
+    leave() { refresh.end(); clearInterval(clock); },
+  };
+}
+
+/** Units of a category that are in use, as far as the running operations that are shown tell. */
+function used(category, running) {
+  let units = 0;
+  for (const row of running) {
+    for (const use of row.categories) if (use.name === category.name) units += use.mode === "exclusive" ? category.capacity : use.mode === "units" ? use.units : 1;
+  }
+  return Math.max(units, category.holders.length);
+}
+
+function bar(share, isOver = false) {
+  return h("div.bar", { class: isOver ? "over" : "" }, h("b", { vars: { "--share": `${share * 100}%` } }));
+}
+
+function meter(name, used, limit, note, href) {
+  const text = limit === null || limit === undefined || limit < 0 ? used.toLocaleString() : `${used.toLocaleString()} of ${limit.toLocaleString()}`;
+  return h("div.meter", { "data-key": `m-${name}` },
+    href ? h("a", { href }, name) : h("span", {}, name),
+    h("span.muted", {}, note ? `${text}, ${note}` : text),
+    bar(limit > 0 ? Math.min(1, used / limit) : used ? 1 : 0));
+}
