@@ -14,7 +14,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-hosts build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-hosts test-web build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ test-hosts: setup ## try opsctl --host through a real sshd on the loopback inter
 	swift build --explicit-target-dependency-import-check error --product opsd-runner
 	swift build --explicit-target-dependency-import-check error --product opsctl
 	scripts/clean-run scripts/test-hosts .build/debug
+
+test-web: setup ## check the page in Chromium: every view and action, hostile clients, a hundred tabs
+	@for product in opsd opsd-runner opsctl opsd-web; do swift build --product $$product || exit 1; done
+	scripts/clean-run scripts/test-web .build/debug
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
