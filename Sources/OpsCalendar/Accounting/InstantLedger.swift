@@ -1,0 +1,197 @@
+/// The accounting of one schedule: decides what becomes of each nominal instant, once.
+///
+/// Instants are decided in their order. `decision` changes nothing, so an instant stays due until its record is stored
+/// and `account` is called with it: before that a failed commit or a crash leaves the instant as it was, and after that
+/// no decision returns it again.
+public struct InstantLedger: Sendable {
+    /// Maximum number of instants that are caught up after one absence.
+    public static let longestCatchUp = 1000
+    /// Maximum number of instants that one decision takes together.
+    public static let instantsPerDecision = 10_000
+
+    /// The stored part of a ledger.
+    public struct Position: Hashable, Sendable {
+        /// Instant up to which, inclusive, every nominal instant has its record.
+        public var accounted: UnixTime
+        /// Number of runs.
+        public var runs = 0
+        /// Instants that become due up to this one are paused: `latest` while the schedule is paused.
+        public var pausedThrough = UnixTime.earliest
+        /// Latest record, which adjacent instants may join.
+        public var last: InstantRecord?
+        /// Instants after `accounted` that have run all the same: the clock was turned back after them.
+        public var ranAhead: Set<UnixTime> = []
+
+        public init(accounted: UnixTime) { self.accounted = accounted }
+    }
+
+    public enum Decision: Hashable, Sendable {
+        /// The instant runs. `cancelling`: unfinished runs are cancelled first.
+        case run(UnixTime, cancelling: Bool)
+        /// The instants of the record do not run.
+        case record(InstantRecord)
+    }
+
+    private let recurrences: Recurrences
+    private let policy: SchedulePolicy
+    private let seed: UInt64
+    public private(set) var position: Position
+    /// Instants that became due before this one were missed...
+    private var missedBefore = UnixTime.earliest
+    /// ...except from this one on: they are caught up.
+    private var caughtUpFrom = UnixTime.latest
+
+    /// - Parameter name: Name of the schedule: with the instant it determines the delay of a run.
+    public init(_ recurrences: Recurrences, _ policy: SchedulePolicy, name: String, at position: Position) {
+        self.recurrences = recurrences
+        self.policy = policy
+        self.position = position
+        // FNV-1a: the same in every process, as a hash of the standard library is not.
+        seed = name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+
+    // MARK: - Instants
+
+    /// The first instant without a record, if the schedule is not over.
+    public var nextNominal: UnixTime? {
+        if let count = policy.count, position.runs >= count { return nil }
+        return instant(after: position.accounted)
+    }
+
+    /// The instant at which a decision is next due. Nothing needs to look before it.
+    public var nextStart: UnixTime? { nextNominal.map(start) }
+
+    /// Returns the start of the run of an instant: the instant and its delay, which ends before the next instant.
+    public func start(of nominal: UnixTime) -> UnixTime {
+        guard policy.spread > 0 else { return nominal }
+        let gap = recurrences.next(after: nominal).map { $0.seconds - nominal.seconds } ?? .max
+        let longest = UInt64(max(min(policy.spread, gap - 1), 0))
+        return nominal.advanced(by: Int64(mixed(UInt64(bitPattern: nominal.seconds)) % (longest + 1)))
+    }
+
+    /// Returns a number that looks random and depends on the name and the instant alone (the last steps of SplitMix64).
+    private func mixed(_ number: UInt64) -> UInt64 {
+        var hash = seed &+ number &* 0x9E37_79B9_7F4A_7C15
+        hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
+        hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
+        return hash ^ hash >> 31
+    }
+
+    /// Returns the first instant after another one that lies between `from` and `until` and has not run.
+    private func instant(after instant: UnixTime) -> UnixTime? {
+        var after = policy.from.map { max(instant, $0.advanced(by: -1)) } ?? instant
+        while let next = recurrences.next(after: after), next <= policy.until ?? .latest {
+            if !position.ranAhead.contains(next) { return next }
+            after = next
+        }
+        return nil
+    }
+
+    // MARK: - Decisions
+
+    /// Returns what becomes of the first due instant, and of those behind it that share its record; nil if none is due.
+    /// - Parameter unfinished: Number of unfinished runs of this schedule.
+    public func decision(at now: UnixTime, unfinished: Int) -> Decision? {
+        guard let first = nextNominal, start(of: first) <= now else { return nil }
+        if isPaused(first) { return .record(stretch(.paused, from: first, at: now) { isPaused($0) }) }
+        if isMissed(first) {
+            return .record(stretch(.missed, from: first, at: now) { isMissed($0) && !isPaused($0) })
+        }
+        if policy.overlap.skips(unfinished) {
+            return .record(stretch(.skipped, from: first, at: now) { !isMissed($0) && !isPaused($0) })
+        }
+        return .run(first, cancelling: policy.overlap == .cancel && unfinished > 0)
+    }
+
+    private func isPaused(_ instant: UnixTime) -> Bool { start(of: instant) <= position.pausedThrough }
+    private func isMissed(_ instant: UnixTime) -> Bool { instant < caughtUpFrom && start(of: instant) < missedBefore }
+
+    /// Returns one record of `first` and the due instants behind it that have the same result.
+    private func stretch(
+        _ result: InstantRecord.Result, from first: UnixTime, at now: UnixTime, while isAlike: (UnixTime) -> Bool
+    ) -> InstantRecord {
+        var (last, count) = (first, 1)
+        while count < Self.instantsPerDecision, let next = recurrences.next(after: last),
+            next <= policy.until ?? .latest, !position.ranAhead.contains(next), start(of: next) <= now, isAlike(next)
+        {
+            (last, count) = (next, count + 1)
+        }
+        return InstantRecord(result, from: first, through: last, count: count)
+    }
+
+    /// Takes the record of the first instants without one.
+    /// - Returns: The record to store under its first instant, which may be the latest one with more instants; nil if
+    ///   the instant has its record already: then nothing is to be stored and nothing to be run.
+    public mutating func account(_ record: InstantRecord) -> InstantRecord? {
+        guard record.nominal == nextNominal else { return nil }
+        // An instant that ran ahead lies between the two: their record would cover it.
+        let isAdjacent = recurrences.next(after: position.accounted) == record.nominal
+        let stored = isAdjacent ? position.last?.joined(with: record) ?? record : record
+        if record.result == .run { position.runs += 1 }
+        position.accounted = record.through
+        position.last = stored
+        position.ranAhead = position.ranAhead.filter { $0 > record.through }
+        return stored
+    }
+
+    // MARK: - Pauses, absences and clocks
+
+    public mutating func pause() { position.pausedThrough = .latest }
+
+    /// Ends a pause: instants that became due during it are recorded as paused.
+    public mutating func resume(at now: UnixTime) { position.pausedThrough = min(position.pausedThrough, now) }
+
+    /// Notes that nothing could be started before `now`: instants that became due meanwhile are missed, apart from those
+    /// that are caught up.
+    public mutating func returned(at now: UnixTime) {
+        missedBefore = now
+        caughtUpFrom = .latest
+        // The search below costs more than this question, and most schedules have missed nothing.
+        guard let next = nextStart, next < now else { return }
+        let oldest = max(position.accounted, now.advanced(by: -max(policy.window, 0) - 1))
+        switch policy.catchUp {
+        case .none: break
+        case .last: caughtUpFrom = lastMissed(1, after: oldest) ?? .latest
+        case .all: caughtUpFrom = lastMissed(Self.longestCatchUp, after: oldest) ?? .latest
+        }
+    }
+
+    /// Returns the first of the last `count` missed instants, or of as many as there are after another one.
+    private func lastMissed(_ count: Int, after oldest: UnixTime) -> UnixTime? {
+        var found: UnixTime?
+        var (before, left) = (min(missedBefore, (policy.until ?? .latest).advanced(by: 1)), count)
+        while left > 0, let previous = recurrences.previous(before: before), previous > oldest,
+            previous >= policy.from ?? .earliest
+        {
+            before = previous
+            guard start(of: previous) < missedBefore, !position.ranAhead.contains(previous) else { continue }
+            (found, left) = (previous, left - 1)
+        }
+        return found
+    }
+
+    /// Notes that the clock was turned back behind instants that have records. Those that ran do not run again. Those
+    /// that did not are undecided again: the caller removes their records, or shortens them with `shortened`.
+    /// - Parameter ran: Instants after `now` that have run.
+    public mutating func clockWentBack(to now: UnixTime, ran: some Sequence<UnixTime>) {
+        guard now < position.accounted else { return }
+        position.ranAhead.formUnion(ran)
+        position.ranAhead = position.ranAhead.filter { $0 > now }
+        position.last = nil
+        position.accounted = now
+        missedBefore = min(missedBefore, now)
+        if position.pausedThrough < .latest { resume(at: now) }
+    }
+
+    /// Returns a record of instants that did not run without those after `end`; nil if none is left.
+    public func shortened(_ record: InstantRecord, to end: UnixTime) -> InstantRecord? {
+        guard record.through > end else { return record }
+        var (last, count) = (UnixTime?.none, 0)
+        var next = UnixTime?.some(record.nominal)
+        while let instant = next, instant <= end {
+            (last, count) = (instant, count + 1)
+            next = recurrences.next(after: instant)
+        }
+        return last.map { InstantRecord(record.result, from: record.nominal, through: $0, count: count) }
+    }
+}

@@ -1,0 +1,174 @@
+import Testing
+
+@testable import OpsCalendar
+
+@Suite struct InstantLedgerTests {
+    private static let noon: Int64 = 1_795_262_400
+
+    /// A schedule of every ten seconds from noon, and nothing accounted for yet.
+    private func ledger(_ change: (inout SchedulePolicy) -> Void = { _ in }) throws -> InstantLedger {
+        var policy = SchedulePolicy()
+        change(&policy)
+        let recurrence = Recurrence(
+            try expression("every 10s"), zone: .utc, start: UnixTime(seconds: Self.noon))
+        return InstantLedger(
+            Recurrences([recurrence]), policy, name: "nightly", at: .init(accounted: at(-1)))
+    }
+
+    private func at(_ seconds: Int64) -> UnixTime { UnixTime(seconds: Self.noon + seconds) }
+
+    /// Takes all decisions that are due, and returns them as `run 0` or `missed 10-30`.
+    private func settle(_ ledger: inout InstantLedger, at now: Int64, unfinished: Int = 0) -> [String] {
+        var (texts, unfinished) = ([String](), unfinished)
+        while let decision = ledger.decision(at: at(now), unfinished: unfinished) {
+            let record: InstantRecord
+            switch decision {
+            case .run(let nominal, let cancelling):
+                record = InstantRecord(.run, at: nominal)
+                unfinished += cancelling ? 0 : 1
+            case .record(let unrun): record = unrun
+            }
+            let (first, last) = (record.nominal.seconds - Self.noon, record.through.seconds - Self.noon)
+            texts.append("\(record.result) \(first)" + (first == last ? "" : "-\(last)"))
+            guard ledger.account(record) != nil else { return texts + ["refused"] }
+        }
+        return texts
+    }
+
+    @Test func `an instant stays due until it is accounted for, and is never decided again`() throws {
+        var ledger = try ledger()
+        #expect(ledger.nextStart == at(0))
+        #expect(ledger.decision(at: at(-1), unfinished: 0) == nil)
+        #expect(ledger.decision(at: at(0), unfinished: 0) == .run(at(0), cancelling: false))
+        #expect(ledger.decision(at: at(5), unfinished: 0) == .run(at(0), cancelling: false))
+        #expect(ledger.account(InstantRecord(.run, at: at(0))) != nil)
+        #expect(ledger.account(InstantRecord(.run, at: at(0))) == nil)
+        #expect(ledger.decision(at: at(9), unfinished: 0) == nil)
+        #expect(ledger.nextStart == at(10))
+    }
+
+    @Test(
+        arguments: [
+            (.skip, 1, ["skipped 0-20"]), (.skip, 0, ["run 0", "skipped 10-20"]),
+            (.queueOne, 1, ["run 0", "skipped 10-20"]), (.queueAll, 1, ["run 0", "run 10", "run 20"]),
+            (.cancel, 1, ["run 0", "run 10", "run 20"]), (.allow, 1, ["run 0", "run 10", "run 20"]),
+        ] as [(SchedulePolicy.Overlap, Int, [String])])
+    func `overlap decides what an instant does while a run is unfinished`(
+        overlap: SchedulePolicy.Overlap, unfinished: Int, expected: [String]
+    ) throws {
+        var ledger = try ledger { $0.overlap = overlap }
+        #expect(settle(&ledger, at: 25, unfinished: unfinished) == expected)
+    }
+
+    @Test func `cancel tells that an older run is to be cancelled`() throws {
+        let ledger = try ledger { $0.overlap = .cancel }
+        #expect(ledger.decision(at: at(0), unfinished: 1) == .run(at(0), cancelling: true))
+        #expect(ledger.decision(at: at(0), unfinished: 0) == .run(at(0), cancelling: false))
+    }
+
+    @Test(
+        arguments: [
+            (.none, ["missed 0-90", "run 100"]), (.last, ["missed 0-80", "run 90", "run 100"]),
+            (.all, ["missed 0-60", "run 70", "run 80", "run 90", "run 100"]),
+        ] as [(SchedulePolicy.CatchUp, [String])])
+    func `missed instants are caught up within the window`(
+        catchUp: SchedulePolicy.CatchUp, expected: [String]
+    ) throws {
+        var ledger = try ledger {
+            ($0.overlap, $0.catchUp, $0.window) = (.allow, catchUp, 30)
+        }
+        ledger.returned(at: at(100))
+        #expect(settle(&ledger, at: 100) == expected)
+    }
+
+    @Test func `nothing older than the window is caught up`() throws {
+        var ledger = try ledger { ($0.catchUp, $0.window) = (.last, 4) }
+        ledger.returned(at: at(95))
+        #expect(settle(&ledger, at: 95) == ["missed 0-90"])
+    }
+
+    @Test func `at most a thousand instants are caught up`() throws {
+        var ledger = try ledger { ($0.overlap, $0.catchUp) = (.queueAll, .all) }
+        ledger.returned(at: at(20_001))
+        let texts = settle(&ledger, at: 20_001)
+        #expect(texts.first == "missed 0-10000")
+        #expect(texts.count == 1001)
+        #expect(texts.last == "run 20000")
+    }
+
+    @Test func `instants of a pause are recorded as paused and not caught up`() throws {
+        var ledger = try ledger()
+        ledger.pause()
+        #expect(settle(&ledger, at: 5) == ["paused 0"])
+        ledger.returned(at: at(30))
+        #expect(settle(&ledger, at: 30) == ["paused 10-30"])
+        ledger.resume(at: at(45))
+        #expect(settle(&ledger, at: 51) == ["paused 40", "run 50"])
+    }
+
+    @Test func `adjacent instants that did not run share one record`() throws {
+        var ledger = try ledger()
+        func account(_ result: InstantRecord.Result, _ second: Int64) -> InstantRecord? {
+            ledger.account(InstantRecord(result, at: at(second)))
+        }
+        #expect(account(.skipped, 0)?.count == 1)
+        #expect(account(.skipped, 10) == InstantRecord(.skipped, from: at(0), through: at(10), count: 2))
+        #expect(account(.refused, 20) == InstantRecord(.refused, at: at(20)))
+        #expect(account(.run, 30) == InstantRecord(.run, at: at(30)))
+        #expect(account(.run, 40) == InstantRecord(.run, at: at(40)))
+        #expect(account(.skipped, 50) == InstantRecord(.skipped, at: at(50)))
+    }
+
+    @Test func `from, until and count bound the runs`() throws {
+        var ledger = try ledger {
+            ($0.overlap, $0.from, $0.until) = (.allow, at(15), at(40))
+        }
+        #expect(settle(&ledger, at: 100) == ["run 20", "run 30", "run 40"])
+        #expect(ledger.nextStart == nil)
+        ledger = try self.ledger { ($0.overlap, $0.count) = (.allow, 2) }
+        #expect(settle(&ledger, at: 100) == ["run 0", "run 10"])
+        #expect(ledger.nextStart == nil)
+    }
+
+    @Test func `spread delays a run by the same time after a restart, and never to the next instant`() throws {
+        let first = try ledger { $0.spread = 3600 }
+        let second = try ledger { $0.spread = 3600 }
+        let delays = (0..<200).map { first.start(of: at($0 * 10)).seconds - at($0 * 10).seconds }
+        #expect(delays == (0..<200).map { second.start(of: at($0 * 10)).seconds - at($0 * 10).seconds })
+        #expect(Set(delays) == Set(0...9))
+        let short = try ledger { $0.spread = 3 }
+        #expect(Set((0..<200).map { short.start(of: at($0 * 10)).seconds - at($0 * 10).seconds }) == Set(0...3))
+    }
+
+    @Test func `a clock that is turned back neither repeats a run nor stops the schedule`() throws {
+        var ledger = try ledger { $0.overlap = .allow }
+        #expect(settle(&ledger, at: 0) == ["run 0"])
+        ledger.returned(at: at(1_000_005))
+        #expect(settle(&ledger, at: 1_000_005).last == "run 1000000")
+        ledger.clockWentBack(to: at(12), ran: [at(1_000_000)])
+        #expect(ledger.nextStart == at(20))
+        #expect(settle(&ledger, at: 25) == ["run 20"])
+        ledger.returned(at: at(1_000_025))
+        #expect(settle(&ledger, at: 1_000_025).suffix(2) == ["missed 1000010", "run 1000020"])
+    }
+
+    @Test func `a record that lies ahead of the clock is shortened`() throws {
+        let ledger = try ledger()
+        let record = InstantRecord(.missed, from: at(0), through: at(90), count: 10)
+        #expect(
+            ledger.shortened(record, to: at(35)) == InstantRecord(.missed, from: at(0), through: at(30), count: 4))
+        #expect(ledger.shortened(record, to: at(90)) == record)
+        #expect(ledger.shortened(record, to: at(-1)) == nil)
+    }
+
+    @Test func `rules that contradict each other are named`() {
+        var policy = SchedulePolicy()
+        #expect(policy.contradiction == nil)
+        policy.catchUp = .all
+        #expect(policy.contradiction?.contains("overlap queueAll") == true)
+        policy.overlap = .queueAll
+        #expect(policy.contradiction == nil)
+        (policy.from, policy.until) = (at(1), at(0))
+        #expect(policy.contradiction == "until is before from: write a later until")
+    }
+}
