@@ -10,11 +10,10 @@ public enum SocketPath {
     public static func find(_ given: String? = nil) -> String {
         if let given { return given }
         if let path = Environment["OPS_SOCKET"], !path.isEmpty { return path }
-        if let directory = Environment["XDG_RUNTIME_DIR"], !directory.isEmpty {
-            let path = directory + "/opsd/control.sock"
-            if access(path, F_OK) == 0 { return path }
-        }
-        return system
+        // cron, for one, does not set the variable.
+        let given = Environment["XDG_RUNTIME_DIR"].flatMap { $0.isEmpty ? nil : $0 }
+        let path = (given ?? "/run/user/\(getuid())") + "/opsd/control.sock"
+        return access(path, F_OK) == 0 ? path : system
     }
 
     /// Returns the operation within which this process runs, if the daemon at this path runs it.

@@ -21,6 +21,8 @@ public enum Change: Sendable {
     case startConfirmed(AttemptID, SlotStart)
     case launched(AttemptID, Process)
     case exited(AttemptID, Exit)
+    /// Nothing of a `notify` attempt is alive: its slot is free, while it still counts for its queue and its group.
+    case slotFreed(AttemptID)
     /// The end of an attempt whatever follows: `outcome` of the attempt.
     case attemptEnded(AttemptID, Outcome, Cause, at: Int64)
     /// Back from executing to ready; not before that instant. An attempt that no runner took does not count.

@@ -29,6 +29,8 @@ public enum Event: Sendable {
     case setDraining(Bool)
     /// Number of unfinished operations that one ordinary user may have, as it is configured now.
     case setOperationsPerUser(Int)
+    /// Observers of the ends of all operations but groups, as they are configured now.
+    case setObserversOfAll(Observers)
 
     // Facts
     case launched(AttemptID, Process)
@@ -63,7 +65,8 @@ extension Event {
         case .launched, .launchFailed, .exited, .gone, .updated, .stagedStarted, .stagingRevoked, .revocationConfirmed:
             true
         case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .depend, .undepend, .setQueue,
-            .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .runnerConnected, .runnerLost,
+            .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .setObserversOfAll,
+            .runnerConnected, .runnerLost,
             .conditionsAnswered, .observed, .tick:
             false
         }

@@ -67,9 +67,7 @@ extension Scheduler {
         case .fail:
             let below = Resolution(outcome: .skipped, cause: .groupSkipped(id))
             decideTree(operation, Resolution(outcome: .failed, cause: cause), below: below)
-        case .skip:
-            let below = Resolution(outcome: .skipped, cause: .groupSkipped(id))
-            decideTree(operation, Resolution(outcome: .skipped, cause: cause), below: below)
+        case .skip: skip(operation, Skip(cause: cause, outcome: .notNeeded))
         case .wait:
             let again = now.monotonic + max(condition.every, 1)
             conditions.rest(operation, until: again)

@@ -110,11 +110,8 @@ extension Scheduler {
         let target = table.index(of: on)
         if let fact = self.fact(about: on, target, fact.map { [on: $0] } ?? [:]) {
             record(.edgeAdded(id, on: on, when))
-            if let cause = fact.impossibility(of: when, on: on) {
-                decideTree(
-                    from, Resolution(outcome: .skipped, cause: cause),
-                    below: Resolution(outcome: .skipped, cause: .groupSkipped(id)), root: fact.root,
-                    rootOutcome: fact.rootOutcome)
+            if let impossible = fact.impossibility(of: when, on: on) {
+                skip(from, impossible, root: fact.root, rootOutcome: fact.rootOutcome)
             }
             return .done(1)
         }

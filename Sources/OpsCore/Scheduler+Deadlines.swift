@@ -66,7 +66,7 @@ extension Scheduler {
             timers.set(.deadline, of: table[operation].id, at: deadline)
         }
         if let instant = policy.notBefore, instant > now.wall {
-            table[operation].traits.insert(.delayed)
+            registry.setTraits(of: operation, inserting: .delayed)
             timers.set(.notBefore, of: table[operation].id, at: instant)
         }
     }
@@ -93,13 +93,13 @@ extension Scheduler {
                 operation,
                 Resolution(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: policy(of: operation)?.timeout ?? 0)))
         case .backoff:
-            table[operation].traits.remove(.backingOff)
+            registry.setTraits(of: operation, removing: .backingOff)
             runs[operation]?.restsUntil = Moment(monotonic: 0, wall: 0)
             enterLane(operation)
         case .recheck: recheck(operation)
         case .deadline: deadlinePassed(operation)
         case .notBefore:
-            table[operation].traits.remove(.delayed)
+            registry.setTraits(of: operation, removing: .delayed)
             enterLane(operation)
         case .aging: age(operation)
         }

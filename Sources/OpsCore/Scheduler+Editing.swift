@@ -104,8 +104,8 @@ extension Scheduler {
         let new = policy == Policy() ? nil : policies.retain(policy).index
         if let old { _ = policies.release(old) }
         table[operation].policy = new
-        table[operation].traits.subtract([.hasConditions, .hasObservers, .delayed])
-        table[operation].traits.formUnion(Traits(policy))
+        registry.setTraits(
+            of: operation, inserting: Traits(policy), removing: [.hasConditions, .hasObservers, .delayed])
         if table[operation].isGroup, let group = group(of: operation) { groups[group].limit = policy.childLimit }
         armWallTimers(operation)
     }

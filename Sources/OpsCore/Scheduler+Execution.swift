@@ -152,7 +152,7 @@ extension Scheduler {
     mutating func treeGone(_ index: ExecutionIndex) {
         executions[index].isGone = true
         let resolution = executions[index].resolution
-        guard let end = resolution else { return }
+        guard let end = resolution else { return freeSlot(of: index) }
         let operation = executions[index].operation
         let attempt = registry.attemptID(index)
         executions[index].isOver = true
@@ -179,7 +179,7 @@ extension Scheduler {
                 .children(first: groups[group].firstUnsuccessful, count: groups[group].unsuccessful))
         }
         if mayRetry(operation, index, end) { return retryLater(operation, index) }
-        decide(operation, end.outcome, end.outcome == .succeeded ? nil : end.cause)
+        decide(operation, end.outcome, end.outcome == .succeeded ? end.cause.ofSuccess : end.cause)
     }
 
     func mayRetry(_ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution) -> Bool {
@@ -200,7 +200,7 @@ extension Scheduler {
             }
         case .timedOut: return retry.onTimedOut && end.cause != .deadlinePassed
         case .interrupted: return retry.onInterrupted
-        case .succeeded, .cancelled, .skipped: return false
+        case .succeeded, .cancelled, .skipped, .notNeeded: return false
         }
     }
 
@@ -216,7 +216,7 @@ extension Scheduler {
         var run = Run(number: execution.run, attempts: execution.attemptsInRun - (execution.isRefused ? 1 : 0))
         if delay > 0 {
             run.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
-            table[operation].traits.insert(.backingOff)
+            registry.setTraits(of: operation, inserting: .backingOff)
             timers.set(.backoff, of: table[operation].id, at: run.restsUntil.monotonic)
         }
         table[operation].traits.insert(.hasRun)

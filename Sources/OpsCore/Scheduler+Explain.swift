@@ -113,7 +113,7 @@ extension Scheduler {
                 let line = standing(of: operation) { $0.queue == row.queue }
                 reasons.append(
                     Reason(
-                        kind: .queue, ids: running { $0.queue == row.queue },
+                        kind: .queue, ids: running(besidePool: true) { $0.queue == row.queue },
                         detail: .queue(name: queues[row.queue].name, limit: limit, position: line)))
             }
             if let parent = row.parent, let group = group(of: parent), !groups[group].hasRoom {
@@ -195,8 +195,12 @@ extension Scheduler {
         return before + 1
     }
 
-    private func running(where matches: (OperationRow) -> Bool) -> [OperationID] {
-        executions.indices.filter { executions[$0].slot != nil && matches(table[executions[$0].operation]) }
-            .map { table[executions[$0].operation].operationID }.sorted()
+    /// `besidePool`: with those that count for their queue and have no slot any more.
+    private func running(besidePool: Bool = false, where matches: (OperationRow) -> Bool) -> [OperationID] {
+        executions.indices.filter {
+            (besidePool ? executions[$0].countsForLimits : executions[$0].slot != nil)
+                && matches(table[executions[$0].operation])
+        }
+        .map { table[executions[$0].operation].operationID }.sorted()
     }
 }

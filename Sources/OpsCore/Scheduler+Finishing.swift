@@ -21,6 +21,25 @@ extension When {
         case .started: hasStarted ? .met : .impossible
         }
     }
+
+    /// Returns the outcome of an operation whose edge is impossible now that its target has finished.
+    func skip(after outcome: Outcome) -> Outcome {
+        outcome == .notNeeded || self == .failed && outcome == .succeeded ? .notNeeded : .skipped
+    }
+}
+
+/// Why an operation is skipped, and whether that counts.
+struct Skip {
+    var cause: Cause
+    /// `skipped` or `notNeeded`.
+    var outcome: Outcome
+}
+
+/// An edge of a new or returning operation that its finished target can never meet.
+struct ImpossibleEdge {
+    var from: OperationIndex
+    var skip: Skip
+    var fact: FinishedFact
 }
 
 extension Scheduler {
@@ -85,7 +104,7 @@ extension Scheduler {
         setState(operation, .finished)
         record(.finished(id, decision.outcome, decision.cause, at: at))
         publish(.finished, operation, old: old, new: .finished, outcome: decision.outcome)
-        if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.finish) == true {
+        if isObserved(operation, decision.outcome) {
             record(.observerOwed(id, run: run))
             emit(.observeFinish(id, run: run))
         }
@@ -100,6 +119,15 @@ extension Scheduler {
         let (policy, parent) = (table[operation].policy, table[operation].parent)
         if let policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
         if let parent { childEnded(parent, id, decision.outcome) }
+    }
+
+    /// Returns whether an observer of the operation, or one of all operations, is to run at this end.
+    private func isObserved(_ operation: OperationIndex, _ outcome: Outcome) -> Bool {
+        let row = table[operation]
+        if row.traits.contains(.hasObservers), policy(of: operation)?.observers.observesEnd(outcome) == true {
+            return true
+        }
+        return !row.isGroup && registry.observersOfAll.observesEnd(outcome)
     }
 
     /// Each edge on what has finished is met now, or never.
@@ -127,11 +155,28 @@ extension Scheduler {
     mutating func skip(_ operation: OperationIndex, after finished: FinishedOperation, when: When) {
         let cause = Cause.skip(
             when, table[finished.operation].operationID, root: finished.root, finished.rootOutcome)
+        let skip = Skip(cause: cause, outcome: when.skip(after: finished.outcome))
+        self.skip(operation, skip, root: finished.root, rootOutcome: finished.rootOutcome)
+    }
+
+    /// Decides the skip of a waiting operation and of all below it.
+    mutating func skip(
+        _ operation: OperationIndex, _ skip: Skip, root: OperationID? = nil, rootOutcome: Outcome? = nil
+    ) {
         decideTree(
-            operation, Resolution(outcome: .skipped, cause: cause),
-            below: Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID)),
-            root: finished.root,
-            rootOutcome: finished.rootOutcome)
+            operation, Resolution(outcome: skip.outcome, cause: skip.cause),
+            below: Resolution(outcome: skip.outcome, cause: .groupSkipped(table[operation].operationID)), root: root,
+            rootOutcome: rootOutcome)
+    }
+
+    /// Skips operations that have edges on finished ones. A skip for which something went wrong counts before one for
+    /// which nothing did.
+    mutating func skip(_ impossible: [ImpossibleEdge]) {
+        for counts in [true, false] {
+            for edge in impossible where edge.skip.outcome.isUnsuccessful == counts {
+                skip(edge.from, edge.skip, root: edge.fact.root, rootOutcome: edge.fact.rootOutcome)
+            }
+        }
     }
 
     /// Takes an executing operation's slot, room and categories away.
@@ -146,13 +191,23 @@ extension Scheduler {
         giveBack(holding)
     }
 
-    /// Its process tree is gone: slot, queue and group have room again; what it holds stays held.
-    mutating func vacate(_ index: ExecutionIndex) {
+    /// Nothing of an attempt is alive that has not ended yet: the pool has room again, its queue and its group have not.
+    mutating func freeSlot(of index: ExecutionIndex) {
         let slot = executions[index].slot
         guard let slot else { return }
-        let operation = executions[index].operation
         capacity.release(slot)
         executions[index].slot = nil
+        executions[index].hasFreedSlot = true
+        record(.slotFreed(registry.attemptID(index)))
+    }
+
+    /// Its process tree is gone: slot, queue and group have room again; what it holds stays held.
+    mutating func vacate(_ index: ExecutionIndex) {
+        guard executions[index].countsForLimits else { return }
+        let operation = executions[index].operation
+        if let slot = executions[index].slot { capacity.release(slot) }
+        executions[index].slot = nil
+        executions[index].hasFreedSlot = false
         countRunning(operation, -1)
         wake(.queue(table[operation].queue))
         if let parent = parent(of: operation), let group = group(of: parent) { wake(.group(group)) }
@@ -172,7 +227,11 @@ extension Scheduler {
             }
             guard !isNeeded(on, besides: operation) else { continue }
             let wanted = Cause.dependency(root: table[operation].operationID, decision.outcome)
-            decide(on, .cancelled, decision.outcome == .cancelled ? decision.cause : wanted)
+            switch decision.outcome {
+            case .cancelled: decide(on, .cancelled, decision.cause)
+            case .notNeeded: decide(on, .notNeeded, wanted)
+            default: decide(on, .cancelled, wanted)
+            }
         }
     }
 

@@ -40,7 +40,7 @@ extension Scheduler {
     mutating func childEnded(_ parent: OperationIndex, _ child: OperationID, _ outcome: Outcome) {
         guard let group = group(of: parent) else { return }
         groups[group].unfinished -= 1
-        if outcome != .succeeded { registry.countUnsuccessful(child, below: parent) }
+        if outcome.isUnsuccessful { registry.countUnsuccessful(child, below: parent) }
         guard groups[group].unfinished == 0, let index = execution(of: parent),
             !table[parent].traits.contains(.finishPending)
         else { return }

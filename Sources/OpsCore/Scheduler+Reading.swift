@@ -111,6 +111,14 @@ extension Scheduler {
     /// True if work was put off to the next turn.
     public var hasPutOff: Bool { budget.hasPutOff }
     public var counts: Counts { registry.counts }
+
+    /// The attempt of an operation that has processes; nil: it has none.
+    public func process(of id: OperationID) -> AttemptID? {
+        guard let index = unfinished(id).flatMap({ table[$0].execution }), !table[executions[index].operation].isGroup,
+            !executions[index].isGone
+        else { return nil }
+        return registry.attemptID(index)
+    }
     public var workers: Int32 { capacity.workers }
     public var isSuspended: Bool { capacity.isSuspended }
 

@@ -7,6 +7,7 @@ extension Scheduler {
             sequence: snapshot.lastSequence, nextOperation: snapshot.nextOperation, nextGraph: snapshot.nextGraph)
         registry.privilegedUsers = snapshot.privilegedUsers
         registry.operationsPerUser = snapshot.operationsPerUser
+        registry.observersOfAll = snapshot.observersOfAll
         registry.suspendedGraphs = Set(snapshot.suspendedGraphs.map(\.rawValue))
         for queue in snapshot.queues {
             _ = queues.add(
@@ -75,6 +76,7 @@ extension Scheduler {
             let operation = table.insert(row)
             operations.append(operation)
             registry.count(row.state, 1, in: row.queue)
+            registry.countWaiting(operation, 1)
             settleIn(operation)
             if stored.state != .executing { restoreRun(operation, stored) } else { restoreStart(operation, stored) }
         }
@@ -103,7 +105,7 @@ extension Scheduler {
         if stored.notBefore > now.wall {
             let rest = min(stored.notBefore - now.wall, longestRest(operation, stored))
             run.restsUntil = Moment(monotonic: now.monotonic + rest, wall: stored.notBefore)
-            table[operation].traits.insert(.backingOff)
+            registry.setTraits(of: operation, inserting: .backingOff)
             timers.set(.backoff, of: table[operation].id, at: run.restsUntil.monotonic)
         }
         table[operation].traits.insert(.hasRun)
@@ -173,8 +175,10 @@ extension Scheduler {
         if let slot = running.slot {
             executions[index].slot = slot
             capacity.restore(slot)
-            countRunning(operation, 1)
+        } else {
+            executions[index].hasFreedSlot = true
         }
+        countRunning(operation, 1)
         if table[operation].traits.isDisjoint(with: .frozen) {
             if let given = running.timeoutRemaining ?? policy(of: operation)?.timeout {
                 executions[index].timeoutDue = running.startedAt.monotonic + given

@@ -46,12 +46,7 @@ extension Scheduler {
             startAging(operation)
             enterLane(operation)
         }
-        for (operation, cause, fact) in impossible {
-            let below = Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID))
-            decideTree(
-                operation, Resolution(outcome: .skipped, cause: cause), below: below, root: fact.root,
-                rootOutcome: fact.rootOutcome)
-        }
+        skip(impossible)
         return .done(operations.count)
     }
 
@@ -78,20 +73,22 @@ extension Scheduler {
     private mutating func countEndedSince(_ counted: [Snapshot.EndedChildren]) {
         guard !counted.isEmpty else { return }
         let parents = Set(counted.compactMap { unfinished($0.parent) })
-        for finished in scratch.finished where finished.outcome != .succeeded {
+        for finished in scratch.finished where finished.outcome.isUnsuccessful {
             guard let parent = parent(of: finished.operation), parents.contains(parent) else { continue }
             registry.countUnsuccessful(table[finished.operation].operationID, below: parent)
         }
     }
 
-    private mutating func restoreEdges(_ revived: Revival) -> [(OperationIndex, Cause, FinishedFact)] {
-        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
+    private mutating func restoreEdges(_ revived: Revival) -> [ImpossibleEdge] {
+        var impossible: [ImpossibleEdge] = []
         for edge in revived.edges {
             // What waits and was not brought back keeps what it has been granted.
             guard let from = unfinished(edge.from), revived.brings(edge.from) else { continue }
             let on = table.index(of: edge.on)
             if let fact = fact(about: edge.on, on, revived.finished) {
-                if let cause = fact.impossibility(of: edge.when, on: edge.on) { impossible.append((from, cause, fact)) }
+                if let skip = fact.impossibility(of: edge.when, on: edge.on) {
+                    impossible.append(ImpossibleEdge(from: from, skip: skip, fact: fact))
+                }
             } else if let on {
                 registry.addEdge(from: from, on: on, when: edge.when)
             }

@@ -30,12 +30,7 @@ extension Scheduler {
         announce(operations, producer: submission.producer)
         raiseAll(operations)
         for operation in operations { enterLane(operation) }
-        for (operation, cause, fact) in impossible {
-            let below = Resolution(outcome: .skipped, cause: .groupSkipped(table[operation].operationID))
-            decideTree(
-                operation, Resolution(outcome: .skipped, cause: cause), below: below, root: fact.root,
-                rootOutcome: fact.rootOutcome)
-        }
+        skip(impossible)
         return .submitted(graphID, first: first, count: operations.count)
     }
 
@@ -70,6 +65,7 @@ extension Scheduler {
             let operation = table.insert(row)
             operations.append(operation)
             registry.count(.pending, 1, in: row.queue)
+            registry.countWaiting(operation, 1)
             settleIn(operation)
         }
         for set in sets { categories.release(set) }
@@ -97,8 +93,8 @@ extension Scheduler {
 
     private mutating func insertEdges(
         _ submission: Submission, _ operations: [OperationIndex]
-    ) -> [(OperationIndex, Cause, FinishedFact)] {
-        var impossible: [(OperationIndex, Cause, FinishedFact)] = []
+    ) -> [ImpossibleEdge] {
+        var impossible: [ImpossibleEdge] = []
         graph.reserve(submission.edges.count)
         for edge in submission.edges {
             let from = operations[Int(edge.from)]
@@ -108,7 +104,9 @@ extension Scheduler {
             case .existing(let id):
                 let existing = table.index(of: id)
                 if let fact = fact(about: id, existing, submission.finished) {
-                    if let cause = fact.impossibility(of: edge.when, on: id) { impossible.append((from, cause, fact)) }
+                    if let skip = fact.impossibility(of: edge.when, on: id) {
+                        impossible.append(ImpossibleEdge(from: from, skip: skip, fact: fact))
+                    }
                     continue
                 }
                 guard let existing else { continue }

@@ -98,7 +98,7 @@ extension Scheduler {
                 if freeze, self.freeze(operation, .frozenItself) { touched += 1 }
             } else if !table[operation].traits.contains(.held) {
                 leaveLane(operation)
-                table[operation].traits.insert(.held)
+                registry.setTraits(of: operation, inserting: .held)
                 record(.held(table[operation].operationID, isHeld: true))
                 publish(.suspended, operation)
                 touched += 1
@@ -110,7 +110,7 @@ extension Scheduler {
     private mutating func resumeOne(_ operation: OperationIndex) -> Bool {
         if table[operation].traits.contains(.frozenItself) { return thaw(operation, .frozenItself) }
         guard table[operation].traits.contains(.held) else { return false }
-        table[operation].traits.remove(.held)
+        registry.setTraits(of: operation, removing: .held)
         record(.held(table[operation].operationID, isHeld: false))
         publish(.resumed, operation)
         enterLane(operation)

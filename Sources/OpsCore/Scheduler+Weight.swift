@@ -60,7 +60,8 @@ extension Scheduler {
             for name in revived.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
         case .setQueue(let name, let edit):
             if edit.aging != .keep, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
-        case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .launched,
+        case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser,
+            .setObserversOfAll, .launched,
             .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .tick, .suspend(.daemon, _),
             .resume(.daemon),
             .conditionsAnswered(_, _, .allTrue):
@@ -263,8 +264,9 @@ extension Scheduler {
             for edge in graph.dependents(of: row) {
                 walk.left -= 1
                 if walk.isOver { return }
-                if graph[edge].when.status(outcome, hasStarted: hasStarted) == .impossible {
-                    endTree(graph[edge].from, .skipped, &walk)
+                let when = graph[edge].when
+                if when.status(outcome, hasStarted: hasStarted) == .impossible {
+                    endTree(graph[edge].from, when.skip(after: outcome), &walk)
                 }
             }
             walk.left -= registry.barriers.weight(
@@ -274,7 +276,7 @@ extension Scheduler {
             guard walk.endedBelow[group] == groups[group].unfinished, table[parent].state == .executing else {
                 continue
             }
-            let isSound = outcome == .succeeded && groups[group].unsuccessful == 0
+            let isSound = !outcome.isUnsuccessful && groups[group].unsuccessful == 0
             walk.ends.append((parent, isSound ? .succeeded : .failed))
         }
     }

@@ -21,6 +21,10 @@ public struct Scheduler {
         public var pending = 0
         public var ready = 0
         public var executing = 0
+        /// Number of those that are held, pending or ready, and of those that are ready and wait for an instant.
+        public var heldPending = 0
+        public var heldReady = 0
+        public var scheduled = 0
     }
 
     /// Records one event. A request is answered; a fact is always taken.
@@ -59,6 +63,7 @@ public struct Scheduler {
         case .setWorkers(let count, let configured): return setWorkers(count, insteadOf: configured)
         case .setDraining(let draining): capacity.isDraining = draining
         case .setOperationsPerUser(let limit): registry.operationsPerUser = limit
+        case .setObserversOfAll(let observers): registry.observersOfAll = observers
         case .launched(let attempt, let process): launched(attempt, process)
         case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)
         case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)

@@ -146,6 +146,8 @@ public struct Snapshot: Sendable {
     public var privilegedUsers: Set<UInt32> = [0]
     /// Number of unfinished operations that one ordinary user may have; those that are there stay.
     public var operationsPerUser = Int.max
+    /// Observers of the ends of all operations but groups.
+    public var observersOfAll: Observers = []
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Categories with a capacity other than 1, and those whose capacity was ever set.
     public var capacities: [(name: String, capacity: Int32)] = []

@@ -19,6 +19,11 @@ extension Daemon {
         // The only child is a runner that detaches itself: nobody waits for it.
         try Signals.ignore(Signals.child)
         let log = DaemonLog(level: configuration.logLevel)
+        do throws(SystemError) {
+            try OpenFiles.raiseLimit()
+        } catch {
+            log.warning("the limit of open files stays as it is: \(error)")
+        }
         let loop = try EventLoop()
         try makeStateDirectory(configuration.state)
         // A migration after its copy, or the recovery of a long log, may take longer than a start usually does.
@@ -31,6 +36,11 @@ extension Daemon {
         try loop.run()
         daemon.server?.flush()
         daemon.server?.closeAll()
+    }
+
+    /// Returns the settings that would be used, for `--check-config`.
+    public static func settings(_ options: CommandLineOptions) throws -> String {
+        try Configuration.load(options).text
     }
 
     /// Says why it did not start, or could not go on, and ends.
@@ -83,9 +93,17 @@ extension Daemon {
         }
     }
 
+    /// Number of connections for which there are descriptors: one for each, and one for the log or the answer that it reads.
+    /// Some are kept for the database, the runner and everything else.
+    private static var connectionsWithinDescriptors: Int {
+        guard let limit = try? OpenFiles.limit().soft else { return .max }
+        return max(16, (Int(clamping: limit) - DaemonLimits.descriptorsKept) / 2)
+    }
+
     var connectionLimits: ConnectionLimits {
         ConnectionLimits(
-            total: configuration.connections, perUser: configuration.connectionsPerUser,
+            total: min(configuration.connections, Self.connectionsWithinDescriptors),
+            perUser: configuration.connectionsPerUser,
             bytesPerUser: configuration.bufferedPerUser)
     }
 

@@ -67,6 +67,7 @@ extension Daemon {
             if configuredWorkers != oldWorkers { record(.setWorkers(configuredWorkers)) }
             // After an outage the scheduler is made with it.
             record(.setOperationsPerUser(configuration.operationsPerUser))
+            record(.setObserversOfAll(configuration.observersOfAll))
             log.notice("configuration read again")
         } catch {
             log.error("configuration not changed: \(error)")

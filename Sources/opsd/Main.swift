@@ -8,6 +8,7 @@ internal import OpsSystem
             let options = try CommandLineOptions(Array(CommandLine.arguments.dropFirst()))
             if options.wantsHelp { return Program.writeOutput(CommandLineOptions.help) }
             if options.wantsVersion { return Program.writeOutput("opsd \(Release.current.text)\n") }
+            if options.wantsCheck { return Program.writeOutput(try Daemon.settings(options)) }
             try Daemon.run(options)
         } catch let misuse as CommandLineOptions.Misuse {
             Program.writeError("opsd: \(misuse)")

@@ -15,6 +15,24 @@ import Testing
         #expect(try machine.ctl("finish", "\(id)").status == 5)
     }
 
+    @Test func `approvals that wait for a person stop no worker`() throws {
+        let machine = try Machine(workers: 1)
+        let first = try machine.submit("--completion", "notify", "--category", "db", "--", "true")
+        let second = try machine.submit("--completion", "notify", "--", "true")
+        #expect(try machine.ctl("run", "--", "true").status == 0)
+        #expect(try machine.stateOf(first) == "executing" && machine.stateOf(second) == "executing")
+        try machine.killDaemon()
+        try machine.start(workers: 1)
+        #expect(try machine.ctl("run", "--", "true").status == 0, "after a restart, too")
+        let behind = try machine.submit("--category", "db", "--", "true")
+        #expect(try machine.stateOf(behind) == "ready", "the category is held")
+        try machine.ok("finish", "\(first)")
+        try machine.ok("finish", "\(second)", "--failed", "--message", "not today")
+        #expect(try machine.ctl("wait", "\(behind)", "--timeout", "20s").status == 0)
+        #expect(try machine.outcome(second) == "failed")
+        #expect(try machine.ok("check").status == 0)
+    }
+
     @Test func itMayFailByAPersonsWord() throws {
         let machine = try Machine()
         let id = try machine.submit("--completion", "notify", "--", "true")

@@ -34,4 +34,16 @@ import Testing
         #expect(try machine.ctl("graph", "diamond", "--dot", "--svg").status == 2)
         #expect(try machine.ctl("graph").status == 2)
     }
+
+    @Test func `graphs are listed without an argument`() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            #"{"name": "ci", "operations": [{"command": ["true"]}, {"command": ["false"]}, {"command": ["true"], "held": true}]}"#
+        )
+        _ = try machine.ctl("wait", "1", "2")
+        let row = try machine.ok("graph", "--json").object
+        #expect(row["graph"] as? String == graph && row["name"] as? String == "ci")
+        #expect(row["finished"] as? Int == 2 && row["unsuccessful"] as? Int == 1 && row["ready"] as? Int == 1)
+        #expect(try machine.ok("graph").out.contains("ci"))
+    }
 }

@@ -131,4 +131,17 @@ import Testing
         #expect(log.err == "opsctl: operation \(id): \(dropped) bytes of its output were dropped (log-limit)\n")
         #expect(try machine.ok("log", "\(id)", "-n", "1").err.isEmpty)
     }
+
+    @Test func `many logs are read over one connection and followed with few`() throws {
+        let machine = try Machine(start: false)
+        try machine.start(workers: 4, ["--connections-per-user", "24"])
+        try machine.ok("submit", "--array", "1-300", "--name", "run-{}", "--", "echo", "line {}")
+        let follow = try machine.begin(["log", "-f", "--queue", "default"])
+        try machine.ok("wait", "--all")
+        let all = try machine.ok("log", "--all").lines
+        #expect(all.count == 300 && Set(all).count == 300)
+        #expect(all.first?.hasSuffix("| line 1") == true)
+        let followed = try follow.wait(seconds: 60)
+        #expect(followed.status == 0 && Set(followed.lines).count == 300, "\(followed.err)")
+    }
 }

@@ -41,4 +41,23 @@ import Testing
         #expect(watch.outSoFar.hasPrefix("{\"seq\":\(seq),\"at\":\"\(try #require(event["at"] as? String))\""))
         #expect(watch.outSoFar.contains("\"type\":\"finished\""))
     }
+
+    @Test func `a failure runs the observers of failures, of the operation and of the daemon`() throws {
+        let machine = try Machine(start: false)
+        let told = machine.state + "/told"
+        try "on-failure = echo \"daemon $OPS_ID\" >> \(told)\non-finish = echo \"all $OPS_ID\" >> \(told)\n".write(
+            toFile: machine.state + "/opsd.conf", atomically: true, encoding: .utf8)
+        try machine.start(["--config", machine.state + "/opsd.conf"])
+        let good = try machine.submit("--observer", "failed=echo own $OPS_ID >> \(told)", "--", "true")
+        let bad = try machine.submit("--observer", "failed=echo own $OPS_ID >> \(told)", "--", "false")
+        let skipped = try machine.submit("--after", "\(bad)", "--", "true")
+        _ = try machine.ctl("wait", "\(good)", "\(bad)", "\(skipped)")
+        let expected = ["all \(good)", "own \(bad)", "all \(bad)", "daemon \(bad)", "all \(skipped)"]
+        let end = Date().addingTimeInterval(20)
+        var lines: [String] = []
+        while Set(lines) != Set(expected), Date() < end {
+            lines = ((try? String(contentsOfFile: told, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)
+        }
+        #expect(lines.sorted() == expected.sorted())
+    }
 }

@@ -17,4 +17,22 @@ import Testing
         #expect(try machine.submit("--", "true") == over + 1)
         #expect(try machine.ctl("prune").status == 2)
     }
+
+    @Test func `a selection removes the graphs that are wholly selected`() throws {
+        let machine = try Machine()
+        let single = try machine.submit("--label", "kind=secret", "--", "true")
+        let graph = try machine.graph(#"{"operations": [{"command": ["true"]}, {"command": ["true"]}]}"#)
+        let waiting = try machine.submit("--hold", "--", "true")
+        try machine.ok("wait", "1-3")
+        #expect(try machine.ok("prune", "2", "--json").object["removed"] as? Int == 0, "a part of a graph")
+        #expect(try machine.ok("prune", "--label", "kind=secret", "--json").object["removed"] as? Int == 1)
+        #expect(try machine.ctl("show", "\(single)").status == 4)
+        #expect(
+            try machine.ok("prune", "--graph", graph, "--older-than", "1h", "--json").object["removed"] as? Int == 0)
+        #expect(try machine.ok("prune", "--graph", graph, "--json").object["removed"] as? Int == 2)
+        #expect(try machine.ok("prune", "--all", "--json").object["removed"] as? Int == 0)
+        #expect(try machine.stateOf(waiting) == "ready")
+        #expect(try machine.ctl("prune").status == 2)
+        try machine.ok("check")
+    }
 }

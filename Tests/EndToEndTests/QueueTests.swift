@@ -42,4 +42,13 @@ import Testing
         try machine.ok("cancel", "\(first)")
         #expect(try machine.ctl("wait", "\(second)", "--timeout", "20s").status == 0)
     }
+
+    @Test func `queues and categories are listed without a further word`() throws {
+        let machine = try Machine()
+        #expect(try machine.ok("queue").out == (try machine.ok("queue", "ls").out))
+        #expect(try machine.ok("queue", "--json").objects.count == 2)
+        try machine.ok("category", "set", "gpu", "--capacity", "2")
+        #expect(try machine.ok("category", "--json").object["capacity"] as? Int == 2)
+        #expect(try machine.ok("queue", "add", "q").out == "added queue q\n")
+    }
 }

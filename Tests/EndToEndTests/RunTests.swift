@@ -52,12 +52,47 @@ import Testing
     @Test func aProgramThatIsNotThereIsNamed() throws {
         let machine = try Machine()
         let output = try machine.ctl("run", "--", "/no/such")
-        #expect(output.status == 125)
+        #expect(output.status == 127)
+        #expect(try machine.ctl("run", "--", "no-such-program-anywhere").status == 127)
+        #expect(try machine.ctl("run", "--", "/etc/passwd").status == 126)
+        #expect(try machine.ctl("run", "--", "/etc").status == 126)
         #expect(output.err.hasSuffix("cannot start: exec /no/such: no such file or directory\n"), "\(output.err)")
         let place = try machine.submit("--directory", "/no/place", "--", "true")
         _ = try machine.ctl("wait", "\(place)")
         let cause = try machine.show(place)["cause"] as? String
         #expect(cause == "cannot start: directory /no/place: no such file or directory")
+    }
+
+    @Test func `standard input is passed on`() throws {
+        let machine = try Machine()
+        let text = String(repeating: "a line that is passed on\n", count: 20_000)
+        let output = try machine.ctl("run", "--", "cat", input: text)
+        #expect(output.status == 0 && output.out == text)
+        #expect(try machine.ctl("run", "--", "cat", input: "").status == 0)
+        #expect(try machine.ctl("run", "--", "true", input: text).status == 0, "input that nobody reads")
+    }
+
+    @Test func `a graph without a terminal is told in lines with the output of failures`() throws {
+        let machine = try Machine()
+        let graph = """
+            {"name": "ci", "operations": [
+              {"name": "build", "command": ["true"]},
+              {"name": "test", "shell": "echo first; echo second; exit 3", "after": ["build"]},
+              {"name": "alarm", "command": ["true"], "after": [{"op": "build", "when": "failed"}]}]}
+            """
+        let output = try machine.ctl("run", "-f", "-", input: graph)
+        #expect(output.status == 1)
+        #expect(output.lines.first == "g1", "\(output.out)")
+        for line in [
+            "● 1 build started", "✓ 1 build succeeded", "● 2 test started", "✗ 2 test failed: exit status 3",
+            "  | first", "  | second",
+        ] {
+            #expect(output.lines.contains(line), "\(line) in \(output.out)")
+        }
+        let place = { (line: String) in output.lines.firstIndex(of: line) ?? -1 }
+        #expect(place("● 1 build started") < place("✓ 1 build succeeded"))
+        #expect(place("✗ 2 test failed: exit status 3") < place("  | first"))
+        #expect(output.out.contains("3 alarm not needed"))
     }
 
     @Test func aTimeoutIs124() throws {

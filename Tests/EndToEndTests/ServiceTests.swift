@@ -92,4 +92,19 @@ import Testing
         try machine.start(["--exit-when-idle", "1ms"])
         for _ in 0..<3 { try machine.ok("status") }
     }
+
+    @Test func `the effective settings are printed without a start`() throws {
+        let machine = try Machine(start: false)
+        let file = machine.state + "/opsd.conf"
+        try "workers = 3\nlog-total = 1G\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let words = ["--config", file, "--state", machine.state, "--socket", machine.socket, "--check-config"]
+        let output = try Command(Machine.programs + "/opsd", words, environment: Machine.environment, in: "/").wait()
+        #expect(output.status == 0, "\(output.err)")
+        for line in ["workers = 3", "keep-for = 30d", "log-total = 1G", "on-failure = ", "socket = \(machine.socket)"] {
+            #expect(output.lines.contains(line), "\(line) in \(output.out)")
+        }
+        try "workers = many\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let refused = try Command(Machine.programs + "/opsd", words, environment: Machine.environment, in: "/").wait()
+        #expect(refused.status == 1 && refused.err.contains("opsd.conf:1"), "\(refused.err)")
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct ShowTests {
@@ -22,5 +23,41 @@ import Testing
         let machine = try Machine()
         #expect(try machine.ctl("show", "99").status == 4)
         #expect(try machine.ctl("show", "nobody").status == 4)
+    }
+
+    @Test func `show names all that was given and the process`() throws {
+        let machine = try Machine()
+        let gate = Gate(machine, "gate")
+        let id = try machine.submit(
+            "--retry", "3", "--grace", "2s", "--success-codes", "0,3", "--limit", "nice=5", "--leftovers", "wait",
+            "--observer", "finish=true", "--condition", "wait:loadBelow=10000", "--stdin", "/dev/zero", "--shell",
+            "read x < \(gate.path)")
+        try machine.await("started", of: id)
+        var row = try machine.show(id)
+        #expect((row["retry"] as? [String: Any])?["limit"] as? Int == 3)
+        #expect(row["grace"] as? String == "2s" && row["leftovers"] as? String == "wait")
+        #expect(row["successCodes"] as? [Int] == [0, 3])
+        #expect((row["limits"] as? [String: Any])?["nice"] as? Int == 5)
+        #expect((row["observers"] as? [String: Any])?["finish"] as? [String] == ["/bin/sh", "-c", "true"])
+        #expect((row["conditions"] as? [[String: Any]])?.count == 1)
+        #expect(row["output"] as? String == "log" && row["stdin"] as? String == "/dev/zero")
+        #expect(row["runAs"] as? String == row["user"] as? String)
+        let text = try machine.ok("show", "\(id)").out
+        for word in ["retry", "grace", "success codes", "limits", "condition", "on finish"] {
+            #expect(text.contains(word), "\(word) in \(text)")
+        }
+        gate.open()
+        try machine.ok("wait", "\(id)")
+        row = try machine.show(id)
+        #expect(row["pid"] is NSNull)
+    }
+
+    @Test func `the message of an approval is its cause`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--completion", "notify", "--", "true")
+        try machine.await("started", of: id)
+        try machine.ok("finish", "\(id)", "--message", "go on")
+        try machine.ok("wait", "\(id)")
+        #expect((try machine.show(id)["cause"] as? String)?.hasSuffix("go on") == true)
     }
 }

@@ -216,4 +216,52 @@ import Testing
         let output = try submit.wait(seconds: 30)
         #expect(output.status == 0, "\(output.err)")
     }
+
+    @Test func `options beside a file are laid under its operations`() throws {
+        let machine = try Machine()
+        try machine.ok("queue", "add", "night")
+        let first = try machine.submit("--", "true")
+        let graph = """
+            {"defaults": {"labels": {"a": "1"}}, "operations": [
+              {"name": "root", "command": ["true"], "after": []},
+              {"name": "own", "command": ["true"], "priority": 7, "queue": "main"},
+              {"name": "next", "command": ["true"], "after": ["root"]}]}
+            """
+        try machine.ok(
+            "submit", "-f", "-", "--queue", "night", "--priority", "3", "--label", "b=2", "--hold", "--after",
+            "\(first)", "--timeout", "5m", "--at", "tomorrow 06:00", input: graph)
+        let (root, own, next) = (try machine.show("root"), try machine.show("own"), try machine.show("next"))
+        #expect(root["queue"] as? String == "night" && root["priority"] as? Int == 3)
+        #expect(own["queue"] as? String == "main" && own["priority"] as? Int == 7)
+        #expect(next["queue"] as? String == "night" && next["timeout"] as? String == "5m")
+        #expect(root["labels"] as? [String: String] == ["a": "1", "b": "2"])
+        #expect(root["held"] as? Bool == true && own["held"] as? Bool == true && next["held"] as? Bool == false)
+        #expect(root["notBefore"] is String && next["notBefore"] is NSNull)
+        #expect((root["dependencies"] as? [[String: Any]])?.first?["id"] as? Int == first)
+        #expect((next["dependencies"] as? [[String: Any]])?.count == 1)
+        #expect(try machine.ctl("submit", "-f", "-", "--name", "x", input: graph).status == 2)
+    }
+
+    @Test func `a graph file with a gap is refused`() throws {
+        let machine = try Machine()
+        let output = try machine.ctl("submit", "-f", "-", input: #"[{"shell": "echo ${A} ${B} ${OPS_ID} ${C:-x}"}]"#)
+        #expect(output.status == 5 && output.err.contains("${A}, ${B} have no value"), "\(output.err)")
+        try machine.ok("submit", "-f", "-", "--set", "A=1", "--set", "B=2", input: #"[{"shell": "echo ${A} ${B}"}]"#)
+    }
+
+    @Test func `a command is submitted again in the same environment`() throws {
+        let machine = try Machine()
+        let first = try machine.submit(
+            "--name", "job", "--env", "COLOUR=red", "--label", "a=b", "--category", "db", "--directory", "/", "--shell",
+            "echo $COLOUR $PWD")
+        let second = try machine.submit("--again", "job", "--priority", "5")
+        try machine.ok("wait", "\(first)", "\(second)")
+        #expect(try machine.ok("log", "\(second)").out == "red /\n")
+        let row = try machine.show(second)
+        #expect(row["name"] as? String == "job" && row["priority"] as? Int == 5)
+        #expect(row["labels"] as? [String: String] == ["a": "b"])
+        #expect((row["categories"] as? [[String: Any]])?.first?["name"] as? String == "db")
+        #expect(try machine.ctl("submit", "--again", "77").status == 4)
+        #expect(try machine.ctl("submit", "--again", "job", "--", "true").status == 2)
+    }
 }

@@ -20,4 +20,17 @@ import Testing
         let soon = try machine.submit("--delay", "50ms", "--", "true")
         #expect(try machine.ctl("wait", "\(soon)", "--timeout", "20s").status == 0)
     }
+
+    @Test func `times are taken as at takes them`() throws {
+        let machine = try Machine()
+        for time in ["noon", "tomorrow noon", "Mon 06:00", "friday", "+5m", "now + 5 minutes", "now + 2 days", "1h"] {
+            let id = try machine.submit("--at", time, "--", "true")
+            #expect(try machine.stateOf(id) == "ready", "\(time)")
+            #expect(try machine.show(id)["notBefore"] is String, "\(time)")
+        }
+        #expect(try machine.ctl("submit", "--at", "now + 5 apples", "--", "true").status == 2)
+        let waiting = try machine.submit("--at", "tomorrow 06:00", "--", "true")
+        let why = try machine.ok("why", "\(waiting)").out
+        #expect(why.contains("06:00:00 (in ") && !why.contains("Z"), "\(why)")
+    }
 }

@@ -14,6 +14,8 @@ import Testing
         #expect(try machine.ctl("wait", "\(held)", "--timeout", "100ms").status == 7)
         #expect(try machine.ctl("wait", "\(held)", "\(good)", "--any").status == 0)
         #expect(try machine.ctl("wait", "77").status == 4)
+        #expect(try machine.ctl("wait").status == 2, "it says nothing to wait for")
+        #expect(try machine.ctl("wait", "--all", "--timeout", "100ms").status == 7)
     }
 
     /// The answer is the same if the queue ended before the call or after it.
@@ -46,6 +48,40 @@ import Testing
         #expect(late["graph"] as? String == graph)
         #expect(late["producedBy"] as? Int == 1)
         #expect(late["group"] as? Int == 1)
+    }
+
+    @Test func `an error handler that was not needed is no failure`() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            """
+            {"operations": [
+              {"name": "g", "operations": [
+                {"name": "deploy", "command": ["true"]},
+                {"name": "alarm", "command": ["true"], "after": [{"op": "deploy", "when": "failed"}]},
+                {"name": "after-alarm", "command": ["true"], "after": ["alarm"]}]},
+              {"name": "optional", "command": ["true"],
+               "conditions": [{"pathExists": "\(machine.state)/nothing", "otherwise": "skip"}]}]}
+            """)
+        let wait = try machine.ctl("wait", "--graph", graph)
+        #expect(wait.status == 0 && wait.out.isEmpty, "\(wait.out)")
+        for name in ["alarm", "after-alarm", "optional"] {
+            let row = try machine.show(name)
+            #expect(row["outcome"] as? String == "skipped" && row["notNeeded"] as? Bool == true, "\(name)")
+        }
+        #expect(try machine.outcome("g") == "succeeded")
+        #expect(try machine.show("deploy")["notNeeded"] as? Bool == false)
+        #expect(try machine.ok("ls").out.contains("not needed"))
+        #expect(try machine.ok("ls", "-s", "not needed", "--json").objects.count == 3)
+        #expect(try machine.ok("ls", "--outcome", "skipped", "--json").objects.count == 3)
+        #expect(try machine.ctl("wait", "alarm", "--exit-code").status == 0)
+        #expect(try machine.ok("retry", "--graph", graph, "--json").object["touched"] as? Int == 0)
+        #expect(try machine.ctl("run", "--condition", "skip:pathExists=/nothing/there", "--", "true").status == 0)
+        #expect(try machine.ctl("check").status == 0)
+        // A skip behind a failure counts as ever.
+        let broken = try machine.submit("--", "false")
+        let behind = try machine.submit("--after", "\(broken)", "--", "true")
+        #expect(try machine.ctl("wait", "\(behind)").status == 1)
+        #expect(try machine.show(behind)["notNeeded"] as? Bool == false)
     }
 
     @Test func whatIsRetriedMeanwhileIsWaitedForAgain() throws {

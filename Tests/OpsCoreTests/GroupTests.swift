@@ -69,6 +69,38 @@ import Testing
             ])
     }
 
+    @Test func `a group whose error handler was not needed succeeds`() {
+        var world = World()
+        var submission = Submission()
+        submission.operations = [Draft(flags: .group), Draft(group: 0), Draft(group: 0), Draft(group: 0)]
+        submission.edges = [
+            DraftEdge(from: 2, on: .local(1), when: .failed), DraftEdge(from: 3, on: .local(2), when: .succeeded),
+        ]
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(
+            world.after(world.exit(2)) == [
+                "exited 2#1", "ended 2#1 succeeded", "finished 2 succeeded",
+                "finished 3 notNeeded root 2 succeeded", "finished 4 notNeeded root 2 succeeded",
+                "finished 1 succeeded",
+            ])
+    }
+
+    @Test func `a group that was not needed leaves no child that counts`() {
+        var world = World()
+        world.add()
+        world.turn()
+        var submission = Submission()
+        submission.operations = [Draft(flags: .group), Draft(group: 0)]
+        submission.edges = [DraftEdge(from: 0, on: .existing(1), when: .failed)]
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(
+            world.after(world.exit(1)).suffix(2) == [
+                "finished 3 notNeeded group 2 skipped", "finished 2 notNeeded root 1 succeeded",
+            ])
+    }
+
     @Test func childrenShareWhatTheirGroupHoldsAgainstOutsiders() {
         var world = World()
         var submission = Submission()

@@ -121,12 +121,37 @@ import Testing
         var world = World()
         world.add { $0.completion = .notify }
         world.turn()
-        #expect(world.after(world.exit(1)) == ["exited 1#1"])
+        #expect(world.after(world.exit(1)) == ["exited 1#1", "slot freed 1"])
         #expect(world.scheduler.why(1, at: world.now).map(\.detail) == [.finishMessage])
         #expect(
             world.after(.finish(1, failed: false, message: nil, by: "root")) == [
                 "ended 1#1 succeeded", "finished 1 succeeded",
             ])
+    }
+
+    @Test func `an operation without processes frees its slot and counts for its queue`() {
+        var world = World(workers: 1)
+        world.handle(.setQueue("narrow", QueueEdit(limit: .set(1), target: .any)))
+        for queue in ["narrow", "narrow", "default"] {
+            var submission = Submission()
+            submission.queues = [queue]
+            var policy = Policy()
+            policy.completion = .notify
+            submission.policies = [policy]
+            submission.categorySets = [["db"]]
+            let isOther = queue == "default"
+            submission.operations = [Draft(queue: 0, categories: isOther ? nil : 0, policy: isOther ? nil : 0)]
+            world.handle(.submit(submission))
+        }
+        world.turn()
+        #expect(world.executing == [1])
+        #expect(world.after(world.exit(1)) == ["exited 1#1", "slot freed 1", "started 3#1 slot 0"])
+        #expect(world.scheduler.why(2, at: world.now).map(\.kind).contains(.queue))
+        #expect(
+            world.after(.finish(1, failed: false, message: nil, by: "root")) == [
+                "ended 1#1 succeeded", "finished 1 succeeded",
+            ])
+        #expect(world.after(world.exit(3)).last == "started 2#1 slot 0")
     }
 
     @Test func whatEndedWhileNobodyLookedEndedThen() throws {

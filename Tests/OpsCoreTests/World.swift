@@ -137,6 +137,7 @@ func brief(_ change: Change) -> String {
     case .edited(let id, _): "edited \(id.rawValue)"
     case .noted(let id, let text): "noted \(id.rawValue) \(text ?? "nothing")"
     case .updated(let attempt, _): "updated \(attempt.operation.rawValue)"
+    case .slotFreed(let attempt): "slot freed \(attempt.operation.rawValue)"
     case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
     case .queueSet(let name, let limit, _, let suspended):
         "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"

@@ -67,8 +67,8 @@ import Testing
         #expect(details.directory == "/home/ann/sub")
         #expect(details.stdin == "/home/ann/sub/in.txt")
         #expect(details.umask == 0o027)
-        #expect(details.observer(.finish(run: 1)) == ["notify", "x"])
-        #expect(details.observer(.start) == nil)
+        #expect(details.observers(.finish(run: 1), .succeeded).first == ["notify", "x"])
+        #expect(details.observers(.start, .succeeded).first == nil)
     }
 
     @Test func detailsWithNothingOfTheirOwnAreReadBack() throws {

@@ -74,6 +74,13 @@ extension FakeStore {
         case .updated(let attempt, let notice):
             try current(attempt)
             if let result = notice.result { self[attempt.operation].results[attempt.number] = result }
+        case .slotFreed(let attempt):
+            try current(attempt)
+            let record = self[attempt.operation]
+            try require(
+                record.policy.completion == .notify && record.running?.exit != nil && record.hasSlot, .lawfulSteps,
+                "the slot of \(attempt) is freed")
+            self[attempt.operation].running?.slot = nil
         case .timeoutMoved(let attempt, let remaining):
             try current(attempt)
             self[attempt.operation].running?.timeoutRemaining = remaining
@@ -172,7 +179,7 @@ extension FakeStore {
             // A word that ends its own process does not end its children; one that fails, fails it.
             let isFailedByChild =
                 resolution.outcome == .succeeded && outcome == .failed
-                && children(of: id).contains { $0.isFinished && $0.outcome != .succeeded }
+                && children(of: id).contains { $0.outcome?.isUnsuccessful ?? false }
             try require(
                 outcome == resolution.outcome || isFailedByChild, .oneOutcome,
                 "\(id) is \(outcome), was to be \(resolution.outcome)")

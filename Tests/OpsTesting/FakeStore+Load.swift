@@ -60,7 +60,7 @@ extension FakeStore {
     ) -> [Snapshot.EndedChildren] {
         parents.map { parent in
             let failed = children(of: parent).filter {
-                $0.isFinished && $0.outcome != .succeeded && !revived.contains($0.id)
+                $0.outcome?.isUnsuccessful ?? false && !revived.contains($0.id)
             }
             let first = failed.min { $0.finishedAs < $1.finishedAs }
             return Snapshot.EndedChildren(
@@ -101,8 +101,9 @@ extension FakeStore {
             let before = chosen.count
             for record in records where record.isFinished && !chosen.contains(record.id) {
                 let follows = record.edges.contains { chosen.contains($0.on) }
-                let skipped = record.outcome == .skipped
-                let isBelow = record.parent.map { chosen.contains($0) && record.outcome != .succeeded } ?? false
+                let skipped = record.outcome == .skipped || record.outcome == .notNeeded
+                let isBelow =
+                    record.parent.map { chosen.contains($0) && record.outcome?.isUnsuccessful ?? false } ?? false
                 let isAbove = children(of: record.id).contains { chosen.contains($0.id) }
                 if (follows && (skipped || downstream)) || (isBelow && !isAbove) || isAbove { chosen.insert(record.id) }
             }

@@ -10,14 +10,16 @@ extension Judge {
                 guard case .code(let code) = exit.status, record.policy.successCodes.contains(code) else {
                     throw Violation(.oneOutcome, "\(id) succeeded by \(exit.status)")
                 }
-                let failed = rules.store.children(of: id).contains { $0.outcome != .succeeded }
+                let failed = rules.store.children(of: id).contains { $0.outcome?.isUnsuccessful ?? false }
                 try require(!failed, .oneOutcome, "\(id) succeeded with an unsuccessful child")
             }
             if case .exitStatus(let code)? = cause {
                 try require(exit.status == .code(code), .oneOutcome, "\(id): \(code) told, \(exit.status) stored")
             }
         }
-        if outcome == .skipped, case .dependency(let root, let how)? = cause {
+        try judgeNeed(record, outcome, cause, rules)
+        try judgeGroup(record, outcome, cause, rules)
+        if outcome == .skipped || outcome == .notNeeded, case .dependency(let root, let how)? = cause {
             // Of one that has come back since, or whose own root has, there is no more to say.
             let deeper = rules.store.root(rules.store[root])
             let isRoot = deeper == root || !rules.store[deeper].isFinished || rules.store[root].run > 1
@@ -26,6 +28,42 @@ extension Judge {
                 "\(id) skipped because of \(root), said to be \(how)")
         }
         try judgeRetryOwed(record, outcome, cause, rules)
+    }
+
+    /// An operation is not needed if its own condition says so, or an edge to which nothing went wrong. Otherwise its skip
+    /// counts.
+    private func judgeNeed(_ record: Record, _ outcome: Outcome, _ cause: Cause?, _ rules: Rules) throws(Violation) {
+        guard outcome == .skipped || outcome == .notNeeded else { return }
+        let isNeedless: Bool
+        switch cause {
+        case .conditionFalse: isNeedless = true
+        case .dependency(let root, _), .neverStarted(let root):
+            // Of what has come back since, or is to end with what contains it, the edges say nothing any more.
+            let out = record.edges.filter { rules.isOutOfReach($0) }
+            guard rules.store[root].run == 1, !out.isEmpty else { return }
+            let needless = out.filter { edge in
+                let target = rules.store[edge.on].outcome
+                return target == .notNeeded || edge.when == .failed && target == .succeeded
+            }
+            // Where edges disagree, the first that was out of reach has decided.
+            guard needless.isEmpty || needless.count == out.count else { return }
+            isNeedless = !needless.isEmpty
+        default: return
+        }
+        try require(
+            isNeedless == (outcome == .notNeeded), .oneOutcome,
+            "\(record.id) ended \(outcome) by \(String(describing: cause))")
+    }
+
+    /// A group fails because of children that did not succeed, and not because of those that were not needed.
+    private func judgeGroup(_ record: Record, _ outcome: Outcome, _ cause: Cause?, _ rules: Rules) throws(Violation) {
+        guard record.flags.contains(.group), record.state == .executing else { return }
+        let isFailed = rules.store.children(of: record.id).contains { $0.outcome?.isUnsuccessful ?? false }
+        if case .children? = cause {
+            try require(isFailed, .oneOutcome, "\(record.id) failed without an unsuccessful child")
+        } else if outcome == .succeeded {
+            try require(!isFailed, .oneOutcome, "\(record.id) succeeded with an unsuccessful child")
+        }
     }
 
     /// An attempt that its policy retries is not the end.

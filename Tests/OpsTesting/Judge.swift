@@ -191,7 +191,7 @@ public struct Judge {
         if record.isGroup { return }
         try require(rules.slotsInUse() < Int(rules.workers), .poolLimit, "\(id) beyond \(rules.workers) workers")
         if let parent = record.parent, let limit = rules.store[parent].policy.childLimit {
-            let count = rules.store.records.count { $0.hasSlot && $0.parent == parent }
+            let count = rules.store.records.count { $0.countsForLimits && $0.parent == parent }
             try require(count < Int(limit), .groupLimit, "\(id) is number \(count + 1) of \(limit) in \(parent)")
         }
         try require(rules.hasRoom(record), .queueLimit, "\(id) beyond the limit of \(record.queue)")

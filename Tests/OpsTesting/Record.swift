@@ -75,11 +75,13 @@ public struct Record: Sendable {
     public var isHeld: Bool { flags.contains(.held) }
     public var isFinished: Bool { state == .finished }
     public var isWaiting: Bool { state == .pending || state == .ready }
-    /// Executing with a process of its own, which is what slots and limits count.
-    public var hasSlot: Bool {
+    /// Executing with an attempt of its own, which is what the limits of queues and groups count.
+    public var countsForLimits: Bool {
         guard let running else { return false }
         return state == .executing && !running.isOver
     }
+    /// The same with a process of its own, which is what slots count.
+    public var hasSlot: Bool { countsForLimits && running?.slot != nil }
 }
 
 extension When {

@@ -80,10 +80,12 @@ struct Rules {
     private func hasRoomBesidePool(_ record: Record) -> Bool {
         if record.isGroup { return true }
         if let limit = store.queue(record.queue)?.limit {
-            if store.records.count(where: { $0.hasSlot && $0.queue == record.queue }) >= Int(limit) { return false }
+            if store.records.count(where: { $0.countsForLimits && $0.queue == record.queue }) >= Int(limit) {
+                return false
+            }
         }
         if let parent = record.parent, let limit = store[parent].policy.childLimit {
-            if store.records.count(where: { $0.hasSlot && $0.parent == parent }) >= Int(limit) { return false }
+            if store.records.count(where: { $0.countsForLimits && $0.parent == parent }) >= Int(limit) { return false }
         }
         return true
     }

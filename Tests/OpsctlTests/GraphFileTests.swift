@@ -85,7 +85,27 @@ import Testing
             _ = try substitution.fill(Array("{\n\"a\":\"${VERSIO}\"}".utf8), of: "g.json")
             Issue.record("it was filled")
         } catch {
-            #expect(error.lines == ["opsctl: g.json:2: ${VERSIO} has no value, did you mean ${VERSION}?"])
+            #expect(
+                error.lines == [
+                    "opsctl: g.json:2: ${VERSIO} has no value, did you mean ${VERSION}? give --set VERSIO=VALUE, "
+                        + "or write $${VERSIO} for a literal ${VERSIO}"
+                ])
         }
+    }
+
+    @Test func `all gaps without a value are named together`() throws {
+        do throws(Failure) {
+            _ = try Substitution([]).fill(Array("[\"${A} ${B}\", \"${A}\"]".utf8), of: "-")
+            Issue.record("it was filled")
+        } catch {
+            #expect(error.lines.first?.contains("${A}, ${B} have no value") == true, "\(error.lines)")
+            #expect(error.lines.first?.contains("$${A}") == true)
+        }
+    }
+
+    @Test func `forms of the shell and variables of opsd are left to the shell`() throws {
+        let text = "[\"${A:-x} ${A-x} ${OPS_ID} $A ${} ${1} $${A} ${A\"]"
+        let filled = try Substitution([Pair("A=1")].compactMap { $0 }).fill(Array(text.utf8), of: "-")
+        #expect(String(decoding: filled, as: UTF8.self) == "[\"${A:-x} ${A-x} ${OPS_ID} $A ${} ${1} ${A} ${A\"]")
     }
 }

@@ -65,12 +65,15 @@ import Testing
     }
 
     @Test func mistypedWordsSuggestTheNearest() {
+        #expect(refusal("kill") == "opsctl: kill: unknown verb \"kill\", did you mean cancel?")
+        #expect(refusal("atq") == "opsctl: atq: unknown verb \"atq\", did you mean ls -s scheduled?")
         #expect(refusal("submt") == "opsctl: submt: unknown verb \"submt\", did you mean submit?")
         #expect(
             refusal("submit", "--queu", "x", "true") == "opsctl: submit: unknown option --queu, did you mean --queue?")
+        let state = refusal("ls", "--state", "redy")
         #expect(
-            refusal("ls", "--state", "redy")
-                == "opsctl: ls: --state takes pending, ready, executing or finished, not \"redy\", did you mean ready?")
+            state?.hasPrefix("opsctl: ls: --state takes a comma-separated list of pending, ready, executing") == true)
+        #expect(state?.hasSuffix(", not \"redy\", did you mean ready?") == true)
         #expect(refusal("queue", "st") == "opsctl: queue: unknown verb \"st\", did you mean set?")
     }
 

@@ -308,3 +308,24 @@ struct ForgetsWhatIsAwaited: Perturbation {
         return altered
     }
 }
+
+/// An operation that was for a case that did not arise counts as one that could not start.
+struct CountsWhatIsNotNeeded: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var transition = transition
+        transition.changes = transition.changes.map { change in
+            guard case .finished(let id, .notNeeded, let cause, let at) = change else { return change }
+            return .finished(id, .skipped, cause, at: at)
+        }
+        return transition
+    }
+}
+
+/// A slot is given to the next operation, but it is not stored that the one before has left it.
+struct ForgetsFreedSlots: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var transition = transition
+        transition.changes.removeAll { if case .slotFreed = $0 { true } else { false } }
+        return transition
+    }
+}

@@ -37,6 +37,12 @@ struct CanaryTests {
     @Test func forgottenPredecessor() throws {
         try expectFound(ForgetsWhatIsAwaited.self, [.dependencyOrder]) { $0.isPlain = true }
     }
+    @Test func `a skip that counts although nothing went wrong is found`() throws {
+        try expectFound(CountsWhatIsNotNeeded.self, [.oneOutcome])
+    }
+    @Test func `a slot that is used again and not stored as free is found`() throws {
+        try expectFound(ForgetsFreedSlots.self, [.slotUnique, .poolLimit])
+    }
     @Test func emptyExplanation() throws { try expectFound(ExplainsNothing.self, [.explanation]) }
 
     /// Some seed of the normal number must break one of the promises that the bug betrays.

@@ -6,8 +6,10 @@ struct Execution {
     var run: Int32
     /// Attempts of this run, this one included.
     var attemptsInRun: Int32
-    /// Nil for a group, and once its process tree is gone and only children are outstanding.
+    /// Nil for a group, and once its process tree is gone.
     var slot: Int32?
+    /// Its slot is free, since nothing of it is alive, and it waits to be told how it ended.
+    var hasFreedSlot = false
     var runner: String
     /// Empty for an attempt of the present boot that no later runner has listed.
     var boot = ""
@@ -41,6 +43,9 @@ struct Execution {
     var timeoutLeft: Int64?
     /// Its timeout as the disk has it, until the runner has confirmed the attempt.
     var timeoutDue: Int64?
+
+    /// True if it counts for the limits of its queue and its group.
+    var countsForLimits: Bool { slot != nil || hasFreedSlot }
 }
 
 /// The end that an edge can no longer be met after.

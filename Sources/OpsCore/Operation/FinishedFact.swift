@@ -15,10 +15,10 @@ public struct FinishedFact: Hashable, Sendable {
 }
 
 extension FinishedFact {
-    /// Returns why an edge on the operation can never be met; nil when it is met.
-    func impossibility(of when: When, on id: OperationID) -> Cause? {
+    /// Returns the skip that follows from an edge on the operation that can never be met; nil when it is met.
+    func impossibility(of when: When, on id: OperationID) -> Skip? {
         guard when.status(outcome, hasStarted: hasStarted) == .impossible else { return nil }
-        return .skip(when, id, root: root, rootOutcome)
+        return Skip(cause: .skip(when, id, root: root, rootOutcome), outcome: when.skip(after: outcome))
     }
 }
 

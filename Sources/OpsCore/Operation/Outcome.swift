@@ -1,6 +1,15 @@
 /// The outcome of a finished operation: one in each run.
 public enum Outcome: UInt8, Sendable, CaseIterable {
     case succeeded, failed, timedOut, cancelled, skipped, interrupted
+    /// Skipped although nothing went wrong: the operation was for a case that did not arise. Elsewhere than in the core
+    /// and the store that is `skipped`, marked as not needed.
+    case notNeeded
+
+    /// True for an end that went wrong by itself: nobody cancelled the operation, and it was not skipped.
+    public var isFailure: Bool { self == .failed || self == .timedOut || self == .interrupted }
+
+    /// True if this outcome fails a group, and counts for a wait and for a retry.
+    public var isUnsuccessful: Bool { self != .succeeded && self != .notNeeded }
 }
 
 /// Why an operation ended as it did; the text for people is made from it where names are known.
@@ -44,5 +53,12 @@ public enum Cause: Hashable, Sendable {
             self.operation = operation
             self.outcome = outcome
         }
+    }
+}
+
+extension Cause {
+    /// Message of the person who declared a success; nil for another one.
+    var ofSuccess: Cause? {
+        if case .finishedBy(_, .some) = self { self } else { nil }
     }
 }

@@ -21,6 +21,7 @@ extension Registry {
             case .executing: all.executing += 1
             case .finished: broken.append("1: \(row.id) has finished and is still there")
             }
+            all.countWaiting(row, 1)
         }
         if all != counts { broken.append("1: counts are \(counts), not \(all)") }
         for queue in queues.pool.indices {
@@ -39,7 +40,7 @@ extension Registry {
         var broken: [String] = []
         var inQueue: [QueueIndex: Int32] = [:]
         var inGroup: [GroupIndex: Int32] = [:]
-        for index in executions.indices where executions[index].slot != nil {
+        for index in executions.indices where executions[index].countsForLimits {
             let row = table[executions[index].operation]
             inQueue[row.queue, default: 0] += 1
             if let group = row.parent.flatMap({ table[$0].group }) { inGroup[group, default: 0] += 1 }

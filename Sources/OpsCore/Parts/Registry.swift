@@ -9,6 +9,8 @@ struct Registry {
     var privilegedUsers: Set<UInt32> = []
     /// Number of unfinished operations that one ordinary user may have.
     var operationsPerUser = Int.max
+    /// Observers of the ends of all operations but groups.
+    var observersOfAll: Observers = []
     var categories = CategoryTable()
     var policies = Interned<Policy, PolicyIndex>()
     var groups = Pool<Group, GroupIndex>()
@@ -26,7 +28,24 @@ struct Registry {
         let queue = table[operation].queue
         count(old, -1, in: queue)
         count(new, 1, in: queue)
+        countWaiting(operation, -1)
         table[operation].state = new
+        countWaiting(operation, 1)
+    }
+
+    /// Changes what keeps a waiting operation from its turn, and counts it so.
+    mutating func setTraits(of operation: OperationIndex, inserting: Traits = [], removing: Traits = []) {
+        countWaiting(operation, -1)
+        table[operation].traits.subtract(removing)
+        table[operation].traits.formUnion(inserting)
+        countWaiting(operation, 1)
+    }
+
+    /// Counts an operation among the held and the scheduled ones, if it is one of them.
+    mutating func countWaiting(_ operation: OperationIndex, _ step: Int) {
+        let row = table[operation]
+        guard !row.traits.isDisjoint(with: [.held, .delayed, .backingOff]) else { return }
+        counts.countWaiting(row, step)
     }
 
     mutating func count(_ state: OperationState, _ step: Int32, in queue: QueueIndex) {
@@ -158,5 +177,21 @@ struct Registry {
             if let use = uses.first(where: { $0.name == category }) { return use }
         }
         return nil
+    }
+}
+
+extension Scheduler.Counts {
+    mutating func countWaiting(_ row: OperationRow, _ step: Int) {
+        let isHeld = row.traits.contains(.held)
+        switch row.state {
+        case .pending: if isHeld { heldPending += step }
+        case .ready:
+            if isHeld {
+                heldReady += step
+            } else if !row.traits.isDisjoint(with: [.delayed, .backingOff]) {
+                scheduled += step
+            }
+        case .executing, .finished: break
+        }
     }
 }

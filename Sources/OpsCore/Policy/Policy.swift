@@ -26,6 +26,11 @@ public struct Observers: OptionSet, Hashable, Sendable {
     public static let start = Observers(rawValue: 1)
     public static let produce = Observers(rawValue: 2)
     public static let finish = Observers(rawValue: 4)
+    /// The end of an operation that went wrong by itself.
+    public static let failed = Observers(rawValue: 8)
+
+    /// Returns whether the end of an operation is observed.
+    func observesEnd(_ outcome: Outcome) -> Bool { contains(.finish) || contains(.failed) && outcome.isFailure }
 }
 
 /// Treatment of the answer of one condition. Its text stays in the store.

@@ -119,7 +119,7 @@ extension Scheduler {
     private func stagingPlan() -> StagingPlan? {
         var plan = StagingPlan()
         var waits: [(key: UInt64, operation: OperationIndex, execution: ExecutionIndex)] = []
-        for index in executions.indices where executions[index].slot != nil {
+        for index in executions.indices where executions[index].countsForLimits {
             let operation = executions[index].operation
             guard isUndisturbed(index), isPlain(operation) else { return nil }
             let isAwaited = staging.acceptsWaiting && endsWhenInterrupted(operation)

@@ -4,6 +4,7 @@ internal import OpsSystem
 /// Where the output of attempts is: a thousand operations share a directory, so that none grows without bound.
 final class Logs {
     let state: String
+    var directory: String { state + "/logs" }
     /// The directory that was asked for last, and the one that was made last: neighbours share them.
     private var latest: (thousand: Int64, directory: String) = (-1, "")
     private var made = ""

@@ -73,10 +73,11 @@ final class ObserverRunner {
     /// Starts the observer, which gives the slot back at its end. Returns false if there is none to start.
     private func begin(_ order: Order, of user: UInt32) throws -> Bool {
         guard let texts = try daemon.history.texts(of: order.operation),
-            let command = try Details(texts.details).observer(order.occasion)
+            let record = try daemon.history.recordAlone(of: order.operation)
         else { return false }
-        // The event on standard input, through a shell that knows it from its environment: no file, no pump.
-        let arguments = ["/bin/sh", "-c", "printf '%s\\n' \"$OPS_EVENT\" | \"$@\"", "opsd-observer"] + command
+        let commands = try Details(texts.details).observers(order.occasion, record.outcome) + configured(order, record)
+        guard !commands.isEmpty else { return false }
+        let arguments = Self.arguments(commands)
         let event = try self.event(order)
         guard
             let request = try daemon.performer.helper(
@@ -93,6 +94,30 @@ final class ObserverRunner {
             orders.append(order, of: user)
         }
         return true
+    }
+
+    /// The commands of opsd.conf for this end.
+    private func configured(_ order: Order, _ record: OperationRecord) -> [[String]] {
+        guard order.kind == .finished, !record.isGroup else { return [] }
+        let configuration = daemon.configuration
+        let commands = [configuration.onFinish, record.outcome?.isFailure == true ? configuration.onFailure : ""]
+        return commands.filter { !$0.isEmpty }.map { ["/bin/sh", "-c", $0] }
+    }
+
+    /// The commands, one after the other, each with the event on standard input: through a shell that knows it from its
+    /// environment, without a file or a pump.
+    private static func arguments(_ commands: [[String]]) -> [String] {
+        let feed = "printf '%s\\n' \"$OPS_EVENT\" | "
+        if commands.count == 1 { return ["/bin/sh", "-c", feed + "\"$@\"", "opsd-observer"] + commands[0] }
+        let script = "status=0; for each; do \(feed)/bin/sh -c \"$each\" || status=$?; done; exit $status"
+        return ["/bin/sh", "-c", script, "opsd-observer"] + commands.map(shellText)
+    }
+
+    /// Returns a command as a shell reads it.
+    private static func shellText(_ command: [String]) -> String {
+        command.map { word in
+            "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        }.joined(separator: " ")
     }
 
     private func ended(_ order: Order, of user: UInt32, _ ending: HelperProcesses.Ending) {
@@ -138,6 +163,7 @@ final class ObserverRunner {
             guard order.kind == .finished else { return }
             row.new = .finished
             row.outcome = record.outcome.map { OutcomeName($0) }
+            row.notNeeded = record.outcome == .notNeeded
         }
     }
 }

@@ -76,6 +76,7 @@ struct GraphQuery: Query {
             $0.name = node.name
             $0.state = StateName(node.state)
             $0.outcome = node.outcome.map { OutcomeName($0) }
+            $0.notNeeded = node.outcome == .notNeeded
             $0.group = node.group?.rawValue
             $0.isGroup = node.isGroup
             $0.startedAt = node.startedAt.map(InstantText.format)

@@ -7,8 +7,8 @@ struct Selected: Sendable {
     var ids: [OperationID]
     /// One operation, named by its id or its name: that it cannot be changed is an error then.
     var isSingle: Bool
-    /// The state and the queue that were selected by, if any were: both may have changed since.
-    var state: OperationState?
+    /// The states and the queue that were selected by, if any were: both may have changed since.
+    var states: Set<OperationState>?
     var queue: String?
 
     /// With room for the same ids in the request that is made of them.
@@ -25,7 +25,7 @@ struct Selected: Sendable {
         if isSingle { return ids }
         return ids.filter { id in
             guard let current = core.state(of: id) else { return false }
-            return (state ?? current) == current && (queue == nil || core.queue(of: id) == queue)
+            return (states?.contains(current) ?? true) && (queue == nil || core.queue(of: id) == queue)
         }
     }
 }
@@ -124,11 +124,22 @@ struct Selections {
         }
         if let state = selection.state {
             isEmpty = false
-            query.state = try self.state(state)
+            let standings = try state.split(separator: ",", omittingEmptySubsequences: false).flatMap {
+                try Self.standings(String($0))
+            }
+            // One state is looked up by its index, and asked again when the operations are changed.
+            if standings.count == 1, case .state(let state)? = standings.first {
+                query.state = state
+            } else {
+                query.standings = Set(standings)
+            }
         }
         if let outcome = selection.outcome {
             isEmpty = false
-            query.outcome = try self.outcome(outcome)
+            let outcomes = try outcome.split(separator: ",", omittingEmptySubsequences: false).map {
+                try Self.outcome(String($0))
+            }
+            if outcomes.count == 1 { query.outcome = outcomes[0] } else { query.outcomes = Set(outcomes) }
         }
         if let user = selection.user {
             isEmpty = false
@@ -154,17 +165,39 @@ struct Selections {
         return id...id
     }
 
-    private func state(_ name: String) throws -> OperationState {
-        for state in OperationState.allCases where StateName(state).rawValue == name { return state }
-        let known = OperationState.allCases.map { StateName($0).rawValue }
-        throw ControlError.notFound(kind: "state", name: name, nearest: Nearest.name(to: name, among: known))
+    /// Returns the ways to stand that a word means: a state, an outcome, or a word that `opsctl` displays.
+    private static func standings(_ word: String) throws -> [Standing] {
+        switch word {
+        case "held": return [.held]
+        case "scheduled": return [.scheduled]
+        case "cancelling": return [.cancelling]
+        case "frozen": return [.frozen]
+        case "waiting": return [.state(.pending), .state(.ready)]
+        case "active": return [.state(.pending), .state(.ready), .state(.executing)]
+        default: break
+        }
+        if let state = OperationState.allCases.first(where: { StateName($0).rawValue == word }) {
+            return [.state(state)]
+        }
+        if let outcome = outcomes[word] { return [.outcome(outcome)] }
+        let known =
+            OperationState.allCases.map { StateName($0).rawValue }
+            + ["held", "scheduled", "cancelling", "frozen", "waiting", "active"] + outcomes.keys.sorted()
+        throw ControlError.notFound(kind: "state", name: word, nearest: Nearest.name(to: word, among: known))
     }
 
-    private func outcome(_ name: String) throws -> Outcome {
-        for outcome in Outcome.allCases where OutcomeName(outcome).rawValue == name { return outcome }
-        let known = Outcome.allCases.map { OutcomeName($0).rawValue }
-        throw ControlError.notFound(kind: "outcome", name: name, nearest: Nearest.name(to: name, among: known))
+    private static func outcome(_ word: String) throws -> Outcome {
+        if let outcome = outcomes[word] { return outcome }
+        throw ControlError.notFound(
+            kind: "outcome", name: word, nearest: Nearest.name(to: word, among: outcomes.keys.sorted()))
     }
+
+    /// `skipped` selects what was not needed, too: that is its outcome.
+    private static let outcomes: [String: Outcome] = {
+        var words: [String: Outcome] = ["not needed": .notNeeded, "notNeeded": .notNeeded]
+        for outcome in Outcome.allCases where outcome != .notNeeded { words[OutcomeName(outcome).rawValue] = outcome }
+        return words
+    }()
 
     /// The level that a selection of only a graph or only a queue names; nil: it names operations.
     func level(_ selection: OpsWire.Selection?) throws -> Level? {

@@ -41,7 +41,12 @@ struct Statistics {
             ),
             .init(
                 "outcomes",
-                .object(Outcome.allCases.map { .init(OutcomeName($0).rawValue, .integer(Int64(outcomes[$0] ?? 0))) })),
+                .object(
+                    OutcomeName.known.map { name in
+                        let number = outcomes.reduce(0) { $0 + (OutcomeName($1.key) == name ? $1.value : 0) }
+                        return .init(name.rawValue, .integer(Int64(number)))
+                    })),
+            .init("notNeeded", .integer(Int64(outcomes[.notNeeded] ?? 0))),
             .init("waitSeconds", percentiles(waits)), .init("runSeconds", percentiles(runs)),
         ]
         let (longest, length) = path.longest()

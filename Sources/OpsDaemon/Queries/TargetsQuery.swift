@@ -56,7 +56,9 @@ struct TargetsQuery: Query {
             try authorization?.requireChange(caller, of: id, ownedBy: try history.owners(of: [id])[id] ?? 0)
             return Selected(ids: [id], isSingle: true)
         }
-        (found.state, found.queue) = (query.state, query.queue)
+        found.queue = query.queue
+        if let state = query.state { found.states = [state] }
+        if !query.standings.isEmpty { found.states = Set(query.standings.flatMap(\.states)) }
         switch wanted {
         case .unfinished:
             let states = [OperationState.pending, .ready, .executing].filter { query.state ?? $0 == $0 }

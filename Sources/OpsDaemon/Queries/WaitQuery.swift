@@ -26,7 +26,11 @@ struct WaitStart: Sendable {
             guard try scope.take(report, isIn: isIn), let operation = report.operation else { continue }
             if waitsForAny, !ended.isEmpty { continue }
             if untold.insert(operation).inserted { ended.append(operation) }
-            if report.outcome == .succeeded { unsuccessful.remove(operation) } else { unsuccessful.insert(operation) }
+            if report.outcome?.isUnsuccessful == false {
+                unsuccessful.remove(operation)
+            } else {
+                unsuccessful.insert(operation)
+            }
         }
     }
 }
@@ -109,7 +113,7 @@ struct WaitQuery: Query {
         let counted = waitsForAny ? Array(ended.prefix(1)) : ended
         start = WaitStart(
             scope: WaitScope(extent, unfinished: Set(selected.filter { outcomes[$0] == nil })), ended: counted,
-            untold: Set(counted), unsuccessful: Set(counted.filter { outcomes[$0] != .succeeded }),
+            untold: Set(counted), unsuccessful: Set(counted.filter { outcomes[$0]?.isUnsuccessful ?? false }),
             waitsForAny: waitsForAny, sequence: sequence ?? 0)
     }
 

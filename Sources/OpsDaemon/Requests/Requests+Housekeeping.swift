@@ -6,11 +6,26 @@ internal import OpsWire
 /// Pruning, backup, check.
 extension Requests {
     func prune(_ request: PruneRequest, _ exchange: Exchange) throws {
-        try daemon.authorization.requirePrivilege(exchange.caller, to: "remove finished operations")
-        guard let age = DurationText.parse(request.olderThan) else {
-            throw invalid("olderThan", "\"\(request.olderThan)\" is no duration such as 30d")
+        let instant = try request.olderThan.map { text in
+            guard let age = DurationText.parse(text) else {
+                throw invalid("olderThan", "\"\(text)\" is no duration such as 30d")
+            }
+            return Moment.now().wall - age
         }
-        let pruning = daemon.store.prune(olderThan: Moment.now().wall - age)
+        guard let selection = request.selection else {
+            try daemon.authorization.requirePrivilege(exchange.caller, to: "remove finished operations")
+            guard instant != nil else { throw invalid("olderThan", "is missing; nothing is selected either") }
+            return go(daemon.store.prune(olderThan: instant), exchange)
+        }
+        try daemon.requireQueue(selection.queue)
+        try selection.checkBounds()
+        let query = WholeGraphsQuery(TargetsQuery(selection, .all, daemon.authorization, exchange.caller))
+        change(exchange, after: query) { [unowned self] graphs in
+            self.go(self.daemon.store.prune(olderThan: instant ?? .max, only: graphs), exchange)
+        }
+    }
+
+    private func go(_ pruning: Pruning, _ exchange: Exchange) {
         exchange.goOn(
             with: SteppedWork(exchange, daemon, usesStore: true) { [unowned daemon] in
                 try daemon.retention.step(pruning)

@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsRunner
 internal import OpsStore
 internal import OpsWire
 
@@ -9,6 +10,17 @@ extension Requests {
         let failed = request.failed ?? false
         one(request.ref, exchange) { [unowned self] id in
             self.put(.finish(id, failed: failed, message: request.message, by: exchange.caller.name), exchange)
+        }
+    }
+
+    func signal(_ request: SignalRequest, _ exchange: Exchange) throws {
+        guard let number = Int32(exactly: request.signal), (1...64).contains(number) else {
+            throw invalid("signal", "must be a number from 1 to 64, not \(request.signal)")
+        }
+        one(request.ref, exchange) { [unowned self] id in
+            guard let attempt = self.daemon.ask({ $0.process(of: id) }) ?? nil else { throw Rejection.notExecuting(id) }
+            self.daemon.runner.send(.signal(Attempt(attempt), number: number))
+            self.daemon.afterCommit { exchange.reply(Nothing()) }
         }
     }
 

@@ -50,6 +50,8 @@ extension Requests {
             let record = try Selections(history).record(request.ref)
             var reply = ShowReply()
             reply.operation = try rows.row(record)
+            reply.details = try DetailsRow(record)
+            reply.details.pid = try history.pid(of: record).map(Int.init)
             if rows.authorization.mayRead(rows.reader, ownedBy: record.uid) {
                 reply.operation.environment = try history.environment(of: record.id).map { try stringMap($0) }
             }
@@ -60,6 +62,13 @@ extension Requests {
             var reply = reply
             self.daemon.update(&reply.operation)
             self.send(reply, length: reply.operation.dependencies.count + reply.attempts.count, exchange)
+        }
+    }
+
+    func listGraphs(_ request: ListGraphsRequest, _ exchange: Exchange) {
+        let limit = min(max(request.limit ?? 100, 0), Limits.rows)
+        ask(exchange, GraphListQuery(limit)) { graphs in
+            exchange.reply(.with { $0.graphs = graphs } as ListGraphsReply)
         }
     }
 

@@ -165,6 +165,7 @@ final class Requests {
         case .commitSubmission: try commit(exchange)
         case .list(let request): readOn(exchange) { try self.list(request, exchange) }
         case .show(let request): readOn(exchange) { try self.show(request, exchange) }
+        case .listGraphs(let request): readOn(exchange) { self.listGraphs(request, exchange) }
         case .why(let request): readOn(exchange) { try self.why(request, exchange) }
         case .status: readOn(exchange) { try self.status(exchange) }
         case .log(let request): readOn(exchange) { try self.log(request, exchange) }
@@ -184,6 +185,7 @@ final class Requests {
         case .resume(let request): try change(exchange) { try self.resume(request, exchange) }
         case .retry(let request): try change(exchange) { try self.retry(request, exchange) }
         case .finish(let request): try change(exchange) { try self.finish(request, exchange) }
+        case .signal(let request): try change(exchange) { try self.signal(request, exchange) }
         case .note(let request): try change(exchange) { try self.note(request, exchange) }
         case .set(let request): try change(exchange) { try self.set(request, exchange) }
         case .addDependency(let request): try change(exchange) { try self.addDependency(request, exchange) }

@@ -6,6 +6,7 @@ public struct CommandLineOptions: Sendable {
     private(set) var file: String?
     public private(set) var wantsHelp = false
     public private(set) var wantsVersion = false
+    public private(set) var wantsCheck = false
 
     /// A word that cannot be understood.
     public struct Misuse: Error, Equatable, CustomStringConvertible {
@@ -21,6 +22,10 @@ public struct CommandLineOptions: Sendable {
             }
             if word == "--help" || word == "-h" {
                 wantsHelp = true
+                continue
+            }
+            if word == "--check-config" {
+                wantsCheck = true
                 continue
             }
             if word == "--version" || word == "-V" {
@@ -51,14 +56,18 @@ public struct CommandLineOptions: Sendable {
           --config FILE        in place of /etc/opsd.conf or $XDG_CONFIG_HOME/opsd.conf
           --group NAME         who may open the socket of root's daemon (ops)
           --runner PATH        the opsd-runner to start (beside opsd, then in PATH)
-          --keep-for TIME      how long finished operations are kept (forever)
+          --keep-for TIME      how long finished operations are kept (30d), or forever
           --keep-at-most N     how many finished operations are kept (all)
           --log-limit SIZE     bytes of one attempt's log before its oldest part is dropped (256M), or none
+          --log-total SIZE     bytes of all logs before the oldest are removed (10G), or none
+          --on-finish COMMAND  run for every operation that has finished, as its submitter
+          --on-failure COMMAND  run for every operation that failed, timed out or was interrupted
           --exit-when-idle TIME  ends when nobody has needed it that long; systemd starts it again (never)
           --connections N      connections at once (4096)
           --connections-per-user N  of an ordinary user (512)
           --buffered-per-user SIZE  bytes held for the clients of an ordinary user (256M)
           --operations-per-user N  unfinished operations of an ordinary user (1000000)
+          --check-config       print the settings that would be used, and end
           --help, --version
 
         """

@@ -31,11 +31,16 @@ struct Configuration: Equatable, Sendable {
     /// Where opsd-runner is; empty: beside opsd, then in PATH.
     var runner = ""
     /// Time for which finished operations are kept; nil: without limit.
-    var keepFor: Int64?
+    var keepFor: Int64? = 30 * 86_400 * 1_000_000_000
     /// Number of finished operations that are kept; nil: all.
     var keepAtMost: Int64?
     /// Bytes of one attempt's log before its oldest part is dropped; 0: all are kept.
     var logLimit: Int64 = 256 << 20
+    /// Bytes of all logs before those of the oldest finished operations are removed; 0: all are kept.
+    var logTotal: Int64 = 10 << 30
+    /// Commands that are run, as the submitter, for every operation that has finished or failed; empty: none.
+    var onFinish = ""
+    var onFailure = ""
     /// Without clients and unfinished operations it ends after this time, where systemd listens; nil: never.
     var exitWhenIdle: Int64?
     var connections = 4096
@@ -62,7 +67,7 @@ extension Configuration {
     /// The options of the command line and the keys of `[opsd]` alike.
     static let keys = [
         "state", "socket", "workers", "on-stop", "log-level", "group", "runner", "keep-for", "keep-at-most",
-        "log-limit", "exit-when-idle", "connections", "connections-per-user",
+        "log-limit", "log-total", "on-finish", "on-failure", "exit-when-idle", "connections", "connections-per-user",
         "buffered-per-user", "operations-per-user",
     ]
 
@@ -93,6 +98,9 @@ extension Configuration {
         case "keep-for": keepFor = value == "forever" ? nil : try duration(value, refuse)
         case "keep-at-most": keepAtMost = value == "all" ? nil : try count(value, atLeast: 0, refuse)
         case "log-limit": logLimit = value == "none" ? 0 : try size(value, refuse)
+        case "log-total": logTotal = value == "none" ? 0 : try size(value, refuse)
+        case "on-finish": onFinish = value
+        case "on-failure": onFailure = value
         case "exit-when-idle": exitWhenIdle = value == "never" ? nil : try duration(value, refuse)
         case "connections": connections = Int(try count(value, atLeast: 4, refuse))
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
@@ -102,6 +110,31 @@ extension Configuration {
             throw ConfigurationError(
                 place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")
         }
+    }
+
+    /// The ends that the configured commands are for.
+    var observersOfAll: Observers {
+        var observers: Observers = []
+        if !onFinish.isEmpty { observers.insert(.finish) }
+        if !onFailure.isEmpty { observers.insert(.failed) }
+        return observers
+    }
+
+    /// The settings as a configuration file would have them.
+    var text: String {
+        let values: KeyValuePairs<String, String> = [
+            "state": state, "socket": socket, "workers": workers.map(String.init) ?? "the number of CPUs",
+            "on-stop": onStop.rawValue, "log-level": logLevel.rawValue, "group": group,
+            "runner": runner.isEmpty ? "beside opsd, or in PATH" : runner,
+            "keep-for": keepFor.map(DurationText.format) ?? "forever",
+            "keep-at-most": keepAtMost.map(String.init) ?? "all",
+            "log-limit": logLimit == 0 ? "none" : SizeText.format(logLimit),
+            "log-total": logTotal == 0 ? "none" : SizeText.format(logTotal), "on-finish": onFinish,
+            "on-failure": onFailure, "exit-when-idle": exitWhenIdle.map(DurationText.format) ?? "never",
+            "connections": "\(connections)", "connections-per-user": "\(connectionsPerUser)",
+            "buffered-per-user": SizeText.format(bufferedPerUser), "operations-per-user": "\(operationsPerUser)",
+        ]
+        return values.map { "\($0.key) = \($0.value)\n" }.joined()
     }
 
     private func count(

@@ -46,6 +46,8 @@ enum DaemonLimits {
     /// Characters of a command or path that are told in the cause of a false condition.
     static let subjectLength = 400
     static let observersAtOnce = 4
+    /// Descriptors that connections never take.
+    static let descriptorsKept = 128
     static let observerSeconds: Int64 = 30
     /// Number of past events to search for the event of an observer.
     static let eventsSearched: Int64 = 10_000

@@ -57,6 +57,7 @@ extension Daemon {
         var snapshot = try store.load()
         snapshot.privilegedUsers = authorization.privilegedUsers
         snapshot.operationsPerUser = configuration.operationsPerUser
+        snapshot.observersOfAll = configuration.observersOfAll
         finished = FinishedCount(store.finishedWhenLoaded)
         if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
         let configured = configuredWorkers

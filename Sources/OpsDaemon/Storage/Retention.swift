@@ -19,7 +19,10 @@ final class Retention {
 
     var isPruning: Bool { pruning != nil }
 
-    private var isWanted: Bool { daemon.configuration.keepFor != nil || daemon.configuration.keepAtMost != nil }
+    private var isWanted: Bool { keepsLess || daemon.configuration.logTotal > 0 }
+    /// True if finished operations are removed.
+    private var keepsLess: Bool { daemon.configuration.keepFor != nil || daemon.configuration.keepAtMost != nil }
+    private lazy var beside = SideWork(loop: daemon.loop, log: daemon.log)
 
     /// Looks once an hour, and soon after the start; never where everything is kept.
     func schedule() {
@@ -32,6 +35,7 @@ final class Retention {
 
     private func begin() {
         guard isWanted, pruning == nil, daemon.outage == nil else { return }
+        guard keepsLess else { return trimLogs() }
         let instant = daemon.configuration.keepFor.map { Moment.now().wall - $0 }
         pruning = daemon.store.prune(olderThan: instant, keeping: daemon.configuration.keepAtMost.map { Int($0) })
         goOn()
@@ -47,7 +51,27 @@ final class Retention {
             daemon.log.warning("old operations not removed: \(error)")
         }
         self.pruning = nil
+        trimLogs()
+    }
+
+    /// Removes the oldest logs beyond the total that is kept, and looks again in an hour.
+    private func trimLogs() {
         look(after: Self.hour)
+        guard daemon.configuration.logTotal > 0 else { return }
+        let total = LogTotal(directory: daemon.logs.directory, limit: daemon.configuration.logTotal)
+        let find: @Sendable () -> Result<[LogTotal.Log], SystemError> = {
+            Result { () throws(SystemError) in try total.excess() }
+        }
+        beside.run(find) { [unowned self] result in
+            do {
+                for log in try result.get() where self.daemon.ask({ $0.contains(OperationID(log.operation)) }) == false
+                {
+                    try Files.remove(log.path)
+                }
+            } catch {
+                self.daemon.log.warning("logs beyond log-total are not removed: \(error)")
+            }
+        }
     }
 
     /// One step of any pruning, with the logs of what it took away.

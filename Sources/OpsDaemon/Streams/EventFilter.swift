@@ -31,18 +31,36 @@ final class EventFilter {
         if let graph = query.graph, report.graph != graph { return false }
         if query.ids != nil, !names(operation.rawValue) { return false }
         if let state = query.state, report.new != state { return false }
-        if let outcome = query.outcome, report.outcome != outcome { return false }
+        if let outcome = query.outcome, !admits(report, outcome) { return false }
+        if !query.outcomes.isEmpty, !query.outcomes.contains(where: { admits(report, $0) }) { return false }
+        if !query.standings.isEmpty, !query.standings.contains(where: { admits(report, $0) }) { return false }
         guard query.queue != nil || query.user != nil || !query.labels.isEmpty else { return true }
         if let answer = known[operation] { return answer }
         var one = query
         one.ids = [operation.rawValue...operation.rawValue]
         one.state = nil
         one.outcome = nil
+        one.outcomes = []
+        one.standings = []
         // What cannot be asked now is shown: better one event too many than one lost.
         let answer = (try? daemon.history.select(one, limit: 1).isEmpty == false) ?? true
         if known.count >= Self.kept { known.removeAll(keepingCapacity: true) }
         if query.queue == nil { known[operation] = answer }
         return answer
+    }
+
+    private func admits(_ report: Report, _ outcome: Outcome) -> Bool {
+        report.outcome == outcome || outcome == .skipped && report.outcome == .notNeeded
+    }
+
+    private func admits(_ report: Report, _ standing: Standing) -> Bool {
+        switch standing {
+        case .state(let state): report.new == state
+        case .outcome(let outcome): admits(report, outcome)
+        case .held, .frozen: report.kind == .suspended
+        case .cancelling: report.kind == .cancelling
+        case .scheduled: report.kind == .retrying
+        }
     }
 
     private static let kept = 10_000

@@ -55,7 +55,10 @@ final class JournalWriter {
         switch report.kind {
         case .started: (Message.started, "started", .info)
         case .finished:
-            (Message.finished, report.outcome?.verb ?? "finished", report.outcome == .succeeded ? .info : .notice)
+            (
+                Message.finished, report.outcome?.verb ?? "finished",
+                report.outcome?.isUnsuccessful == false ? .info : .notice
+            )
         case .retrying: (Message.retrying, "is tried again", .info)
         case .interrupted: (Message.interrupted, "was interrupted", .warning)
         case .cancelling: (Message.cancelling, "is being cancelled", .info)

@@ -59,7 +59,11 @@ final class WaitStream: ReplyStream, Follower {
         guard let operation = report.operation, !hasAnyEnded || !waitsForAny else { return }
         hasAnyEnded = true
         if untold.insert(operation).inserted { ended.append(operation) }
-        if report.outcome == .succeeded { unsuccessful.remove(operation) } else { unsuccessful.insert(operation) }
+        if report.outcome?.isUnsuccessful == false {
+            unsuccessful.remove(operation)
+        } else {
+            unsuccessful.insert(operation)
+        }
     }
 
     /// Ends that are not the last are told together: each alone would cost more than the operation did.

@@ -123,11 +123,13 @@ struct Details {
         return (stdout: first, stderr: stderr.map(absoluteInDirectory) ?? first)
     }
 
-    func observer(_ occasion: ObserverRunner.Occasion) -> [String]? {
+    /// The commands of the operation that an occasion is for. `outcome`: of the end that is observed.
+    func observers(_ occasion: ObserverRunner.Occasion, _ outcome: Outcome?) -> [[String]] {
         switch occasion {
-        case .start: own.observers.start
-        case .produce: own.observers.produce
-        case .finish: own.observers.finish
+        case .start: [own.observers.start].compactMap { $0 }
+        case .produce: [own.observers.produce].compactMap { $0 }
+        case .finish:
+            [own.observers.finish, outcome?.isFailure == true ? own.observers.failed : nil].compactMap { $0 }
         }
     }
 

@@ -13,6 +13,7 @@ struct EventTranslation {
             row.old = report.old.map { StateName($0) }
             row.new = report.new.map { StateName($0) }
             row.outcome = report.outcome.map { OutcomeName($0) }
+            row.notNeeded = report.outcome == .notNeeded
             row.product = report.product?.rawValue
             row.detail = report.detail
             switch report.kind {
@@ -65,7 +66,7 @@ extension OutcomeName {
             case .failed: .failed
             case .timedOut: .timedOut
             case .cancelled: .cancelled
-            case .skipped: .skipped
+            case .skipped, .notNeeded: .skipped
             case .interrupted: .interrupted
             }
     }

@@ -49,6 +49,7 @@ struct OperationRows: Sendable {
     private func tellState(_ record: OperationRecord, _ row: inout OperationRow) {
         row.state = StateName(record.state)
         row.outcome = record.outcome.map { OutcomeName($0) }
+        row.notNeeded = record.outcome == .notNeeded
         row.cause = record.cause
         row.priority = Int(record.priority)
         row.effectivePriority = Int(record.priority)
@@ -144,6 +145,7 @@ extension EndedRow {
         id = end.id.rawValue
         name = end.name
         outcome = OutcomeName(end.outcome)
+        notNeeded = end.outcome == .notNeeded
         cause = end.cause
         exitCode = end.exitCode.map(Int.init)
         signal = end.signal.map(Int.init)

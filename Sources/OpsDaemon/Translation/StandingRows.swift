@@ -60,9 +60,13 @@ extension Daemon {
             ?? (runner.isConnected ? nil : "waiting for opsd-runner")
         reply.suspended = core?.isSuspended ?? false
         reply.workers = Int(core?.workers ?? 0)
-        reply.counts.pending = core?.counts.pending ?? 0
-        reply.counts.ready = core?.counts.ready ?? 0
-        reply.counts.executing = core?.counts.executing ?? 0
+        if let counts = core?.counts {
+            reply.counts.pending = counts.pending - counts.heldPending
+            reply.counts.ready = counts.ready - counts.heldReady - counts.scheduled
+            reply.counts.scheduled = counts.scheduled
+            reply.counts.held = counts.heldPending + counts.heldReady
+            reply.counts.executing = counts.executing
+        }
         reply.counts.finished = try finished.value(history)
         reply.queues = queueRows()
         reply.lastSeq = core?.lastSequence ?? 0

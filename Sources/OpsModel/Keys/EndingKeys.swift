@@ -77,6 +77,9 @@ extension KeyEntry {
                     "produce", .argumentVector, default: "none",
                     "When a submission from inside the operation adds another."),
                 .init("finish", .argumentVector, default: "none", "When the operation has finished."),
+                .init(
+                    "failed", .argumentVector, default: "none",
+                    "When the operation has failed, timed out or was interrupted."),
             ]),
             .init(
                 default: "none",
@@ -87,7 +90,7 @@ extension KeyEntry {
             options: [
                 .value(
                     "observer", "WHEN=COMMAND", .keyValue,
-                    "run COMMAND on start, finish, or when it adds a child (produce), with the event on standard input"
+                    "run COMMAND on start, finish, failed, or when it adds a child (produce), with the event on standard input"
                 ).known(as: "observers")
             ])
     }

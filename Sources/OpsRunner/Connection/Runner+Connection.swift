@@ -56,6 +56,8 @@ extension Runner {
             staged.removeAll()
             report(.stagingRevoked)
         case .ping: report(.pong)
+        case .signal(let attempt, let number):
+            if let record = table[attempt], record.isAlive { signal([record], number) }
         }
     }
 

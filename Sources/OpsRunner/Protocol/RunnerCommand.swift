@@ -23,6 +23,8 @@ public enum RunnerCommand: Hashable, Sendable {
     case revokeStaged
     /// Asks whether the runner responds. Answered by `pong`.
     case ping
+    /// Sends a signal to every process of an attempt.
+    case signal(Attempt, number: Int32)
 }
 
 extension RunnerCommand: RunnerMessage {
@@ -40,6 +42,7 @@ extension RunnerCommand: RunnerMessage {
         case .stage: 10
         case .revokeStaged: 11
         case .ping: 12
+        case .signal: 13
         }
     }
 
@@ -63,6 +66,9 @@ extension RunnerCommand: RunnerMessage {
                 packer.pack(attempt)
                 packer.pack(socket)
                 packer.pack(uid) { $0.pack($1) }
+            case .signal(let attempt, let number):
+                packer.pack(attempt)
+                packer.pack(number)
             case .stop(let grace): packer.pack(grace)
             case .reexecute, .revokeStaged, .ping: break
             }
@@ -96,6 +102,7 @@ extension RunnerCommand: RunnerMessage {
             }
         case 11: self = .revokeStaged
         case 12: self = .ping
+        case 13: self = .signal(try from.attempt(), number: try from.number())
         default: throw .unknownMessage(kind)
         }
     }

@@ -7,7 +7,7 @@
 /// version older or newer. A side sends the lengths of records only to a program of version 4 or newer.
 public enum RunnerProtocol {
     /// Version that this program speaks. 2: staged launches, and the runner sets OPS_SLOT. 3: pings.
-    /// 4: lengths of records.
+    /// 4: lengths of records, and signals.
     public static let version: UInt16 = 4
     /// First version with staged launches.
     public static let versionWithStaging: UInt16 = 2

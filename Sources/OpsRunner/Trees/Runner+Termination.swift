@@ -56,7 +56,7 @@ extension Runner {
 
     /// Sends a signal to every process of some attempts, those born meanwhile included. Returns the processes.
     @discardableResult
-    private func signal(_ records: [AttemptRecord], _ number: Int32) -> [ProcessRecord] {
+    func signal(_ records: [AttemptRecord], _ number: Int32) -> [ProcessRecord] {
         var signalled: [ProcessRecord] = []
         var trees: [(attempt: Attempt, main: Int32)] = []
         for record in records {

@@ -158,7 +158,7 @@ struct StagingStatements {
 
 /// Statements that store the progress of one attempt.
 struct AttemptStatements {
-    let insertRunner, insertAttempt, updateAttempt, told, timeoutMoved: Statement
+    let insertRunner, insertAttempt, updateAttempt, told, timeoutMoved, slotFreed: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
@@ -183,6 +183,8 @@ struct AttemptStatements {
             WHERE operation = ?1 AND number = ?2
             """)
         timeoutMoved = try make("UPDATE attempt SET timeout = ?3 WHERE operation = ?1 AND number = ?2")
+        // Which slot it was remains to be seen.
+        slotFreed = try make("UPDATE attempt SET slot = -1 - slot WHERE operation = ?1 AND number = ?2 AND slot >= 0")
     }
 }
 

@@ -16,7 +16,7 @@ extension Store {
     }
 
     func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
-        let text = try cause.map { cause throws(StoreError) in try words(cause, of: id) }
+        let text = try cause.map { cause throws(StoreError) in try words(cause, of: id, outcome) }
         let finish = AttemptWrite.Finish(outcome: outcome, text: text, root: cause?.root, at: at)
         if !attemptWrites.finish(id, finish) { try write(finish, of: id) }
     }
@@ -79,14 +79,18 @@ extension Store {
     }
 
     /// The cause as people read it, with the names of others as they are in this transaction.
-    func words(_ cause: Cause, of id: OperationID) throws(StoreError) -> String {
+    func words(
+        _ cause: Cause, of id: OperationID, _ outcome: Outcome = .failed
+    ) throws(StoreError) -> String {
         // A large selection is cancelled with one cause, a large graph is skipped because of one root.
-        if let latest = interned.latestWords, latest.cause == cause, !cause.isAboutItself { return latest.text }
+        if let latest = interned.latestWords, latest.cause == cause, !cause.isAboutItself, outcome != .succeeded {
+            return latest.text
+        }
         let words = CauseText(
             other: { (other) throws(StoreError) in try self.other(other) },
             condition: { (index) throws(StoreError) in try self.condition(index, of: id) })
-        let text = try words.text(cause)
-        interned.latestWords = (cause, text)
+        let text = try words.text(cause, of: outcome)
+        if outcome != .succeeded { interned.latestWords = (cause, text) }
         return text
     }
 

@@ -82,6 +82,9 @@ extension Store {
         case .updated(let attempt, let update):
             try writeAttempts()
             try record(attempt, update)
+        case .slotFreed(let attempt):
+            try writeAttempts()
+            try update(statements.attempt.slotFreed, attempt.operation, Int64(attempt.number))
         case .timeoutMoved(let attempt, let remaining):
             try writeAttempts()
             try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
@@ -132,7 +135,7 @@ extension Store {
             .launched,
             .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .updated,
-            .timeoutMoved, .observerOwed, .observed:
+            .timeoutMoved, .slotFreed, .observerOwed, .observed:
             preconditionFailure("apply takes the changes of operations")
         }
     }

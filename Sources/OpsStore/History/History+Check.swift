@@ -40,7 +40,7 @@ extension History {
         SELECT 'operation ' || id || ' has an outcome but is not finished, or the other way round'
         FROM operation WHERE (state = 3) <> (outcome IS NOT NULL)
         """,
-        "SELECT 'operation ' || id || ' ended in an unknown way' FROM operation WHERE outcome NOT BETWEEN 0 AND 5",
+        "SELECT 'operation ' || id || ' ended in an unknown way' FROM operation WHERE outcome NOT BETWEEN 0 AND 6",
         """
         SELECT 'operation ' || id || ' is finished without an instant'
         FROM operation WHERE state = 3 AND finishedAt IS NULL

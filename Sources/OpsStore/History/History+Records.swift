@@ -32,12 +32,22 @@ extension History {
         return records.first
     }
 
-    /// Returns the first dependency of an operation that has finished in any other way than succeeded.
+    /// Returns the main process of an executing operation, as long as it is alive.
+    public func pid(of record: OperationRecord) throws(StoreError) -> Int32? {
+        guard record.state == .executing, record.attempt > 0 else { return nil }
+        let row = try statement("SELECT pid FROM attempt WHERE operation = ?1 AND number = ?2 AND exitedAt IS NULL")
+        row.bind(1, record.id.rawValue)
+        row.bind(2, record.attempt)
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt32(0) : nil
+    }
+
+    /// Returns the first dependency of an operation that has finished without success.
     public func unsuccessfulDependency(of id: OperationID) throws(StoreError) -> OperationID? {
         let row = try statement(
             """
             SELECT d.id FROM edge e CROSS JOIN operation d ON d.id = e.dependency
-            WHERE e.operation = ?1 AND d.state = 3 AND d.outcome <> \(Outcome.succeeded.stored) LIMIT 1
+            WHERE e.operation = ?1 AND d.state = 3 AND d.outcome NOT IN (0, 6) LIMIT 1
             """)
         row.bind(1, id.rawValue)
         defer { row.reset() }

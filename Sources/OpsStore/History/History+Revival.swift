@@ -148,7 +148,7 @@ extension History {
         for row in revival.operations where row.parent.rawValue != 0 { parents.insert(row.parent.rawValue) }
         let children = try statement(
             """
-            SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0
+            SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome NOT IN (0, 6)
             ORDER BY finishedAt, id
             """)
         for parent in parents.sorted() {

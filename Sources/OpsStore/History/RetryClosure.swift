@@ -56,7 +56,8 @@ struct RetryClosure: Sendable {
         }
         if !above.contains(id) {
             let children = try list(
-                "SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0", id,
+                "SELECT id FROM operation WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome NOT IN (0, 6)",
+                id,
                 history)
             for child in children { try add(child, history) }
         }

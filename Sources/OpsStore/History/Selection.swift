@@ -8,12 +8,52 @@ public struct Selection: Equatable, Sendable {
     public var queue: String?
     public var state: OperationState?
     public var outcome: Outcome?
-    /// Finished in any other way than succeeded.
+    /// Finished without success.
     public var isUnsuccessful = false
+    /// Any of these; empty: all there are.
+    public var outcomes: Set<Outcome> = []
+    public var standings: Set<Standing> = []
     public var labels: [String: String] = [:]
     /// User who submitted the operations.
     public var user: String?
     public init() {}
+}
+
+/// State, outcome or flag of an operation, in the words that people see.
+public enum Standing: Hashable, Sendable {
+    case state(OperationState)
+    case outcome(Outcome)
+    /// Held, waiting for its start time or a back-off, ending, or frozen.
+    case held, scheduled, cancelling, frozen
+
+    /// States in which an operation can stand so.
+    public var states: Set<OperationState> {
+        switch self {
+        case .state(let state): [state]
+        case .outcome: [.finished]
+        case .held: [.pending, .ready]
+        case .scheduled: [.ready]
+        case .cancelling, .frozen: [.executing]
+        }
+    }
+
+    /// Condition on the row `o`. No text of a user is in it.
+    fileprivate var sql: String {
+        switch self {
+        case .state(let state): "o.state = \(state.stored)"
+        case .outcome(.skipped): "o.outcome IN (4, 6)"
+        case .outcome(let outcome): "o.outcome = \(outcome.stored)"
+        case .held: "(o.state < 2 AND o.flags & 4)"
+        case .scheduled:
+            """
+            (o.state = 1 AND NOT o.flags & 4 AND max(
+                ifnull(o.notBefore, 0), ifnull((SELECT p.notBefore FROM policy p WHERE p.id = o.policy), 0)
+            ) > CAST(strftime('%s', 'now') AS INTEGER) * 1000000000)
+            """
+        case .cancelling: "(o.state = 2 AND EXISTS (SELECT 1 FROM ending e WHERE e.operation = o.id))"
+        case .frozen: "(o.state = 2 AND o.frozen)"
+        }
+    }
 }
 
 extension History {
@@ -51,7 +91,9 @@ extension Selection {
             return "?\(next)"
         }
         // Named, because SQLite may take the ranges for more selective than they are.
-        let isUnfinished = state != nil && state != .finished
+        let isUnfinished =
+            state != nil && state != .finished
+            || !standings.isEmpty && standings.allSatisfy { !$0.states.contains(.finished) }
         let operation = "operation AS o" + (isUnfinished ? " INDEXED BY operationUnfinished" : "")
         if graph != nil || user != nil {
             // An operation belongs to the submission whose stretch of ids it is in.
@@ -70,8 +112,11 @@ extension Selection {
         if state != nil { conditions.append("o.state = \(parameter())") }
         // The words of the partial index, which SQLite does not derive by itself.
         if isUnfinished { conditions.append("o.state < 3") }
-        if outcome != nil { conditions.append("o.outcome = \(parameter())") }
-        if isUnsuccessful { conditions.append("o.outcome <> \(Outcome.succeeded.stored)") }
+        if let outcome { conditions.append(Standing.outcome(outcome).sql) }
+        for choice in [outcomes.map(Standing.outcome), Array(standings)] where !choice.isEmpty {
+            conditions.append("(" + choice.map(\.sql).sorted().joined(separator: " OR ") + ")")
+        }
+        if isUnsuccessful { conditions.append("o.outcome NOT IN (0, 6)") }
         for _ in labels {
             conditions.append(
                 """
@@ -94,7 +139,6 @@ extension Selection {
         if let user { statement.bind(parameter(), user) }
         if let queue { statement.bind(parameter(), queue) }
         if let state { statement.bind(parameter(), state.stored) }
-        if let outcome { statement.bind(parameter(), outcome.stored) }
         for (key, value) in sortedLabels {
             statement.bind(parameter(), key)
             statement.bind(parameter(), value)

@@ -30,8 +30,9 @@ struct RunningRows {
         attempts.bind(2, row.attempt)
         guard try attempts.step() else { return nil }
         defer { attempts.reset() }
+        let slot = attempts.int32(0)
         var running = Snapshot.Running(
-            attempt: AttemptID(row.id, row.attempt), slot: attempts.int32(0), runner: attempts.text(1),
+            attempt: AttemptID(row.id, row.attempt), slot: slot >= 0 ? slot : nil, runner: attempts.text(1),
             boot: attempts.text(2), startedAt: Moment(monotonic: attempts.int(3), wall: attempts.int(4)),
             process: process, exit: exit, resolution: resolution, timeoutRemaining: attempts.optionalInt(17))
         if let outcome = Outcome(stored: attempts.optionalInt(18)) {
@@ -82,7 +83,7 @@ struct EndedChildrenRows {
         children = try database.prepare(
             """
             SELECT count(*), id, min(finishedAt) FROM operation INDEXED BY operationByParent
-            WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome <> 0
+            WHERE parent = ?1 AND parent IS NOT NULL AND state = 3 AND outcome NOT IN (0, 6)
             """)
     }
 

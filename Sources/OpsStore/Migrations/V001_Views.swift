@@ -1,9 +1,13 @@
 /// The supported, readable side of the first schema, for `sqlite3 -readonly`: words and RFC 3339 instants.
-let v001Views = """
+let v001Views = views(outcomes: firstOutcomeWords)
+
+/// Returns the views that show outcomes. `more` is put into the columns of an operation.
+func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a.slot") -> String {
+    """
     CREATE VIEW operations AS
     SELECT o.id, o.name, 'g' || s.graph AS graph, q.name AS queue,
         \(words("o.state", stateWords)) AS state,
-        \(words("o.outcome", outcomeWords)) AS outcome,
+        \(words("o.outcome", outcomeWords)) AS outcome,\(more)
         o.cause, c.body AS command, o.priority, o.attempt, o.run, a.exitCode, a.signal,
         EXISTS (SELECT 1 FROM ending WHERE operation = o.id) AS cancelling, o.frozen,
         (o.flags & 4) <> 0 AS held, (o.flags & 1) <> 0 AS isGroup, (o.flags & 2) <> 0 AS barrier,
@@ -28,7 +32,7 @@ let v001Views = """
     LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt;
 
     CREATE VIEW attempts AS
-    SELECT a.operation, a.number AS attempt, a.run, a.slot, a.pid,
+    SELECT a.operation, a.number AS attempt, a.run, \(slot), a.pid,
         \(words("a.outcome", outcomeWords)) AS outcome, a.cause, a.exitCode, a.signal, a.outOfMemory,
         \(instant("a.startedAt")) AS startedAt, \(instant("a.exitedAt")) AS exitedAt,
         \(instant("a.finishedAt")) AS finishedAt,
@@ -48,9 +52,10 @@ let v001Views = """
         EXISTS (SELECT 1 FROM suspendedGraph WHERE graph = s.graph) AS suspended
     FROM submission s WHERE s.isNew;
     """
+}
 
 private let stateWords = ["pending", "ready", "executing", "finished"]
-private let outcomeWords = ["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"]
+let firstOutcomeWords = ["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"]
 private let whenWords = ["succeeded", "finished", "failed", "started"]
 private let modeWords = ["units", "exclusive", "shared"]
 private let eventWords = [

@@ -12,8 +12,10 @@ struct CauseText {
     /// Text of the condition at this position in the operation's list: `pathExists /x`.
     var condition: (Int32) throws(StoreError) -> String?
 
-    func text(_ cause: Cause) throws(StoreError) -> String {
+    func text(_ cause: Cause, of outcome: Outcome = .failed) throws(StoreError) -> String {
         switch cause {
+        case .finishedBy(let user, let message) where outcome == .succeeded:
+            return "declared succeeded by \(user)" + note(message)
         case .exitStatus(let status): return "exit status \(status)"
         case .signal(let signal): return "killed by \(signalName(signal))"
         case .outOfMemory: return "out of memory"
@@ -108,6 +110,7 @@ extension Outcome {
         case .cancelled: "was cancelled"
         case .skipped: "was skipped"
         case .interrupted: "was interrupted"
+        case .notNeeded: "was not needed"
         }
     }
 }

@@ -27,6 +27,7 @@ extension Outcome {
         case .cancelled: 3
         case .skipped: 4
         case .interrupted: 5
+        case .notNeeded: 6
         }
     }
 

@@ -93,7 +93,7 @@ enum PolicyRow {
 
     private static func observers(_ observers: Observers) -> Int64 {
         (observers.contains(.start) ? 1 : 0) | (observers.contains(.produce) ? 2 : 0)
-            | (observers.contains(.finish) ? 4 : 0)
+            | (observers.contains(.finish) ? 4 : 0) | (observers.contains(.failed) ? 8 : 0)
     }
 
     private static func observers(stored: Int64) -> Observers {
@@ -101,6 +101,7 @@ enum PolicyRow {
         if stored & 1 != 0 { observers.insert(.start) }
         if stored & 2 != 0 { observers.insert(.produce) }
         if stored & 4 != 0 { observers.insert(.finish) }
+        if stored & 8 != 0 { observers.insert(.failed) }
         return observers
     }
 }

@@ -9,6 +9,10 @@ public final class Pruning {
     private let olderThan: Int64?
     /// The oldest graphs beyond so many operations.
     private let keeping: Int?
+    /// Only these graphs, in the order of their ids; nil: any.
+    private let only: [GraphID]?
+    /// Number of them that were looked at.
+    private var looked = 0
     private var phase: Phase
     /// The last graph that was looked at.
     private var graph: Int64 = 0
@@ -26,7 +30,8 @@ public final class Pruning {
     private var counting: Counting?
     private enum Phase { case counting, graphs, dating, events, texts, done }
 
-    init(_ store: Store, olderThan: Int64?, keeping: Int?) {
+    init(_ store: Store, olderThan: Int64?, keeping: Int?, only: [GraphID]? = nil) {
+        self.only = only
         self.store = store
         self.olderThan = olderThan
         self.keeping = keeping
@@ -85,7 +90,8 @@ public final class Pruning {
                 if bound != nil { unchecked = 0 }
             } else {
                 scan = SubmissionScan()
-                phase = olderThan != nil ? .events : store.mayHaveUnusedTexts ? .dating : .done
+                // The events of a time in which others were at work stay.
+                phase = olderThan != nil && only == nil ? .events : store.mayHaveUnusedTexts ? .dating : .done
                 break
             }
         }
@@ -103,6 +109,11 @@ public final class Pruning {
         """
 
     private func nextGraph() throws(StoreError) -> Int64? {
+        if let only {
+            guard looked < only.count else { return nil }
+            looked += 1
+            return only[looked - 1].rawValue
+        }
         let next = try store.kept("SELECT min(graph) FROM submission WHERE graph > ?1")
         next.bind(1, graph)
         defer { next.reset() }
@@ -189,7 +200,7 @@ public final class Pruning {
 
     private func removeEvents(_ limit: Int) throws(StoreError) {
         // A stretch from the oldest on: what stays has no gap.
-        let bound = olderThan ?? scan.oldest
+        let bound = only == nil ? olderThan ?? scan.oldest : scan.oldest
         let statement = try store.kept(
             """
             DELETE FROM event WHERE seq <= (
@@ -219,8 +230,9 @@ public final class Pruning {
 
 extension Store {
     /// Begins housekeeping. The newest `keeping` operations stay whatever their age, when that is all that is given.
-    public func prune(olderThan instant: Int64?, keeping: Int? = nil) -> Pruning {
-        Pruning(self, olderThan: instant, keeping: keeping)
+    /// `only`: nothing but these graphs, in the order of their ids.
+    public func prune(olderThan instant: Int64?, keeping: Int? = nil, only: [GraphID]? = nil) -> Pruning {
+        Pruning(self, olderThan: instant, keeping: keeping, only: only)
     }
 }
 

@@ -52,6 +52,12 @@ public enum Files {
         try retrying("sync \(parent)") { fsync(directory.rawValue) }
     }
 
+    public static func bytesOnDisk(of path: String) throws(SystemError) -> Int64 {
+        var status = stat()
+        try retrying("stat \(path)") { unsafe lstat(path, &status) }
+        return Int64(status.st_blocks) * 512
+    }
+
     public static func isExecutable(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
 
     /// Makes root and a group the owners of a file.

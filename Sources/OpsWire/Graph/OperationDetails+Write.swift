@@ -62,6 +62,7 @@ extension OperationDetails.Observers {
         if let start { writer.member("start", start) }
         if let produce { writer.member("produce", produce) }
         if let finish { writer.member("finish", finish) }
+        if let failed { writer.member("failed", failed) }
         writer.endObject()
     }
 }

@@ -30,6 +30,7 @@ public struct OperationDetails: Equatable, Sendable {
         public var start: [String]?
         public var produce: [String]?
         public var finish: [String]?
+        public var failed: [String]?
         public init() {}
     }
 
@@ -182,11 +183,12 @@ extension JSONScanner {
 
 extension OperationDetails.Observers {
     init(from scanner: inout JSONScanner) throws(JSONError) {
-        try scanner.members(of: ["start", "produce", "finish"]) { (key, scanner) throws(JSONError) in
+        try scanner.members(of: ["start", "produce", "finish", "failed"]) { (key, scanner) throws(JSONError) in
             let argv = try scanner.argv()
             switch key {
             case "start": start = argv
             case "produce": produce = argv
+            case "failed": failed = argv
             default: finish = argv
             }
         }
@@ -198,6 +200,7 @@ extension OperationDetails.Observers {
         if start != nil { present.insert(.start) }
         if produce != nil { present.insert(.produce) }
         if finish != nil { present.insert(.finish) }
+        if failed != nil { present.insert(.failed) }
         return present
     }
 }

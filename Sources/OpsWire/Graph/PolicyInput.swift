@@ -37,6 +37,7 @@ public struct PolicyInput: Hashable, Sendable {
         static let start = Observers(rawValue: 1)
         static let produce = Observers(rawValue: 2)
         static let finish = Observers(rawValue: 4)
+        static let failed = Observers(rawValue: 8)
     }
 
     public var timeout: Int64?

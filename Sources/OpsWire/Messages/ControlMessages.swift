@@ -82,6 +82,18 @@ public struct FinishRequest: WireRequest {
     }
 }
 
+public struct SignalRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "Signal"
+    public var ref = ""
+    public var signal = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("ref", &ref)
+        try visitor.field("signal", &signal)
+    }
+}
+
 public struct NoteRequest: WireRequest {
     public typealias Reply = Nothing
     public static let method = "Note"

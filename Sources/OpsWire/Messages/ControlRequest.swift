@@ -6,6 +6,7 @@ public enum ControlRequest: Equatable, Sendable {
     case commitSubmission(CommitSubmissionRequest)
     case list(ListRequest)
     case show(ShowRequest)
+    case listGraphs(ListGraphsRequest)
     case why(WhyRequest)
     case status(StatusRequest)
     case log(LogRequest)
@@ -16,6 +17,7 @@ public enum ControlRequest: Equatable, Sendable {
     case resume(ResumeRequest)
     case retry(RetryRequest)
     case finish(FinishRequest)
+    case signal(SignalRequest)
     case note(NoteRequest)
     case set(SetRequest)
     case addDependency(AddDependencyRequest)
@@ -62,8 +64,9 @@ extension ControlRequest {
     /// In the order of the interface file.
     static let methods = [
         Method(submit), Method(beginSubmission), Method(addOperations), Method(commitSubmission), Method(list),
-        Method(show), Method(why), Method(status), Method(log), Method(wait), Method(watch), Method(cancel),
-        Method(suspend), Method(resume), Method(retry), Method(finish), Method(note), Method(set),
+        Method(show), Method(listGraphs), Method(why), Method(status), Method(log), Method(wait), Method(watch),
+        Method(cancel),
+        Method(suspend), Method(resume), Method(retry), Method(finish), Method(signal), Method(note), Method(set),
         Method(addDependency), Method(removeDependency), Method(listQueues), Method(setQueue),
         Method(removeQueue), Method(listCategories), Method(setCategory), Method(graph), Method(stats),
         Method(prune), Method(backup), Method(check), Method(setWorkers), Method(metrics), Method(complete),

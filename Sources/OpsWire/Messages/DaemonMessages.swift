@@ -87,10 +87,12 @@ public struct SetCategoryReply: WireRecord {
 public struct PruneRequest: WireRequest {
     public typealias Reply = PruneReply
     public static let method = "Prune"
-    public var olderThan = ""
+    public var olderThan: String?
+    public var selection: Selection?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("olderThan", &olderThan)
+        try visitor.field("selection", &selection)
     }
 }
 

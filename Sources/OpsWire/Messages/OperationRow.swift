@@ -9,6 +9,7 @@ public struct OperationRow: WireRecord {
     public var queue = ""
     public var state = StateName.pending
     public var outcome: OutcomeName?
+    public var notNeeded = false
     public var cause: String?
     public var command: [String]?
     public var priority = 0
@@ -53,6 +54,7 @@ public struct OperationRow: WireRecord {
         try visitor.field("queue", &queue)
         try visitor.field("state", &state)
         try visitor.field("outcome", &outcome)
+        try visitor.field("notNeeded", &notNeeded)
         try visitor.field("cause", &cause)
         try visitor.field("command", &command)
         try visitor.field("priority", &priority)
@@ -163,5 +165,42 @@ public struct AttemptRow: WireRecord {
         try visitor.field("startedAt", &startedAt)
         try visitor.field("finishedAt", &finishedAt)
         try visitor.field("usage", &usage)
+    }
+}
+
+public struct DetailsRow: WireRecord {
+    public static let typeName = "Details"
+    public var pid: Int?
+    public var runAs = ""
+    public var retry: JSONObject?
+    public var grace = ""
+    public var successCodes: [Int] = []
+    public var leftovers = ""
+    public var qos: String?
+    public var limits: JSONObject?
+    public var output = ""
+    public var stdout: String?
+    public var stderr: String?
+    public var stdin: String?
+    public var umask: String?
+    public var conditions: [JSONObject] = []
+    public var observers: JSONObject?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("pid", &pid)
+        try visitor.field("runAs", &runAs)
+        try visitor.field("retry", &retry)
+        try visitor.field("grace", &grace)
+        try visitor.field("successCodes", &successCodes)
+        try visitor.field("leftovers", &leftovers)
+        try visitor.field("qos", &qos)
+        try visitor.field("limits", &limits)
+        try visitor.field("output", &output)
+        try visitor.field("stdout", &stdout)
+        try visitor.field("stderr", &stderr)
+        try visitor.field("stdin", &stdin)
+        try visitor.field("umask", &umask)
+        try visitor.field("conditions", &conditions)
+        try visitor.field("observers", &observers)
     }
 }

@@ -34,10 +34,12 @@ public struct ShowRequest: WireRequest {
 
 public struct ShowReply: WireRecord {
     public var operation = OperationRow()
+    public var details = DetailsRow()
     public var attempts: [AttemptRow] = []
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("operation", &operation)
+        try visitor.field("details", &details)
         try visitor.field("attempts", &attempts)
     }
 }
@@ -181,5 +183,23 @@ public struct CompleteReply: WireRecord {
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("words", &words)
+    }
+}
+
+public struct ListGraphsRequest: WireRequest {
+    public typealias Reply = ListGraphsReply
+    public static let method = "ListGraphs"
+    public var limit: Int?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("limit", &limit)
+    }
+}
+
+public struct ListGraphsReply: WireRecord {
+    public var graphs: [GraphSummaryRow] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("graphs", &graphs)
     }
 }

@@ -40,12 +40,16 @@ public struct CountsRow: WireRecord {
     public static let typeName = "Counts"
     public var pending = 0
     public var ready = 0
+    public var scheduled = 0
+    public var held = 0
     public var executing = 0
     public var finished = 0
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("pending", &pending)
         try visitor.field("ready", &ready)
+        try visitor.field("scheduled", &scheduled)
+        try visitor.field("held", &held)
         try visitor.field("executing", &executing)
         try visitor.field("finished", &finished)
     }
@@ -74,6 +78,7 @@ public struct EventRow: WireRecord {
     public var old: StateName?
     public var new: StateName?
     public var outcome: OutcomeName?
+    public var notNeeded = false
     public var product: Int64?
     public var attempt: Int?
     public var queue: String?
@@ -88,6 +93,7 @@ public struct EventRow: WireRecord {
         try visitor.field("old", &old)
         try visitor.field("new", &new)
         try visitor.field("outcome", &outcome)
+        try visitor.field("notNeeded", &notNeeded)
         try visitor.field("product", &product)
         try visitor.field("attempt", &attempt)
         try visitor.field("queue", &queue)
@@ -100,6 +106,7 @@ public struct EndedRow: WireRecord {
     public var id: Int64 = 0
     public var name: String?
     public var outcome: OutcomeName = ""
+    public var notNeeded = false
     public var cause: String?
     public var exitCode: Int?
     public var signal: Int?
@@ -108,6 +115,7 @@ public struct EndedRow: WireRecord {
         try visitor.field("id", &id)
         try visitor.field("name", &name)
         try visitor.field("outcome", &outcome)
+        try visitor.field("notNeeded", &notNeeded)
         try visitor.field("cause", &cause)
         try visitor.field("exitCode", &exitCode)
         try visitor.field("signal", &signal)
@@ -120,6 +128,7 @@ public struct NodeRow: WireRecord {
     public var name: String?
     public var state: StateName = ""
     public var outcome: OutcomeName?
+    public var notNeeded = false
     public var group: Int64?
     public var isGroup = false
     public var startedAt: String?
@@ -132,6 +141,7 @@ public struct NodeRow: WireRecord {
         try visitor.field("name", &name)
         try visitor.field("state", &state)
         try visitor.field("outcome", &outcome)
+        try visitor.field("notNeeded", &notNeeded)
         try visitor.field("group", &group)
         try visitor.field("isGroup", &isGroup)
         try visitor.field("startedAt", &startedAt)
@@ -151,5 +161,32 @@ public struct EdgeRow: WireRecord {
         try visitor.field("from", &from)
         try visitor.field("on", &on)
         try visitor.field("when", &when)
+    }
+}
+
+public struct GraphSummaryRow: WireRecord {
+    public static let typeName = "GraphSummary"
+    public var graph = ""
+    public var name: String?
+    public var user = ""
+    public var submittedAt = ""
+    public var suspended = false
+    public var pending = 0
+    public var ready = 0
+    public var executing = 0
+    public var finished = 0
+    public var unsuccessful = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("graph", &graph)
+        try visitor.field("name", &name)
+        try visitor.field("user", &user)
+        try visitor.field("submittedAt", &submittedAt)
+        try visitor.field("suspended", &suspended)
+        try visitor.field("pending", &pending)
+        try visitor.field("ready", &ready)
+        try visitor.field("executing", &executing)
+        try visitor.field("finished", &finished)
+        try visitor.field("unsuccessful", &unsuccessful)
     }
 }

@@ -29,9 +29,12 @@ extension Option {
     static let graph = Option.value("graph", "g", "G", .graph, "in graph G (g7, or its name)")
     static let queue = Option.value("queue", "q", "Q", .queue, "in queue Q")
     static let state = Option.value(
-        "state", "s", "S", .choice(StateName.known.map(\.rawValue)), "in this state")
+        "state", "s", "S,...", .choices(Standing.words),
+        "in one of these states: a word of the STATE column, waiting, or active (unfinished)")
+    static let active = Option.flag("active", "unfinished: as -s active")
     static let outcome = Option.value(
-        "outcome", "OUTCOME", .choice(OutcomeName.known.map(\.rawValue)), "with this outcome")
+        "outcome", "OUTCOME,...", .choices(OutcomeName.known.map(\.rawValue) + ["not needed", "notNeeded"]),
+        "with one of these outcomes")
     static let label = Option.value("label", "l", "K=V", .keyValue, "with this label")
     static let user = Option.value("user", "u", "USER", .text, "of this user")
     static let all = Option.flag("all", "a", "every operation")
@@ -41,5 +44,8 @@ extension OptionGroup {
     /// Filters of operations; several together are combined with AND.
     static let selection = OptionGroup(
         "Selecting operations",
-        [Option.graph, Option.queue, Option.state, Option.outcome, Option.label, Option.user, Option.all])
+        [
+            Option.graph, Option.queue, Option.state, Option.active, Option.outcome, Option.label, Option.user,
+            Option.all,
+        ])
 }

@@ -161,12 +161,27 @@ struct Parser {
     private func unknownVerb(_ word: String, of path: String = "", among names: [String]) -> Failure {
         let what = path.isEmpty ? word : path
         if word.isEmpty { return .usage(what, "a verb is missing", "one of " + names.joined(separator: ", ")) }
+        if path.isEmpty, let meant = Self.synonyms[word] {
+            return .usage(what, "unknown verb \"\(word)\"", "did you mean \(meant)?")
+        }
         let near = Nearest.name(to: word, among: names)
         return .usage(
             what, "unknown verb \"\(word)\"",
             near.map { "did you mean \($0)?" }
                 ?? (path.isEmpty ? "see opsctl help" : "one of " + names.joined(separator: ", ")))
     }
+
+    /// Verbs of other programs, and what does the same here.
+    private static let synonyms = [
+        "kill": "cancel", "stop": "cancel, or suspend", "abort": "cancel", "rm": "cancel, or prune",
+        "delete": "cancel, or prune", "remove": "cancel, or prune", "add": "submit", "start": "submit, or resume",
+        "enqueue": "submit", "batch": "submit", "at": "submit --at TIME", "tail": "log -f", "follow": "log -f",
+        "cat": "log", "output": "log", "hold": "suspend", "stash": "suspend", "release": "resume", "unhold": "resume",
+        "restart": "retry", "rerun": "retry, or submit --again", "edit": "set", "modify": "set", "jobs": "ls",
+        "ps": "ls", "atq": "ls -s scheduled", "squeue": "ls", "history": "ls -a", "approve": "finish",
+        "reject": "finish --failed", "info": "show", "describe": "show", "inspect": "show", "clean": "prune",
+        "sbatch": "submit", "scancel": "cancel", "notify": "tell",
+    ]
 
     static func seeHelp(_ path: String) -> String {
         path == "opsctl" ? "see opsctl help" : "see opsctl help \(path)"

@@ -6,6 +6,7 @@ enum VerbTable {
         GraphVerb.verb, StatsVerb.verb, MetricsVerb.verb, ExportVerb.verb, TopVerb.verb, WebVerb.verb,
         ScheduleVerb.verb,
         CancelVerb.verb, SuspendVerb.verb, SuspendVerb.resume, RetryVerb.verb, FinishVerb.verb, SetVerb.verb,
+        SignalVerb.verb, TellVerb.verb,
         DependVerb.verb, NoteVerb.verb,
         QueueVerb.verb, CategoryVerb.verb, WorkersVerb.verb, PruneVerb.verb, BackupVerb.verb, CheckVerb.verb,
         CompletionVerb.verb, BridgeVerb.verb, VersionVerb.verb, HelpVerb.verb, CompletionVerb.candidates, HostVerb.verb,

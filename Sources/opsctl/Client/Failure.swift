@@ -12,6 +12,9 @@ struct ExitStatus: Equatable, Sendable {
     static let timedOut = ExitStatus(code: 7)
     /// `run`: the operation ran longer than its timeout or deadline allowed.
     static let operationTimedOut = ExitStatus(code: 124)
+    /// `run`: the program was not found, or could not be executed.
+    static let programNotFound = ExitStatus(code: 127)
+    static let programNotExecutable = ExitStatus(code: 126)
     /// `run`: anything of opsctl's own.
     static let own = ExitStatus(code: 125)
 }
@@ -25,6 +28,8 @@ struct Failure: Error {
     var advice: String?
     /// The daemon went away in the middle of a conversation; it may come back.
     var isLoss = false
+    /// The daemon, or this user's share of it, is fully taken at the moment.
+    var isBusy = false
     /// All that is wrong with a submission, where that is the reason.
     var problems: [LocatedProblem] = []
 

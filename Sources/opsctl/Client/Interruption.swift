@@ -55,18 +55,21 @@ struct Interruption {
         return read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
     }
 
-    /// Waits until one of the descriptors can be read, a watched signal came or the time is over;
-    /// answers which descriptors can be read.
-    func wait(_ descriptors: [Int32], milliseconds: Int32? = nil) -> [Int] {
-        Readable.among(descriptors + [readEnd], milliseconds: milliseconds).filter { $0 < descriptors.count }
+    /// Waits until one of the descriptors can be read, `writable` can be written, a watched signal came or the time is
+    /// over; answers which descriptors can be read.
+    func wait(_ descriptors: [Int32], writable: Int32 = -1, milliseconds: Int32? = nil) -> [Int] {
+        Readable.among(descriptors + [readEnd], writable: writable, milliseconds: milliseconds).filter {
+            $0 < descriptors.count
+        }
     }
 }
 
 enum Readable {
     /// Returns the indices of the descriptors that can be read, after waiting for one.
-    static func among(_ descriptors: [Int32], milliseconds: Int32? = nil) -> [Int] {
+    static func among(_ descriptors: [Int32], writable: Int32 = -1, milliseconds: Int32? = nil) -> [Int] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        if writable >= 0 { entries.append(pollfd(fd: writable, events: Int16(POLLOUT), revents: 0)) }
         let count = poll(&entries, nfds_t(entries.count), milliseconds ?? -1)
-        return count <= 0 ? [] : entries.indices.filter { entries[$0].revents != 0 }
+        return count <= 0 ? [] : descriptors.indices.filter { entries[$0].revents != 0 }
     }
 }

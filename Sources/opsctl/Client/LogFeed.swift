@@ -26,6 +26,7 @@ final class LogFeed {
     private let lastAttempt: Int?
     /// An output that goes elsewhere has no log, and its reader does not mind.
     private let isOptional: Bool
+    private let isShared: Bool
     private var offset: Int64?
     /// The same when the connection was opened.
     private var firstOffset: Int64?
@@ -33,8 +34,13 @@ final class LogFeed {
     private(set) var isOpen = true
 
     /// The newest attempt, or what `request` asks for, of the operation that `ref` names now.
-    init(_ session: Session, _ ref: String, _ request: Request, isOptional: Bool = false) throws(Failure) {
+    ///
+    /// `isShared`: over the connection of all calls, for feeds that are read one after the other.
+    init(
+        _ session: Session, _ ref: String, _ request: Request, isOptional: Bool = false, isShared: Bool = false
+    ) throws(Failure) {
         self.session = session
+        self.isShared = isShared
         self.request = request
         let reply = try session.call(ShowRequest.with { $0.ref = ref })
         id = reply.operation.id
@@ -59,7 +65,7 @@ final class LogFeed {
         self.session = session
         request = Request(errors: errors, follows: true)
         (self.id, name, graph) = (id, nil, "")
-        (attempt, lastAttempt, isOptional) = (1, nil, true)
+        (attempt, lastAttempt, isOptional, isShared) = (1, nil, true, false)
         try open()
     }
 
@@ -110,13 +116,14 @@ final class LogFeed {
     /// Ends the feed, if the failure says that the operation has ended and has no further attempt.
     private func end(with failure: Failure) throws(Failure) {
         let isEnd = failure.status == .notFound && (request.attempt == nil || isOptional)
-        guard isEnd || isOptional && failure.status == .refused else { throw session.named(failure) }
+        // Too many connections, for one, are no reason to show less.
+        guard !failure.isBusy, isEnd || isOptional && failure.status == .refused else { throw session.named(failure) }
         isOpen = false
     }
 
     private func open() throws(Failure) {
         firstOffset = offset
-        replies = try session.open(demand)
+        replies = try isShared ? session.openShared(demand) : session.open(demand)
     }
 
     private var demand: LogRequest {

@@ -2,7 +2,10 @@ internal import OpsWire
 
 extension OperationRow {
     var standing: Standing {
-        Standing(state: state, outcome: outcome, isCancelling: cancelling, isFrozen: frozen, isHeld: held)
+        Standing(
+            state: state, outcome: outcome, notNeeded: notNeeded, isCancelling: cancelling, isFrozen: frozen,
+            isHeld: held,
+            isScheduled: startsAhead != nil)
     }
 
     /// The name, else the command, for people.
@@ -37,8 +40,17 @@ extension OperationRow {
         return (finishedAt.instant ?? now) - start
     }
 
-    /// The cause, or what the operation says of itself.
-    var remark: String { (cause ?? statusText ?? "").printable }
+    /// Instant for which it waits; nil: for none.
+    var startsAhead: Instant? {
+        guard state == .ready, !held, let instant = notBefore.instant, instant > .now else { return nil }
+        return instant
+    }
+
+    /// The cause, what the operation says of itself, or when it starts.
+    var remark: String {
+        if let start = startsAhead { return "starts \(start.text(now: .now))" }
+        return (cause ?? statusText ?? "").printable
+    }
 }
 
 extension String {

@@ -43,7 +43,9 @@ extension Failure {
         case .storageUnavailable(let message): self.init(.storage, "", message)
         case .tooLarge(let what, let limit):
             self.init(.refused, "", "\(what) is too large (limit \(limit))", "make it smaller")
-        case .busy(let message): self.init(.refused, "", message, "try again")
+        case .busy(let message):
+            self.init(.refused, "", message, "try again")
+            isBusy = true
         case .lagged(let resume):
             self.init(
                 .unsuccessful, "", "this reader was too slow for the event stream", "go on with --since \(resume)")

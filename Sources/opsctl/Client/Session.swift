@@ -42,6 +42,11 @@ final class Session {
         try speaking { () throws(ClientError) in try connect().stream(request) }
     }
 
+    /// Opens a stream over the connection of all calls. It is read to its end before the next call.
+    func openShared<Request: WireRequest>(_ request: Request) throws(Failure) -> ReplyStream<Request.Reply> {
+        try speaking { () throws(ClientError) in try daemon().stream(request) }
+    }
+
     /// Longest absence of a daemon that is restarted or upgraded.
     private static let patience = Span(milliseconds: 10_000)
     private static let pause: Int32 = 50

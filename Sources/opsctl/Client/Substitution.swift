@@ -1,6 +1,7 @@
 internal import OpsWire
 
-/// Fills `${K}` inside the strings of JSON text; `$${K}` stays as `${K}`.
+/// Fills `${NAME}` inside the strings of JSON text; `$${NAME}` stays as `${NAME}`. Forms with an operator, such as
+/// `${NAME:-x}`, and names that begin with `OPS_` are the shell's.
 struct Substitution {
     private let values: [String: [UInt8]]
 
@@ -16,50 +17,59 @@ struct Substitution {
 
     /// `$` occurs in JSON nowhere but in strings, so the text need not be understood for this.
     func fill(_ bytes: [UInt8], of path: String) throws(Failure) -> [UInt8] {
+        guard bytes.contains(UInt8(ascii: "$")) else { return bytes }
         var filled: [UInt8] = []
         filled.reserveCapacity(bytes.count)
-        var index = 0
-        while index < bytes.count {
-            guard bytes[index] == UInt8(ascii: "$"), index + 1 < bytes.count else {
-                filled.append(bytes[index])
-                index += 1
-                continue
+        var missing: [(name: String, line: Int)] = []
+        var rest = bytes[...]
+        while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
+            filled += rest[..<dollar]
+            rest = rest[dollar...]
+            if rest.starts(with: "$${".utf8) {
+                filled += Array("${".utf8)
+                rest = rest.dropFirst(3)
+            } else if let name = Self.name(rest), !name.hasPrefix("OPS_") {
+                if let value = values[name] {
+                    filled += value
+                } else if !missing.contains(where: { $0.name == name }) {
+                    missing.append((name, bytes[..<dollar].count { $0 == 0x0a } + 1))
+                }
+                rest = rest.dropFirst(name.utf8.count + 3)
+            } else {
+                filled.append(UInt8(ascii: "$"))
+                rest = rest.dropFirst()
             }
-            if bytes[index + 1] == UInt8(ascii: "$"), index + 2 < bytes.count, bytes[index + 2] == UInt8(ascii: "{") {
-                filled.append(contentsOf: Array("${".utf8))
-                index += 3
-                continue
-            }
-            guard bytes[index + 1] == UInt8(ascii: "{"),
-                let end = bytes[index...].prefix(256).firstIndex(of: UInt8(ascii: "}")),
-                bytes[index + 2..<end].allSatisfy(Self.isOfName), end > index + 2
-            else {
-                // `${X:-y}` and the like are the shell's.
-                filled.append(bytes[index])
-                index += 1
-                continue
-            }
-            let name = String(decoding: bytes[index + 2..<end], as: UTF8.self)
-            guard let value = values[name] else {
-                throw unknown(name, line: bytes[..<index].count { $0 == 0x0a } + 1, path)
-            }
-            filled.append(contentsOf: value)
-            index = end + 1
         }
-        return filled
+        if let first = missing.first { throw absent(missing, first.line, path) }
+        return filled + rest
+    }
+
+    /// The name in `${NAME}` at the front of a text; nil: it begins otherwise.
+    private static func name(_ text: ArraySlice<UInt8>) -> String? {
+        guard text.starts(with: "${".utf8) else { return nil }
+        let inner = text.dropFirst(2).prefix(while: isOfName)
+        let end = inner.endIndex
+        guard let first = inner.first, !(0x30...0x39).contains(first), end < text.endIndex,
+            text[end] == UInt8(ascii: "}")
+        else { return nil }
+        return String(decoding: inner, as: UTF8.self)
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
-        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"): true
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "_"): true
         default: false
         }
     }
 
-    private func unknown(_ name: String, line: Int, _ path: String) -> Failure {
-        let near = Nearest.name(to: name, among: values.keys.sorted())
+    private func absent(_ missing: [(name: String, line: Int)], _ line: Int, _ path: String) -> Failure {
+        let names = missing.map { "${\($0.name)}" }.joined(separator: ", ")
+        let options = missing.map { "--set \($0.name)=VALUE" }.joined(separator: " ")
+        let near = missing.count == 1 ? Nearest.name(to: missing[0].name, among: values.keys.sorted()) : nil
         return Failure(
-            .refused, "\(path == "-" ? "standard input" : path):\(line)", "${\(name)} has no value",
-            near.map { "did you mean ${\($0)}?" } ?? "give it one with --set \(name)=VALUE")
+            .refused, "\(path == "-" ? "standard input" : path):\(line)",
+            "\(names) \(missing.count == 1 ? "has" : "have") no value",
+            (near.map { "did you mean ${\($0)}? " } ?? "")
+                + "give \(options), or write $${\(missing[0].name)} for a literal ${\(missing[0].name)}")
     }
 }

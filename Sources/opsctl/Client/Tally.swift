@@ -11,7 +11,7 @@ struct Tally {
     /// Adds an end; returns false if it is known already. An operation that is retried meanwhile ends again, and that
     /// end counts.
     mutating func add(_ ended: EndedRow) -> Bool {
-        let hasSucceeded = ended.outcome == .succeeded
+        let hasSucceeded = !ended.isUnsuccessful
         let isNew = known.insert(ended.id).inserted
         guard isNew || hasSucceeded == (unsuccessful[ended.id] != nil) else { return false }
         count += 1
@@ -25,13 +25,26 @@ struct Tally {
         let decisive = any ? first : firstUnsuccessful ?? first
         guard let decisive else { return .done }
         if exitCode { return .of(decisive) }
-        return decisive.outcome == .succeeded ? .done : .unsuccessful
+        return decisive.isUnsuccessful ? .unsuccessful : .done
+    }
+}
+
+extension EndedRow {
+    /// True if the end counts as a failure.
+    var isUnsuccessful: Bool { outcome != .succeeded && !notNeeded }
+
+    /// The status that a shell gives for a program that it cannot find, or cannot execute.
+    fileprivate var launchStatus: ExitStatus? {
+        guard outcome == .failed, let cause, cause.hasPrefix("cannot start: exec ") else { return nil }
+        let isAbsent = cause.hasSuffix(": no such file or directory") && !cause.contains("exec the interpreter of ")
+        return isAbsent ? .programNotFound : .programNotExecutable
     }
 }
 
 extension ExitStatus {
     /// Returns the status that a shell would give.
     static func of(_ ended: EndedRow) -> ExitStatus {
+        if ended.notNeeded { return .done }
         if ended.outcome == .timedOut { return .operationTimedOut }
         // It said that it was done, and what was left of it got a signal.
         if ended.outcome == .succeeded, ended.exitCode == nil { return .done }
@@ -39,6 +52,7 @@ extension ExitStatus {
         if let code = ended.exitCode, code != 0 || ended.outcome == .succeeded {
             return ExitStatus(code: Int32(truncatingIfNeeded: code))
         }
+        if let launch = ended.launchStatus { return launch }
         switch ended.outcome {
         case .succeeded: return .done
         // It exited 0 on the signal, which is no success.

@@ -6,7 +6,7 @@ enum CategoryVerb {
 
     static let verb = Verb(
         "category", aliases: ["categories"], .keeping, "list categories and set their capacities",
-        forms: ["ls", "set NAME --capacity N"],
+        forms: ["[ls]", "set NAME --capacity N"],
         about: [
             "A category has one unit unless given more: its operations exclude each other, across queues and graphs."
         ],
@@ -19,7 +19,7 @@ enum CategoryVerb {
             Verb(
                 "set", .keeping, "change a capacity", forms: ["NAME --capacity N"], operands: .one(.category, "NAME"),
                 options: [OptionGroup("Setting", [capacity])], action: set),
-        ])
+        ], action: list)
 
     private static func list(_ session: Session) throws(Failure) -> ExitStatus {
         let categories = try session.call(ListCategoriesRequest()).categories
@@ -52,7 +52,11 @@ enum CategoryVerb {
         guard units >= 0 else { throw session.refuse("--capacity is 0 or more, not \(units)", nil) }
         let name = session.arguments.operands[0]
         let reply = try session.call(SetCategoryRequest.with { ($0.name, $0.capacity) = (name, units) })
-        if session.wantsJSON { try session.row(reply.category) }
+        if session.wantsJSON {
+            try session.row(reply.category)
+        } else {
+            try session.output.line("category \(reply.category.name.printable) has \(reply.category.capacity) units")
+        }
         return .done
     }
 }

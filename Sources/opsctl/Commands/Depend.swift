@@ -34,7 +34,7 @@ enum DependVerb {
         for other in removed {
             _ = try session.call(RemoveDependencyRequest.with { ($0.ref, $0.on) = (ref, other) })
         }
-        try Steering.report(one: session)
+        try Steering.report(one: "changed the dependencies of", session)
         return .done
     }
 }

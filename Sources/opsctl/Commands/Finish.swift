@@ -24,7 +24,7 @@ enum FinishVerb {
                 $0.failed = arguments.has(failed).ifTrue
                 $0.message = arguments.text(message)
             })
-        try Steering.report(one: session)
+        try Steering.report(one: arguments.has(failed) ? "rejected" : "approved", session)
         return .done
     }
 }

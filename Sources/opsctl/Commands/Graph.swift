@@ -10,19 +10,51 @@ enum GraphVerb {
 
     static let verb = Verb(
         "graph", .looking, "a picture of a graph",
-        forms: ["GRAPH [--dot | --svg | --json]"],
+        forms: ["[GRAPH] [--dot | --svg | --json]"],
         about: [
+            "Without an argument it lists the newest graphs.",
             "In the terminal, layers from left to right with lines from each operation to the ones that wait for it. "
                 + "Wide graphs are drawn as a tree, each operation under the last one it waits for.",
             "The picture for a browser draws groups as boxes and eight or more equal operations of a large graph as one box "
                 + "with counts. It marks the longest path: the last operation to finish, the last one it waited for, and so on.",
         ],
-        operands: .one(.graph, "GRAPH"), options: [OptionGroup("Drawing", [dot, svg])],
+        operands: .perhaps(.graph, "GRAPH"), options: [OptionGroup("Drawing", [dot, svg])],
         examples: [
             .init("In the terminal", "opsctl graph g7"),
             .init("In a browser", "opsctl graph g7 --svg > g7.svg"),
         ],
         action: run)
+
+    private static func list(_ session: Session) throws(Failure) -> ExitStatus {
+        let graphs = try session.call(ListGraphsRequest()).graphs
+        if session.wantsJSON {
+            for graph in graphs { try session.row(graph) }
+            return .done
+        }
+        let now = Instant.now
+        var table = Table(
+            [
+                .init("GRAPH"), .init("NAME", elastic: true), .init("DONE", right: true), .init("STATE", elastic: true),
+                .init("USER", rank: 1), .init("SUBMITTED", rank: 2),
+            ], style: session.style, columns: session.screen.columns)
+        for graph in graphs {
+            let counts =
+                [
+                    (graph.executing, "executing"), (graph.ready, "ready"), (graph.pending, "pending"),
+                    (graph.unsuccessful, "unsuccessful"),
+                ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" } + (graph.suspended ? ["suspended"] : [])
+            let total = graph.pending + graph.ready + graph.executing + graph.finished
+            let standing = counts.isEmpty ? "succeeded" : counts.joined(separator: ", ")
+            try table.add(
+                [
+                    .init(graph.graph, .bold), .init((graph.name ?? "").printable), .init("\(graph.finished)/\(total)"),
+                    .init(standing, graph.unsuccessful > 0 ? .red : nil), .init(graph.user),
+                    .init(graph.submittedAt.instant?.text(now: now) ?? ""),
+                ], to: session.output)
+        }
+        try table.finish(session.output)
+        return .done
+    }
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
@@ -30,7 +62,13 @@ enum GraphVerb {
         guard ways.count <= 1 else {
             throw session.refuse("--\(ways[0].name) and --\(ways[1].name) exclude each other", "give one of them")
         }
-        let reply = try session.call(GraphRequest.with { $0.graph = arguments.operands[0] })
+        guard let graph = arguments.operands.first else {
+            guard !arguments.has(dot), !arguments.has(svg) else {
+                throw session.refuse("GRAPH is missing", "name a graph")
+            }
+            return try list(session)
+        }
+        let reply = try session.call(GraphRequest.with { $0.graph = graph })
         if session.wantsJSON {
             try session.row(reply)
             return .done

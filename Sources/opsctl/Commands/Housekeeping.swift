@@ -6,15 +6,26 @@ enum PruneVerb {
 
     static let verb = Verb(
         "prune", .keeping, "delete old finished operations and their logs",
-        forms: ["--older-than D"],
-        about: ["A graph goes when all of it has finished. Ids are never used again."],
-        options: [OptionGroup("Pruning", [olderThan])],
-        examples: [.init("Keep thirty days", "opsctl prune --older-than 30d")],
+        forms: ["[SELECTION] [--older-than D]"],
+        about: [
+            "A graph goes when all of it has finished, and all of it is selected. Ids are never used again.",
+            "By itself opsd removes what finished 30 days ago; keep-for and log-total in opsd.conf say otherwise.",
+        ],
+        operands: .any(.operation, "OPERATION"),
+        options: [OptionGroup("Pruning", [olderThan]), .selection],
+        examples: [
+            .init("Keep a week", "opsctl prune --older-than 7d"),
+            .init("One graph, with its logs", "opsctl prune --graph g7"),
+        ],
         action: { (session) throws(Failure) in
-            guard let age = session.arguments.text(olderThan) else {
-                throw session.refuse("it does not say what to forget", "give --older-than D, such as 30d")
+            let selection = Selection(session.arguments)
+            let age = session.arguments.text(olderThan)
+            guard age != nil || !selection.isEmpty else {
+                throw session.refuse(
+                    "it does not say what to remove", "give --older-than D, such as 30d, or a selection")
             }
-            let reply = try session.call(PruneRequest.with { $0.olderThan = age })
+            let reply = try session.call(
+                PruneRequest.with { ($0.olderThan, $0.selection) = (age, selection.ifAny) })
             if session.wantsJSON {
                 try session.row(reply)
             } else {
@@ -79,7 +90,10 @@ enum WorkersVerb {
             let wanted = session.arguments.operands.first.flatMap { Int($0) }
             if let wanted {
                 _ = try session.call(SetWorkersRequest.with { $0.workers = wanted })
-                if !session.wantsJSON { return .done }
+                if !session.wantsJSON {
+                    try session.output.line("workers: \(wanted)")
+                    return .done
+                }
             }
             let workers = try session.call(StatusRequest()).workers
             if session.wantsJSON {

@@ -42,8 +42,9 @@ enum LogVerb {
             }
             return .done
         }
-        // What was not named is left out where its output goes elsewhere, or is another's.
-        try LogMerge(session, try refs(selection, session), request, isOptional: !selection.isListOfNames).run()
+        // Named ones are few; of a broad selection there may be any number.
+        if !selection.isListOfNames { return try LogOfSelection(session, selection, request).run() }
+        try LogMerge(session, selection.refs ?? [], request, isOptional: false).run()
         return .done
     }
 
@@ -58,14 +59,6 @@ enum LogVerb {
         return LogFeed.Request(
             errors: arguments.has(stderr), attempt: arguments.integer(attempt), lines: arguments.integer(lines),
             since: arguments.text(since).flatMap { Instant.past($0, now: .now) }, follows: arguments.has(follow))
-    }
-
-    /// Named ones as they were named; of a broader selection those that have output.
-    private static func refs(_ selection: Selection, _ session: Session) throws(Failure) -> [String] {
-        if selection.isListOfNames { return selection.refs ?? [] }
-        var refs: [String] = []
-        try LsVerb.each(session) { if !$0.isGroup { refs.append("\($0.id)") } }
-        return refs
     }
 }
 

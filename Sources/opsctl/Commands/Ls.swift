@@ -13,12 +13,14 @@ enum LsVerb {
         "ls", aliases: ["list"], .looking, "list operations",
         forms: ["[SELECTION] [OPTION...]"],
         about: [
-            "Without a selection it lists everything you may see. Several filters are combined with AND."
+            "Without a selection it lists everything unfinished and the newest 50 that finished within a day; -a lists all. "
+                + "Several filters are combined with AND; -s takes every word of the STATE column."
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Showing", [columns, sort, tree, watch, newest]), .selection],
         examples: [
-            .init("Everything", "opsctl ls"),
+            .init("What there is to do, and what was done lately", "opsctl ls"),
+            .init("Everything", "opsctl ls -a"),
             .init("What executes, with its progress", "opsctl ls --state executing"),
             .init("What went wrong in a graph", "opsctl ls --graph g7 --outcome failed"),
             .init("For a program", "opsctl ls --json --label team=data"),
@@ -142,6 +144,40 @@ enum LsVerb {
     static func each(_ session: Session, _ body: (OperationRow) throws(Failure) -> Void) throws(Failure) {
         let all = Selection(session.arguments)
         let limit = session.arguments.integer(newest)
+        if all.isEmpty, limit == nil { return try recent(session, body) }
+        try each(session, all, limit: limit, body)
+    }
+
+    /// Everything unfinished and the newest that finished within a day.
+    private static func recent(
+        _ session: Session, _ body: (OperationRow) throws(Failure) -> Void
+    ) throws(Failure) {
+        func finished(since start: Instant) throws(Failure) -> [OperationRow] {
+            let selection = Selection.with { $0.state = StateName.finished.rawValue }
+            let rows = try session.rows(of: selection, limit: looked, newest: true)
+            let late = rows.filter { ($0.finishedAt.instant ?? start) >= start }
+            return late.sorted { ($0.finishedAt ?? "", $0.id) > ($1.finishedAt ?? "", $1.id) }.prefix(shownFinished)
+                .sorted { $0.id < $1.id }
+        }
+        let begun = Instant.now
+        var ended = try finished(since: begun + Span(nanoseconds: -86_400 * 1_000_000_000))[...]
+        var shown = Set(ended.map(\.id))
+        try each(session, Selection.with { $0.state = "active" }, limit: nil) { (row) throws(Failure) in
+            while let first = ended.first, first.id < row.id { try body(ended.removeFirst()) }
+            if shown.insert(row.id).inserted { try body(row) }
+        }
+        for row in ended { try body(row) }
+        // What finished between the two looks is in neither.
+        for row in try finished(since: begun + Span(milliseconds: -1)) where !shown.contains(row.id) { try body(row) }
+    }
+
+    private static let shownFinished = 50
+    /// Number of finished operations that are looked at, the newest first.
+    private static let looked = 1000
+
+    static func each(
+        _ session: Session, _ all: Selection, limit: Int?, _ body: (OperationRow) throws(Failure) -> Void
+    ) throws(Failure) {
         var last: Int64 = 0
         while true {
             let first = last

@@ -10,15 +10,30 @@ struct OperationKeys {
     var ids: [String: Int64] = [:]
     /// Destination of the output unless an option names one.
     var output: String?
+    /// Path of the standard input unless an option names one.
+    var input: String?
 
     /// Writes members of the operation's object; the command, the name and the environment are the caller's.
     func write(to text: inout JSONWriter) throws(Failure) {
         if !arguments.hasOptions {
+            text.member(OperationKey.stdin.text, input)
             if let output { try writeOutput(output, to: &text) }
             return
         }
         try write(OperationKey.allCases, \.options, to: &text)
     }
+
+    /// Writes the members that any number of operations may share.
+    func writeShared(to text: inout JSONWriter) throws(Failure) {
+        try write(OperationKey.allCases.filter { !Self.ofStart.contains($0) }, \.options, to: &text)
+    }
+
+    /// Writes what an operation starts after: of a graph, its roots alone.
+    func writeStart(to text: inout JSONWriter) throws(Failure) {
+        try write(Self.ofStart, \.options, to: &text)
+    }
+
+    private static let ofStart: [OperationKey] = [.after, .held, .notBefore]
 
     /// Writes the changes of `set`.
     func writeEdits(to text: inout JSONWriter) throws(Failure) {
@@ -32,6 +47,7 @@ struct OperationKeys {
             let given = options(key.entry).filter { arguments.has($0) }
             if given.isEmpty {
                 if key == .output, let output { try writeOutput(output, to: &text) }
+                if key == .stdin { text.member(key.text, input) }
             } else if given.contains(where: { $0.member != nil }) {
                 try write(object: key, given, to: &text)
             } else if given.count > 1, given[0].encoding == .time {

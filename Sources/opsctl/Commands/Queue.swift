@@ -8,7 +8,9 @@ enum QueueVerb {
 
     static let verb = Verb(
         "queue", aliases: ["queues"], .keeping, "list, add, change and remove queues",
-        forms: ["ls", "add NAME [--limit N|none] [--aging D]", "set NAME [--limit N|none] [--aging D|off]", "rm NAME"],
+        forms: [
+            "[ls]", "add NAME [--limit N|none] [--aging D]", "set NAME [--limit N|none] [--aging D|off]", "rm NAME",
+        ],
         about: [
             "Two queues always exist: default, without a limit, and main, which executes one at a time.",
             "A limit of 0 starts nothing; lowering a limit stops nothing that executes.",
@@ -30,7 +32,7 @@ enum QueueVerb {
             Verb(
                 "rm", aliases: ["remove"], .keeping, "remove a queue in which nothing is unfinished", forms: ["NAME"],
                 operands: .one(.queue, "NAME"), action: remove),
-        ])
+        ], action: list)
 
     private static func list(_ session: Session) throws(Failure) -> ExitStatus {
         let queues = try session.call(ListQueuesRequest()).queues
@@ -81,13 +83,17 @@ enum QueueVerb {
                 $0.aging = arguments.text(aging)
                 $0.create = create
             })
-        if session.wantsJSON { try session.row(reply.queue) }
+        if session.wantsJSON {
+            try session.row(reply.queue)
+        } else {
+            try session.output.line("\(create ? "added" : "changed") queue \(reply.queue.name.printable)")
+        }
         return .done
     }
 
     private static func remove(_ session: Session) throws(Failure) -> ExitStatus {
         _ = try session.call(RemoveQueueRequest.with { $0.name = session.arguments.operands[0] })
-        try Steering.report(one: session)
+        try Steering.report(one: "removed queue", session)
         return .done
     }
 }

@@ -9,7 +9,9 @@ enum RunVerb {
         forms: ["[OPTION...] [--] COMMAND [ARG...]", "-f FILE|- [--set K=V]..."],
         about: [
             "Ctrl-C cancels the operation. If opsctl dies, the operation keeps running.",
-            "The exit status is the operation's own; 128+n for a signal, 124 where it timed out, 125 for other errors.",
+            "The exit status is the operation's own; 128+n for a signal, 124 where it timed out, 127 where the program was not "
+                + "found, 126 where it could not be executed, 125 for other errors.",
+            "Standard input is passed on to the first attempt if it is a file or a pipe and no --stdin is given.",
             "With --json each piece of output is an object as of log --json, with its stream, and the end one as of wait --json.",
             "With -f a graph is submitted and shown as it goes; the exit status is 0 where all of it succeeded, else 1.",
         ],
@@ -23,7 +25,8 @@ enum RunVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
         if let path = arguments.text(.file) { return try runGraph(path, session) }
-        let submission = try SubmitVerb.single(session, output: "split")
+        let input = try ForwardedInput(session)
+        let submission = try SubmitVerb.single(session, output: "split", input: input?.path)
         // A signal that comes during the submission cancels the operation as soon as its id is known.
         let interruption = try Interruption(ends)
         let accepted: SubmitReply
@@ -32,7 +35,9 @@ enum RunVerb {
         } catch {
             throw error.ofOne
         }
-        return try Foreground(session, accepted.first, interruption).run()
+        // An operation that was submitted before has its own input.
+        if !accepted.existing { input?.start() }
+        return try Foreground(session, accepted.first, interruption, input).run()
     }
 
     private static func runGraph(_ path: String, _ session: Session) throws(Failure) -> ExitStatus {
@@ -57,10 +62,14 @@ private final class Foreground {
     private let interruption: Interruption
     private let output: LogFeed
     private let errors: LogFeed
+    private let input: ForwardedInput?
     private var ending: ReplyStream<WaitReply>
     private var ended: EndedRow?
 
-    init(_ session: Session, _ id: Int64, _ interruption: Interruption) throws(Failure) {
+    init(
+        _ session: Session, _ id: Int64, _ interruption: Interruption, _ input: ForwardedInput?
+    ) throws(Failure) {
+        self.input = input
         self.session = session
         self.id = id
         self.interruption = interruption
@@ -72,7 +81,9 @@ private final class Foreground {
     func run() throws(Failure) -> ExitStatus {
         while output.isOpen || errors.isOpen || !ending.isOver {
             let readable = interruption.wait(
-                [output.descriptor, errors.descriptor, ending.isOver ? -1 : ending.descriptor])
+                [output.descriptor, errors.descriptor, ending.isOver ? -1 : ending.descriptor, input?.source ?? -1],
+                writable: input?.target ?? -1, milliseconds: input?.pause)
+            input?.proceed(hasInput: readable.contains(3))
             if let signal = interruption.take() { try cancel(signal) }
             // A terminal shows both streams in the order in which they came.
             if readable.contains(0) {
@@ -108,9 +119,16 @@ private final class Foreground {
     /// Says what the exit status does not.
     private func tellEnd(_ ended: EndedRow) {
         let outcome = ended.outcome
-        if ended.exitCode == nil, ended.signal == nil, outcome != .succeeded {
+        if ended.notNeeded {
+            StandardError.line("opsctl: operation \(id) was not needed: \((ended.cause ?? "").printable)")
+        } else if ended.exitCode == nil, ended.signal == nil, outcome != .succeeded {
             StandardError.line(
                 "opsctl: operation \(id) \(outcome.rawValue): \((ended.cause ?? "no cause is known").printable)")
+            let words = session.arguments.operands
+            if words.count == 1, words[0].contains(" "), ExitStatus.of(ended) == .programNotFound {
+                StandardError.line(
+                    "opsctl: \"\(words[0].printable)\" contains a blank, use --shell or leave the quotes away")
+            }
         } else if outcome == .timedOut {
             StandardError.line("opsctl: operation \(id): \((ended.cause ?? "timed out").printable)")
         }

@@ -22,7 +22,7 @@ enum ShowVerb {
                 try session.row(OneObject(reply: reply))
             } else {
                 if index > 0 { try session.output.line("") }
-                try write(reply.operation, reply.attempts, session)
+                try write(reply.operation, reply.details, reply.attempts, session)
             }
         }
         return .done
@@ -34,11 +34,14 @@ enum ShowVerb {
 
         mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
             try reply.operation.visit(&visitor)
+            try reply.details.visit(&visitor)
             try visitor.field("attempts", &reply.attempts)
         }
     }
 
-    private static func write(_ row: OperationRow, _ attempts: [AttemptRow], _ session: Session) throws(Failure) {
+    private static func write(
+        _ row: OperationRow, _ details: DetailsRow, _ attempts: [AttemptRow], _ session: Session
+    ) throws(Failure) {
         let now = Instant.now
         let standing = row.standing
         let ends = "\(standing.symbol) \(row.id)   \(standing.word)"
@@ -56,13 +59,16 @@ enum ShowVerb {
         fields.add("queue", row.queue)
         let isRaised = row.effectivePriority != row.priority
         fields.add("priority", "\(row.priority)" + (isRaised ? " (effective \(row.effectivePriority))" : ""))
-        fields.add("user", row.user)
+        let runsAsOther = !details.runAs.isEmpty && details.runAs != row.user
+        fields.add("user", runsAsOther ? "\(row.user), runs as \(details.runAs)" : row.user)
+        fields.add("pid", details.pid.map(String.init))
         fields.add("flags", flags(row))
         fields.add("categories", row.categories.map(category).joined(separator: ", "))
         fields.add("labels", row.labelText)
         fields.add("timeout", row.timeout)
         fields.add("deadline", row.deadline.map { clock($0, now) })
         fields.add("not before", row.notBefore.map { clock($0, now) })
+        addDetails(row, details, to: &fields)
         fields.add("key", row.key)
         fields.add("progress", row.progress.map { ProgressBar.text($0, cells: 20) })
         fields.add("says", row.statusText)
@@ -74,6 +80,29 @@ enum ShowVerb {
         try fields.write(session)
         try writeDependencies(row.dependencies, session)
         try writeAttempts(attempts, session, now)
+    }
+
+    /// Adds what was given and differs from what every operation has.
+    private static func addDetails(_ row: OperationRow, _ details: DetailsRow, to fields: inout Fields) {
+        let codes = details.successCodes.map(String.init).joined(separator: ", ")
+        let files = [details.stdout, details.stderr == details.stdout ? nil : details.stderr].compactMap { $0 }
+        fields.add("retry", details.retry.map(text))
+        fields.add("grace", details.grace == "10s" ? nil : details.grace)
+        fields.add("success codes", codes == "0" ? nil : codes)
+        fields.add("leftovers", details.leftovers == "kill" ? nil : details.leftovers)
+        fields.add("qos", details.qos)
+        fields.add("limits", details.limits.map(text))
+        fields.add(
+            "output", details.output == "log" ? nil : files.isEmpty ? details.output : files.joined(separator: ", "))
+        fields.add("input", details.stdin)
+        fields.add("umask", details.umask)
+        for condition in details.conditions { fields.add("condition", text(condition)) }
+        for observer in details.observers?.members ?? [] { fields.add("on " + observer.key, observer.value.text) }
+    }
+
+    /// Returns an object as a person reads it: `limit 3, backoff "1s"`.
+    private static func text(_ object: JSONObject) -> String {
+        object.members.map { "\($0.key) \($0.value.text)" }.joined(separator: ", ")
     }
 
     private static func flags(_ row: OperationRow) -> String {

@@ -30,16 +30,19 @@ enum StatusVerb {
         if session.wantsJSON { return try session.row(reply) }
         let style = session.style
         let isSuspended = reply.state == .running && reply.suspended
-        let word = isSuspended ? "suspended" : reply.state.rawValue
+        let isStarting = reply.state == .running && reply.runnerPid == nil
+        let word = isSuspended ? "suspended" : isStarting ? "starting" : reply.state.rawValue
         let colour: Style.Colour =
             reply.state == .storageUnavailable
-            ? .boldRed : reply.state == .running && !isSuspended ? .boldGreen : .yellow
+            ? .boldRed : reply.state == .running && !isSuspended && !isStarting ? .boldGreen : .yellow
         let since = reply.startedAt.instant.map { ", up \((Instant.now - $0).text)" } ?? ""
         try session.output.line("\(style(colour, "● " + word))  opsd \(reply.version), pid \(reply.pid)\(since)")
         if let detail = reply.detail { try session.output.line("  " + style(colour, detail.printable)) }
         let counts = reply.counts
+        let apart = [(counts.scheduled, "scheduled"), (counts.held, "held")].filter { $0.0 > 0 }
         try session.output.line(
             "  \(counts.executing) executing of \(reply.workers) workers, \(counts.ready) ready, "
+                + apart.map { "\($0.0) \($0.1), " }.joined()
                 + "\(counts.pending) pending, \(counts.finished) finished")
         try session.output.line("")
         try QueueVerb.write(reply.queues, session)

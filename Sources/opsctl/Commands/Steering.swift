@@ -11,17 +11,19 @@ enum Steering {
         return selection
     }
 
-    /// Writes the number of changed operations, unless the command line names a single one.
+    /// Says in a line what was done: to the operation that the command line names, or to how many.
     static func report(
         _ reply: some WireRecord, _ touched: Int, _ done: String, _ selection: Selection, _ session: Session
     ) throws(Failure) {
         if session.wantsJSON { return try session.row(reply) }
-        guard selection.isBroad else { return }
-        try session.output.line("\(done) \(SubmitVerb.counted(touched))")
+        let isOne = !selection.isBroad && touched == 1
+        let what = isOne ? (selection.refs?.first ?? "").printable : SubmitVerb.counted(touched)
+        try session.output.line("\(done) \(what)")
     }
 
-    /// The one thing that the command line names was touched: news for programs alone.
-    static func report(one session: Session) throws(Failure) {
-        if session.wantsJSON { try session.row(Touched.with { $0.touched = 1 }) }
+    /// Says in a line what was done to the one thing that the command line names.
+    static func report(one done: String, _ session: Session) throws(Failure) {
+        if session.wantsJSON { return try session.row(Touched.with { $0.touched = 1 }) }
+        try session.output.line("\(done) \(session.arguments.operands[0].printable)")
     }
 }

@@ -4,6 +4,10 @@ extension Option {
     // Options of operation keys that opsctl writes in a way of its own.
     static let operationName = of(.name)
     static let shell = of(.shell)
+    static let stdin = of(.stdin)
+    static let runAs = of(.user)
+    static let delay = of(.notBefore)
+    static let at = of(.notBefore, 1)
     static let env = of(.environment)
     static let cleanEnv = of(.environment, 1)
     static let priority = of(.priority)
@@ -29,6 +33,8 @@ extension Option {
     static let array = Option.value(
         "array", "A-B[:STEP]", .text,
         "one operation an index; {}, in values of options too, and $OPS_INDEX are the index")
+    static let again = Option.value(
+        "again", "OPERATION", .operation, "the same command in the same environment; options change the rest")
     static let graphName = Option.value("graph-name", "NAME", .text, "the name of the graph")
     static let key = Option.value(
         "key", "k", "KEY", .text, "if KEY was submitted before, return that operation instead of a new one")
@@ -40,7 +46,7 @@ extension Option {
 extension OptionGroup {
     static let submission = OptionGroup(
         "Submitting",
-        [.file, .set, .dryRun, .each, .array, .graphName, .key, .unlessActive, .child])
+        [.file, .set, .dryRun, .each, .array, .again, .graphName, .key, .unlessActive, .child])
     /// The same for `run`, which needs one stored operation or graph: without dry runs and lists.
     static let running = OptionGroup(
         "Submitting", [.file, .set, .graphName, .key, .unlessActive, .child])

@@ -11,12 +11,15 @@ enum SubmitVerb {
             "-f FILE|- [--set K=V]... [--dry-run]",
             "--each FILE|- [OPTION...] [--] COMMAND [{}...]",
             "--array A-B[:STEP] [OPTION...] [--] COMMAND [{}...]",
+            "--again OPERATION [OPTION...]",
         ],
         about: [
             "Prints the id of the operation, or the id of the graph and how many operations it has. When it returns, "
                 + "what was submitted is on disk.",
             "The current environment, directory and umask are recorded. Options must come before the command.",
-            "A graph is submitted whole or not at all; errors name file, line, operation and key, all at once.",
+            "A graph is submitted whole or not at all; errors name file, line, operation and key, all at once. Options "
+                + "beside -f apply to every operation of the file that does not set the key itself; --hold, --at, --delay "
+                + "and --after to those that wait for no other.",
         ],
         operands: .command, options: [.submission] + OptionGroup.operation,
         examples: [
@@ -43,6 +46,7 @@ enum SubmitVerb {
             return try report(prepared(fan.submission(), session), session, isSingle: false)
         }
         do throws(Failure) {
+            if let ref = arguments.text(.again) { return try report(again(ref, session), session, isSingle: true) }
             return try report(single(session), session, isSingle: true)
         } catch {
             throw error.ofOne
@@ -50,9 +54,9 @@ enum SubmitVerb {
     }
 
     /// The operation that the command line describes.
-    static func single(_ session: Session, output: String? = nil) throws(Failure) -> Submission {
+    static func single(_ session: Session, output: String? = nil, input: String? = nil) throws(Failure) -> Submission {
         let arguments = session.arguments
-        var keys = OperationKeys(arguments: arguments, output: output)
+        var keys = OperationKeys(arguments: arguments, output: output, input: input)
         try keys.resolve(session)
         let environment = try keys.environment()
         let command = try command(session)
@@ -66,6 +70,40 @@ enum SubmitVerb {
         }
         if let failure { throw failure }
         return prepared(Submission(text.bytes), session)
+    }
+
+    /// The same command again, with the same environment and everything else that the options do not give.
+    private static func again(_ ref: String, _ session: Session) throws(Failure) -> Submission {
+        let arguments = session.arguments
+        guard arguments.operands.isEmpty, !arguments.has(.shell) else {
+            throw session.refuse("--again and a command exclude each other", "give one of them")
+        }
+        let earlier = try session.call(ShowRequest.with { $0.ref = ref })
+        let row = earlier.operation
+        guard let command = row.command else {
+            throw Failure(.refused, ref, "is a group, which has no command", "submit its graph again")
+        }
+        guard let environment = row.environment else {
+            throw Failure(.refused, ref, "its environment is known to its owner alone", "ask \(row.user), or root")
+        }
+        var keys = OperationKeys(arguments: arguments)
+        try keys.resolve(session)
+        let variables = try keys.environment()
+        var changed = JSONWriter()
+        changed.beginObject()
+        changed.member("name", arguments.text(.operationName))
+        if !variables.isEmpty { changed.member("environment", variables) }
+        try keys.write(to: &changed)
+        changed.endObject()
+        let same = Repetition(earlier).object(command)
+        var submission = prepared(Submission(GraphOptions.merged(changed.bytes, over: same)), session)
+        submission.surroundings = nil
+        submission.terms.capture = .with {
+            $0.environment = environment
+            $0.directory = row.directory ?? "/"
+            $0.umask = earlier.details.umask.flatMap { Int($0, radix: 8) } ?? 0o022
+        }
+        return submission
     }
 
     /// Returns a submission with the terms that the command line gives.
@@ -122,17 +160,16 @@ enum SubmitVerb {
         if let word = arguments.operands.first {
             throw session.refuse("-f and a command (\"\(word)\") exclude each other", "give one of them")
         }
-        if let option = OptionGroup.operation.flatMap(\.options).first(where: {
-            arguments.has($0) && $0.name != "clean-env"
-        }) {
+        for option in [Option.operationName, .shell] where arguments.has(option) {
             throw session.refuse(
-                "--\(option.name) describes one operation, -f a graph", "write it into \"defaults\" of the file")
+                "--\(option.name) describes one operation, -f a graph",
+                option.name == "name" ? "give the graph a name with --graph-name" : "write it into the file")
         }
-        var bytes = try InputFile.read(path, arguments.path)
-        let pairs = arguments.pairs(.set)
-        if !pairs.isEmpty { bytes = try Substitution(pairs).fill(bytes, of: path) }
+        let bytes = try Substitution(arguments.pairs(.set)).fill(try InputFile.read(path, arguments.path), of: path)
         let file = try GraphFile(path: path, bytes: bytes)
-        return (prepared(file.submission, session), file)
+        var keys = OperationKeys(arguments: arguments)
+        try keys.resolve(session)
+        return (prepared(try GraphOptions(keys).lay(over: file), session), file)
     }
 
     private static func report(_ submission: Submission, _ session: Session, isSingle: Bool) throws(Failure)
@@ -145,7 +182,7 @@ enum SubmitVerb {
         if session.wantsJSON || isDry {
             try list(accepted, session, isDry: isDry)
         } else if isSingle {
-            try session.output.line("\(accepted.first)")
+            try session.output.line("\(accepted.first)" + when(session))
         } else {
             let last = accepted.first + Int64(max(0, accepted.count - 1))
             let ids = accepted.count > 1 ? "\(accepted.first)-\(last)" : "\(accepted.first)"
@@ -153,6 +190,16 @@ enum SubmitVerb {
                 "\(accepted.graph)  \(counted(accepted.count))  \(ids)" + (accepted.existing ? "  (existing)" : ""))
         }
         return .done
+    }
+
+    /// Says to a person when the operation starts, if the command line says so.
+    private static func when(_ session: Session) -> String {
+        let arguments = session.arguments
+        guard session.screen.isTerminal, let text = arguments.text(.at) ?? arguments.text(.delay) else { return "" }
+        let now = Instant.now
+        guard let start = Span.parse(text).map({ now + $0 }) ?? Instant.parse(text, now: now) else { return "" }
+        guard start > now else { return "  starts at once: that time has passed" }
+        return "  starts \(start.text(now: now)) (in \((start - now).text))"
     }
 
     private static func list(_ accepted: SubmitReply, _ session: Session, isDry: Bool) throws(Failure) {

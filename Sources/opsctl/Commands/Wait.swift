@@ -10,14 +10,15 @@ enum WaitVerb {
     static let any = Option.flag("any", "return when the first has finished, with its result")
     static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this (exit status 7)")
 
-    static let progress = Option.flag("progress", "p", "a live display meanwhile")
+    static let progress = Option.flag(
+        "progress", "p", "show starts, ends and the output of failures: in a terminal as a live display")
 
     static let verb = Verb(
         "wait", .looking, "wait for operations to finish",
         forms: ["[SELECTION] [--any] [--timeout D] [--progress]"],
         about: [
             "Waits until everything in the queue or graph has finished, including what is added meanwhile. Earlier "
-                + "failures count. Without a selection there is nothing to wait for.",
+                + "failures count, operations that were not needed do not. --all waits for everything.",
             "Retried operations are waited for again; the last result counts.",
             "Exit status 0: all succeeded; 1: one did not; 7: timed out.",
         ],
@@ -34,7 +35,10 @@ enum WaitVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
         let selection = Selection(arguments)
-        if selection.isEmpty { return .done }
+        guard !selection.isEmpty else {
+            throw session.refuse(
+                "it does not say what to wait for", "name operations, or give --graph G, --queue Q or --all")
+        }
         let end = arguments.text(timeout).flatMap { Span.parse($0) }.map { Instant.now + $0 }
         let tally: Tally
         do throws(Failure) {
@@ -78,7 +82,7 @@ enum WaitVerb {
     /// Writes an end: for a program each, for people those without success.
     static func tell(_ ended: EndedRow, _ session: Session, host: String? = nil) throws(Failure) {
         if session.wantsJSON { return try session.row(ended) }
-        guard ended.outcome != .succeeded else { return }
+        guard ended.isUnsuccessful else { return }
         let standing = Standing(state: .finished, outcome: ended.outcome)
         let name = ended.name.map { " " + $0.printable } ?? ""
         let cause = ended.cause.map { ": " + $0.printable } ?? ""

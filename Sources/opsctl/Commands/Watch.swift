@@ -49,7 +49,7 @@ enum WatchVerb {
     static func line(_ event: EventRow, _ session: Session, host: String? = nil) -> String {
         let style = session.style
         let at = event.at.instant?.text(now: .now) ?? ""
-        let standing = Standing(state: event.new ?? "", outcome: event.outcome)
+        let standing = Standing(state: event.new ?? "", outcome: event.outcome, notNeeded: event.notNeeded)
         var words = [style(.dim, DisplayWidth.pad("\(event.seq)", 6, toLeft: true)), style(.dim, at)]
         if let id = event.id {
             words.append(

@@ -34,9 +34,20 @@ enum WhyVerb {
             try session.output.line(session.style(.bold, "\(reply.id)") + " is \(reply.state.rawValue) and \(what)")
             for reason in reasons {
                 let kind = DisplayWidth.pad(reason.kind.rawValue, 10)
-                try session.output.line("  \(session.style(.yellow, kind))  \(reason.text.printable)")
+                try session.output.line("  \(session.style(.yellow, kind))  \(local(reason.text).printable)")
             }
         }
         return .done
+    }
+
+    /// Puts the instants of a sentence in local time, with how far away they are.
+    private static func local(_ text: String) -> String {
+        let now = Instant.now
+        return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            let bare = word.hasSuffix(";") || word.hasSuffix(",") ? word.dropLast() : word
+            guard bare.hasSuffix("Z"), let instant = Instant.rfc3339(String(bare)) else { return String(word) }
+            let distance = instant > now ? " (in \((instant - now).text))" : ""
+            return instant.text(now: now) + distance + word.dropFirst(bare.count)
+        }.joined(separator: " ")
     }
 }

@@ -35,7 +35,8 @@ struct GraphPicture {
         nodes = reply.nodes.map { node in
             Node(
                 id: node.id, title: (node.name ?? "\(node.id)").printable,
-                standing: Standing(state: node.state, outcome: node.outcome), group: node.group,
+                standing: Standing(state: node.state, outcome: node.outcome, notNeeded: node.notNeeded),
+                group: node.group,
                 isGroup: node.isGroup, startedAt: node.startedAt.instant, finishedAt: node.finishedAt.instant,
                 cause: node.cause)
         }

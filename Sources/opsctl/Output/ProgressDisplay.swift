@@ -4,7 +4,8 @@ internal import OpsDrawing
 internal import OpsSystem
 internal import OpsWire
 
-/// Live display of a selection: a block at the bottom of a terminal, or a line for every end in a pipe.
+/// Live display of a selection: a block at the bottom of a terminal, or a line for every start and end in a pipe. Either
+/// has the output of what failed: in a terminal its last lines.
 final class ProgressDisplay {
     private let session: Session
     private let selection: Selection
@@ -21,11 +22,16 @@ final class ProgressDisplay {
     private var drawnLines = 0
     private let begun = Instant.now
     private let isLive: Bool
+    /// Operations whose start has been written.
+    private var announced: Set<Int64> = []
 
     private static let ticks: Int32 = 250
+    /// Number of lines of a failed operation's output that a terminal shows.
+    private static let linesOfFailure = 10
 
     /// Shows a graph until all of it has finished; an interrupt cancels it.
     static func run(_ session: Session, graph: String, _ interruption: Interruption) throws(Failure) -> ExitStatus {
+        if !session.wantsJSON { try session.output.line(graph) }
         let display = try ProgressDisplay(session, Selection(graph: graph), interruption, until: nil, any: false)
         try display.show()
         return display.tally.status(any: false, exitCode: false)
@@ -55,9 +61,9 @@ final class ProgressDisplay {
     }
 
     private func load() throws(Failure) {
-        guard isLive else { return }
+        guard !session.wantsJSON else { return }
         for row in try session.rows(of: selection) { rows[row.id] = row }
-        try foresee()
+        if isLive { try foresee() }
     }
 
     private func show() throws(Failure) {
@@ -76,7 +82,7 @@ final class ProgressDisplay {
 
     private func step() throws(Failure) {
         let readable = interruption.wait(
-            isLive ? [ends.descriptor, events.descriptor] : [ends.descriptor],
+            session.wantsJSON ? [ends.descriptor] : [ends.descriptor, events.descriptor],
             milliseconds: isLive ? Self.ticks : nil)
         if let signal = interruption.take() { try cancel(signal) }
         if readable.contains(1) { try takeEvents() }
@@ -105,9 +111,15 @@ final class ProgressDisplay {
         while let reply = try session.speaking({ () throws(ClientError) in try ends.arrived() }) {
             for ended in reply.ended where tally.add(ended) {
                 if isLive { try erase() }
-                try WaitVerb.tell(ended, session)
+                if isLive || session.wantsJSON {
+                    try WaitVerb.tell(ended, session)
+                } else {
+                    try writeEnd(ended)
+                }
+                if ended.isUnsuccessful, !session.wantsJSON { try writeOutput(of: ended) }
                 rows[ended.id]?.state = .finished
                 rows[ended.id]?.outcome = ended.outcome
+                rows[ended.id]?.notNeeded = ended.notNeeded
             }
         }
     }
@@ -115,11 +127,55 @@ final class ProgressDisplay {
     private func takeEvents() throws(Failure) {
         try session.speaking { () throws(ClientError) in try events.receive() }
         while let event = try session.speaking({ () throws(ClientError) in try events.arrived() })?.event {
-            if let id = event.id { apply(event, to: id) }
+            if let id = event.id { try apply(event, to: id) }
         }
     }
 
-    private func apply(_ event: EventRow, to id: Int64) {
+    // MARK: - Lines
+
+    private func writeStart(of id: Int64) throws(Failure) {
+        guard announced.insert(id).inserted else { return }
+        let title = try title(of: id)
+        try session.output.line("\(session.style(.cyan, "●")) \(id)\(title) started")
+    }
+
+    private func writeEnd(_ ended: EndedRow) throws(Failure) {
+        if ended.exitCode != nil || ended.signal != nil { try writeStart(of: ended.id) }
+        let standing = Standing(state: .finished, outcome: ended.outcome, notNeeded: ended.notNeeded)
+        let cause = ended.outcome == .succeeded ? "" : ended.cause.map { ": " + $0.printable } ?? ""
+        let title = try title(of: ended.id)
+        try session.output.line(
+            "\(session.style(standing.colour, standing.symbol)) \(ended.id)\(title) \(standing.word)\(cause)")
+    }
+
+    /// Returns the name or the command, with a blank before it.
+    private func title(of id: Int64) throws(Failure) -> String {
+        if rows[id] == nil { rows[id] = try session.call(ShowRequest.with { $0.ref = "\(id)" }).operation }
+        let title = rows[id]?.title ?? ""
+        return title.isEmpty ? "" : " " + DisplayWidth.fit(title, 60)
+    }
+
+    /// Writes what a failed operation has written, or in a terminal the end of that.
+    private func writeOutput(of ended: EndedRow) throws(Failure) {
+        guard ended.exitCode != nil || ended.signal != nil else { return }
+        for errors in [false, true] {
+            let request = LogFeed.Request(errors: errors, lines: isLive ? Self.linesOfFailure : nil)
+            let feed = try LogFeed(session, "\(ended.id)", request, isOptional: true)
+            var text: [UInt8] = []
+            while feed.isOpen { try feed.read { (_, data) throws(Failure) in text += data } }
+            for line in text.split(separator: 0x0a) {
+                try session.output.write("  | ")
+                try session.output.line(line)
+            }
+        }
+    }
+
+    private func apply(_ event: EventRow, to id: Int64) throws(Failure) {
+        if !isLive {
+            if event.type == .started, event.attempt != nil { try writeStart(of: id) }
+            if event.type == .retrying { announced.remove(id) }
+            return
+        }
         var row = rows[id] ?? .with { $0.id = id }
         row.state = event.new ?? row.state
         row.outcome = event.outcome ?? row.outcome
@@ -184,9 +240,11 @@ final class ProgressDisplay {
             ("  \(done)/\(plain.count) done", nil),
         ]
         for outcome in OutcomeName.known where outcome != .succeeded {
-            let count = plain.count { $0.outcome == outcome }
-            let standing = Standing(state: .finished, outcome: outcome)
-            if count > 0 { parts += [(", ", nil), ("\(count) \(standing.word)", standing.colour)] }
+            for notNeeded in outcome == .skipped ? [false, true] : [false] {
+                let count = plain.count { $0.outcome == outcome && $0.notNeeded == notNeeded }
+                let standing = Standing(state: .finished, outcome: outcome, notNeeded: notNeeded)
+                if count > 0 { parts += [(", ", nil), ("\(count) \(standing.word)", standing.colour)] }
+            }
         }
         parts.append((", \(executing) executing, \((now - begun).text)", nil))
         if let left = forecast?.left(rows, now: now) ?? estimate(plain.count - done, done, now),

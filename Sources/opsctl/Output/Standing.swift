@@ -7,26 +7,34 @@ struct Standing: Equatable, Sendable {
     let colour: Style.Colour?
 
     init(
-        state: StateName, outcome: OutcomeName?, isCancelling: Bool = false, isFrozen: Bool = false,
-        isHeld: Bool = false
+        state: StateName, outcome: OutcomeName?, notNeeded: Bool = false, isCancelling: Bool = false,
+        isFrozen: Bool = false,
+        isHeld: Bool = false, isScheduled: Bool = false
     ) {
         switch (state, outcome) {
         case (_, OutcomeName.succeeded?): (word, symbol, colour) = ("succeeded", "✓", .green)
         case (_, OutcomeName.failed?): (word, symbol, colour) = ("failed", "✗", .red)
         case (_, OutcomeName.timedOut?): (word, symbol, colour) = ("timedOut", "✗", .red)
         case (_, OutcomeName.cancelled?): (word, symbol, colour) = ("cancelled", "⊘", .yellow)
+        case (_, OutcomeName.skipped?) where notNeeded: (word, symbol, colour) = ("not needed", "↷", .dim)
         case (_, OutcomeName.skipped?): (word, symbol, colour) = ("skipped", "↷", .dim)
         case (_, OutcomeName.interrupted?): (word, symbol, colour) = ("interrupted", "‼", .magenta)
         case (.executing, _) where isCancelling: (word, symbol, colour) = ("cancelling", "●", .yellow)
         case (.executing, _) where isFrozen: (word, symbol, colour) = ("frozen", "❄", .cyan)
         case (.executing, _): (word, symbol, colour) = ("executing", "●", .cyan)
         case (_, _) where isHeld: (word, symbol, colour) = ("held", "⏸", .yellow)
+        case (.ready, _) where isScheduled: (word, symbol, colour) = ("scheduled", "◷", .blue)
         case (.ready, _): (word, symbol, colour) = ("ready", "○", .blue)
         default: (word, symbol, colour) = (state.rawValue, "·", .dim)
         }
     }
 
     var text: String { symbol + " " + word }
+
+    /// Words by which operations are selected: those that are displayed, and two for several of them.
+    static let words =
+        StateName.known.map(\.rawValue) + OutcomeName.known.map(\.rawValue)
+        + ["held", "scheduled", "cancelling", "frozen", "not needed", "notNeeded", "waiting", "active"]
 }
 
 /// Share of something that is done, in the cells of a line.

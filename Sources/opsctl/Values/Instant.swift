@@ -22,7 +22,7 @@ struct Instant: Comparable, Sendable {
 
     /// RFC 3339, or a local `YYYY-MM-DD[ HH:MM[:SS]]`, or `HH:MM` (the next one, or the last), or `tomorrow HH:MM`.
     static func parse(_ text: String, now: Instant, isPast: Bool = false) -> Instant? {
-        if let instant = rfc3339(text) { return instant }
+        if let instant = rfc3339(text) ?? fromNow(text, now) { return instant }
         var words = text.split { $0 == " " || $0 == "T" }.map(String.init)
         var day: (year: Int, month: Int, day: Int)?
         var plus = 0
@@ -32,12 +32,21 @@ struct Instant: Comparable, Sendable {
                 let today = now.calendar
                 day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + plus)
                 words.removeFirst()
+            } else if let weekday = weekday(first) {
+                let today = now.calendar
+                plus = (weekday - Int(today.tm_wday) + 7) % 7
+                let clock = words.count > 1 ? words[1] : "0:00"
+                day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + plus)
+                words.removeFirst()
+                // Today, but the clock has shown that already.
+                if plus == 0, let past = parse("today \(clock)", now: now), past <= now { day?.day += 7 }
             } else if first.utf8.count == 10, let date = numbers(first, "-"), date.count == 3, 1...31 ~= date[2] {
                 day = (date[0], date[1], date[2])
                 words.removeFirst()
             }
         }
         guard words.count <= 1, day != nil || !words.isEmpty else { return nil }
+        if let named = words.first.flatMap({ ["noon": "12:00", "midnight": "0:00"][$0] }) { words[0] = named }
         let clock = words.isEmpty ? [0, 0, 0] : numbers(words[0], ":") ?? []
         guard clock.count == 2 || clock.count == 3, clock[0] < 24, clock[1] < 60, clock.last ?? 0 < 61 else {
             return nil
@@ -51,8 +60,30 @@ struct Instant: Comparable, Sendable {
         return local(year, month, Int(today.tm_mday) + (isPast ? -1 : 1), clock)
     }
 
+    /// `+5m`, `now + 5 minutes`.
+    private static func fromNow(_ text: String, _ now: Instant) -> Instant? {
+        var rest = text.split(separator: " ").joined()
+        if rest.hasPrefix("now") { rest.removeFirst(3) }
+        guard rest.hasPrefix("+") else { return rest.isEmpty && text.hasPrefix("now") ? now : nil }
+        rest.removeFirst()
+        for (word, unit) in [("minute", "m"), ("min", "m"), ("hour", "h"), ("day", "d"), ("second", "s"), ("sec", "s")]
+        {
+            for ending in [word + "s", word] where rest.hasSuffix(ending) { rest = rest.dropLast(ending.count) + unit }
+        }
+        if rest.hasSuffix("weeks") || rest.hasSuffix("week"), let weeks = Int64(rest.prefix { $0.isNumber }) {
+            rest = "\(weeks * 7)d"
+        }
+        return Span.parse(rest).map { now + $0 }
+    }
+
+    private static func weekday(_ word: String) -> Int? {
+        let names = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
+        let word = word.lowercased()
+        return word.utf8.count < 3 ? nil : names.firstIndex { $0.hasPrefix(word) }
+    }
+
     private static func local(_ year: Int, _ month: Int, _ day: Int, _ clock: [Int]) -> Instant? {
-        guard (1970...9999).contains(year), (1...12).contains(month), (0...32).contains(day) else { return nil }
+        guard (1970...9999).contains(year), (1...12).contains(month), (0...45).contains(day) else { return nil }
         var parts = tm()
         parts.tm_year = Int32(year - 1900)
         parts.tm_mon = Int32(month - 1)

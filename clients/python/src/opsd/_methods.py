@@ -16,6 +16,7 @@ from .messages import (
     CompleteReply,
     GraphReply,
     ListCategoriesReply,
+    ListGraphsReply,
     ListQueuesReply,
     ListReply,
     LogReply,
@@ -150,6 +151,12 @@ class Methods:
         """Calls Show."""
         return self._call("Show", {"ref": ref}, ShowReply.from_json)
 
+    def list_graphs(self, *, limit: int | None = None) -> ListGraphsReply:
+        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000). "unsuccessful": of
+        "finished", operations that count as failures.
+        """
+        return self._call("ListGraphs", {"limit": limit}, ListGraphsReply.from_json)
+
     def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
         """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
         answers from a copy.
@@ -280,6 +287,10 @@ class Methods:
         """Calls Finish."""
         self._call("Finish", {"ref": ref, "failed": failed, "message": message}, _nothing)
 
+    def signal(self, ref: str, signal: int) -> None:
+        """Sends a signal, by its number, to every process of an executing operation."""
+        self._call("Signal", {"ref": ref, "signal": signal}, _nothing)
+
     def note(self, ref: str, *, text: str | None = None) -> None:
         """A note of the owner beside an operation, whatever its state; null or empty takes it away. At most 4
         KiB.
@@ -344,9 +355,15 @@ class Methods:
             "selection": None if selection is None else selection.to_json(),
         }, StatsReply.from_json)
 
-    def prune(self, older_than: str) -> PruneReply:
-        """Calls Prune."""
-        return self._call("Prune", {"olderThan": older_than}, PruneReply.from_json)
+    def prune(self, *, older_than: str | None = None, selection: Selection | None = None) -> PruneReply:
+        """Removes graphs of which everything has finished: longer ago than "olderThan", and everything is
+        selected. At least one of both must be given. Without a selection only root and the daemon's user may;
+        with one, others remove their own.
+        """
+        return self._call("Prune", {
+            "olderThan": older_than,
+            "selection": None if selection is None else selection.to_json(),
+        }, PruneReply.from_json)
 
     def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
         """A consistent copy of the database, while everything goes on. Only an earlier copy is replaced, with
@@ -488,6 +505,12 @@ class AsyncMethods:
     async def show(self, ref: str) -> ShowReply:
         """Calls Show."""
         return await self._call("Show", {"ref": ref}, ShowReply.from_json)
+
+    async def list_graphs(self, *, limit: int | None = None) -> ListGraphsReply:
+        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000). "unsuccessful": of
+        "finished", operations that count as failures.
+        """
+        return await self._call("ListGraphs", {"limit": limit}, ListGraphsReply.from_json)
 
     async def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
         """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
@@ -633,6 +656,10 @@ class AsyncMethods:
         """Calls Finish."""
         await self._call("Finish", {"ref": ref, "failed": failed, "message": message}, _nothing)
 
+    async def signal(self, ref: str, signal: int) -> None:
+        """Sends a signal, by its number, to every process of an executing operation."""
+        await self._call("Signal", {"ref": ref, "signal": signal}, _nothing)
+
     async def note(self, ref: str, *, text: str | None = None) -> None:
         """A note of the owner beside an operation, whatever its state; null or empty takes it away. At most 4
         KiB.
@@ -697,9 +724,15 @@ class AsyncMethods:
             "selection": None if selection is None else selection.to_json(),
         }, StatsReply.from_json)
 
-    async def prune(self, older_than: str) -> PruneReply:
-        """Calls Prune."""
-        return await self._call("Prune", {"olderThan": older_than}, PruneReply.from_json)
+    async def prune(self, *, older_than: str | None = None, selection: Selection | None = None) -> PruneReply:
+        """Removes graphs of which everything has finished: longer ago than "olderThan", and everything is
+        selected. At least one of both must be given. Without a selection only root and the daemon's user may;
+        with one, others remove their own.
+        """
+        return await self._call("Prune", {
+            "olderThan": older_than,
+            "selection": None if selection is None else selection.to_json(),
+        }, PruneReply.from_json)
 
     async def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
         """A consistent copy of the database, while everything goes on. Only an earlier copy is replaced, with

@@ -277,7 +277,8 @@ class Progress:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One operation, as `show --json` and `ls --json` print it. `result` and `environment` are told to its owner
-    and root alone.
+    and root alone. "notNeeded": skipped although nothing went wrong. Such an operation fails no group, and no
+    wait or retry counts it.
     """
 
     id: int
@@ -287,6 +288,7 @@ class Operation:
     queue: str
     state: OperationState
     outcome: OperationOutcome | None = None
+    not_needed: bool
     cause: str | None = None
     command: list[str] | None = None
     priority: int
@@ -334,6 +336,7 @@ class Operation:
             queue=value["queue"],
             state=OperationState(value["state"]),
             outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
+            not_needed=value["notNeeded"],
             cause=value.get("cause"),
             command=value.get("command"),
             priority=value["priority"],
@@ -369,6 +372,50 @@ class Operation:
             usage=None if value.get("usage") is None else Usage.from_json(value["usage"]),
             environment=value.get("environment"),
             directory=value.get("directory"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What else an operation was given, and the process and the user that it runs as. The keys are those of an
+    operation in a graph. "output": log, split, journal, null or files; then "stdout" and "stderr" name them.
+    """
+
+    pid: int | None = None
+    run_as: str
+    retry: dict[str, Any] | None = None
+    grace: str
+    success_codes: list[int]
+    leftovers: str
+    qos: str | None = None
+    limits: dict[str, Any] | None = None
+    output: str
+    stdout: str | None = None
+    stderr: str | None = None
+    stdin: str | None = None
+    umask: str | None = None
+    conditions: list[dict[str, Any]]
+    observers: dict[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            pid=value.get("pid"),
+            run_as=value["runAs"],
+            retry=value.get("retry"),
+            grace=value["grace"],
+            success_codes=value["successCodes"],
+            leftovers=value["leftovers"],
+            qos=value.get("qos"),
+            limits=value.get("limits"),
+            output=value["output"],
+            stdout=value.get("stdout"),
+            stderr=value.get("stderr"),
+            stdin=value.get("stdin"),
+            umask=value.get("umask"),
+            conditions=value["conditions"],
+            observers=value.get("observers"),
         )
 
 
@@ -468,10 +515,14 @@ class Category:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Type Counts of the interface."""
+    """Parameters: "scheduled": ready but for an instant that lies ahead; "held": waiting for resume. Neither is
+    counted in the others.
+    """
 
     pending: int
     ready: int
+    scheduled: int
+    held: int
     executing: int
     finished: int
 
@@ -481,6 +532,8 @@ class Counts:
         return cls(
             pending=value["pending"],
             ready=value["ready"],
+            scheduled=value["scheduled"],
+            held=value["held"],
             executing=value["executing"],
             finished=value["finished"],
         )
@@ -498,6 +551,7 @@ class Event:
     old: OperationState | None = None
     new: OperationState | None = None
     outcome: OperationOutcome | None = None
+    not_needed: bool
     product: int | None = None
     attempt: int | None = None
     queue: str | None = None
@@ -515,6 +569,7 @@ class Event:
             old=None if value.get("old") is None else OperationState(value["old"]),
             new=None if value.get("new") is None else OperationState(value["new"]),
             outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
+            not_needed=value["notNeeded"],
             product=value.get("product"),
             attempt=value.get("attempt"),
             queue=value.get("queue"),
@@ -529,6 +584,7 @@ class Ended:
     id: int
     name: str | None = None
     outcome: OperationOutcome
+    not_needed: bool
     cause: str | None = None
     exit_code: int | None = None
     signal: int | None = None
@@ -540,6 +596,7 @@ class Ended:
             id=value["id"],
             name=value.get("name"),
             outcome=OperationOutcome(value["outcome"]),
+            not_needed=value["notNeeded"],
             cause=value.get("cause"),
             exit_code=value.get("exitCode"),
             signal=value.get("signal"),
@@ -554,6 +611,7 @@ class Node:
     name: str | None = None
     state: OperationState
     outcome: OperationOutcome | None = None
+    not_needed: bool
     group: int | None = None
     is_group: bool
     started_at: str | None = None
@@ -569,6 +627,7 @@ class Node:
             name=value.get("name"),
             state=OperationState(value["state"]),
             outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
+            not_needed=value["notNeeded"],
             group=value.get("group"),
             is_group=value["isGroup"],
             started_at=value.get("startedAt"),
@@ -682,6 +741,38 @@ class CategoryMetrics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GraphSummary:
+    """A graph in a list."""
+
+    graph: str
+    name: str | None = None
+    user: str
+    submitted_at: str
+    suspended: bool
+    pending: int
+    ready: int
+    executing: int
+    finished: int
+    unsuccessful: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            graph=value["graph"],
+            name=value.get("name"),
+            user=value["user"],
+            submitted_at=value["submittedAt"],
+            suspended=value["suspended"],
+            pending=value["pending"],
+            ready=value["ready"],
+            executing=value["executing"],
+            finished=value["finished"],
+            unsuccessful=value["unsuccessful"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
     """Type Edge of the interface."""
 
@@ -776,6 +867,7 @@ class ShowReply:
     """Reply of Show."""
 
     operation: Operation
+    details: Details
     attempts: list[Attempt]
 
     @classmethod
@@ -783,7 +875,22 @@ class ShowReply:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             operation=Operation.from_json(value["operation"]),
+            details=Details.from_json(value["details"]),
             attempts=[Attempt.from_json(item) for item in value["attempts"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGraphsReply:
+    """Reply of ListGraphs."""
+
+    graphs: list[GraphSummary]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            graphs=[GraphSummary.from_json(item) for item in value["graphs"]],
         )
 
 

@@ -1,0 +1,128 @@
+internal import OpsClient
+internal import OpsDrawing
+internal import OpsWire
+
+/// The output of any number of operations, each line with the name of its operation.
+///
+/// Without following, one operation after another is read over one connection. With it, those that run are followed, a
+/// bounded number at once: an event says when the next one has started.
+final class LogOfSelection {
+    private final class Source {
+        let feed: LogFeed
+        let label: String
+        let colour: Style.Colour
+        var partial: [UInt8] = []
+
+        init(_ feed: LogFeed, _ label: String, _ colour: Style.Colour) {
+            self.feed = feed
+            self.label = label
+            self.colour = colour
+        }
+    }
+
+    private let session: Session
+    private let selection: Selection
+    private let request: LogFeed.Request
+    private var width = 0
+    private var count = 0
+    private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
+    /// Number of operations that are followed at once, each over a connection.
+    private static let followed = 64
+
+    init(_ session: Session, _ selection: Selection, _ request: LogFeed.Request) {
+        self.session = session
+        self.selection = selection
+        self.request = request
+    }
+
+    func run() throws(Failure) -> ExitStatus {
+        if request.follows { try follow() } else { for id in try ids(where: { _ in true }) { try readWhole(id) } }
+        return .done
+    }
+
+    /// Returns the selected operations with output that there is or may be.
+    private func ids(where isWanted: (OperationRow) -> Bool) throws(Failure) -> [Int64] {
+        var ids: [Int64] = []
+        try LsVerb.each(session, selection, limit: nil) { row in
+            guard !row.isGroup else { return }
+            width = max(width, min(40, DisplayWidth.of((row.name ?? "\(row.id)").printable)))
+            if row.attempt > 0, isWanted(row) { ids.append(row.id) }
+        }
+        return ids
+    }
+
+    private func source(_ id: Int64, isShared: Bool) throws(Failure) -> Source {
+        // Output that goes elsewhere, or is another's, is left out.
+        let feed = try LogFeed(session, "\(id)", request, isOptional: true, isShared: isShared)
+        count += 1
+        let label = DisplayWidth.pad((feed.name ?? "\(id)").printable, width)
+        return Source(feed, label, Self.colours[count % Self.colours.count])
+    }
+
+    private func readWhole(_ id: Int64) throws(Failure) {
+        let source = try source(id, isShared: true)
+        while source.feed.isOpen { try read(source) }
+    }
+
+    private func follow() throws(Failure) {
+        // An event between the calls is told by the first, and what has started by then by the list.
+        var events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
+        var ends = try session.open(WaitRequest(selection))
+        var waiting = try ids { _ in true }[...]
+        var active: [Int64: Source] = [:]
+        var seen: Set<Int64> = []
+        while true {
+            while active.count < Self.followed, let id = waiting.popFirst() {
+                guard seen.insert(id).inserted else { continue }
+                let source = try source(id, isShared: false)
+                if source.feed.isOpen { active[id] = source }
+            }
+            if active.isEmpty, ends.isOver {
+                // What started and ended while nobody told of it.
+                for id in try ids(where: { !seen.contains($0.id) }) { try readWhole(id) }
+                return
+            }
+            let sources = active.map { (id: $0.key, source: $0.value) }
+            let first = [ends.isOver ? -1 : ends.descriptor, events.descriptor]
+            for place in Readable.among(first + sources.map { $0.source.feed.descriptor }) {
+                switch place {
+                case 0:
+                    try session.speaking { () throws(ClientError) in try ends.receive() }
+                    while try session.speaking({ () throws(ClientError) in try ends.arrived() }) != nil {}
+                case 1:
+                    try session.speaking { () throws(ClientError) in try events.receive() }
+                    while let event = try session.speaking({ () throws(ClientError) in try events.arrived() })?.event {
+                        // A start of a group has no attempt.
+                        if event.type == .started, event.attempt != nil, let id = event.id { waiting.append(id) }
+                    }
+                default:
+                    let (id, source) = sources[place - 2]
+                    try read(source)
+                    if !source.feed.isOpen { active[id] = nil }
+                }
+            }
+            try session.output.flush()
+        }
+    }
+
+    private func read(_ source: Source) throws(Failure) {
+        try source.feed.read { (reply, data) throws(Failure) in
+            if session.wantsJSON { return try session.row(reply) }
+            source.partial += data
+            var start = source.partial.startIndex
+            while let end = source.partial[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                try write(source.partial[start..<end], source)
+                start = end + 1
+            }
+            source.partial = Array(source.partial[start...])
+        }
+        guard !source.feed.isOpen, !source.partial.isEmpty else { return }
+        try write(source.partial[...], source)
+        source.partial = []
+    }
+
+    private func write(_ line: ArraySlice<UInt8>, _ source: Source) throws(Failure) {
+        try session.output.write(session.style(source.colour, source.label + " |") + " ")
+        try session.output.line(line)
+    }
+}
