@@ -31,6 +31,8 @@ extension OperationKeys {
     /// Finds what the names after `--after` mean here and now: on a command line the newest that bears it,
     /// where in a graph it would be an operation of the same graph.
     mutating func resolve(_ session: Session) throws(Failure) {
+        // Without an option no key is looked at: the table is not made.
+        guard arguments.hasOptions else { return }
         var ids = ids
         try forEachEdge { (ref, _, option) throws(Failure) in
             guard ids[ref] == nil, id(ref) == nil else { return }
