@@ -53,7 +53,9 @@ extension Requests {
             reply.details = try DetailsRow(record)
             reply.details.pid = try history.pid(of: record).map(Int.init)
             if rows.authorization.mayRead(rows.reader, ownedBy: record.uid) {
-                reply.operation.environment = try history.environment(of: record.id).map { try stringMap($0) }
+                var environment = try history.environment(of: record.id).map { try stringMap($0) } ?? StringMap()
+                environment.lay(try Details(record.details).own.environment)
+                reply.operation.environment = environment
             }
             reply.attempts = try rows.attempts(of: record.id, history)
             return reply
