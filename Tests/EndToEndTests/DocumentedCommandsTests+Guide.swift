@@ -9,6 +9,7 @@ extension DocumentedCommandsTests {
         "systemctl": "needs a systemd: scripts/boot-test boots one",
         "journalctl": "needs a systemd: scripts/boot-test boots one",
         "opsctl watch": "never ends: WatchTests ends it",
+        "opsctl web": "never ends: WebTests ends it",
     ]
 
     private static let standIns = [

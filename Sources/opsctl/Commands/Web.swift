@@ -28,6 +28,11 @@ enum WebVerb {
         if arguments.has(port), arguments.has(.socket) {
             throw session.refuse("--port and --socket exclude each other", "give one of them")
         }
+        guard !HostList.isGiven(arguments) else {
+            throw session.refuse(
+                "the page of another host is started there",
+                "write ssh -L 8817:127.0.0.1:8817 HOST opsctl web --port 8817, or unset OPS_HOST")
+        }
         var words = [program]
         for flag in [readOnly, open] where arguments.has(flag) { words.append("--\(flag.name)") }
         for option in [port, Option.socket] {
