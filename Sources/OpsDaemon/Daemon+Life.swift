@@ -96,6 +96,7 @@ extension Daemon {
     /// Number of connections for which there are descriptors: one for each, and one for the log or the answer that it reads.
     /// Some are kept for the database, the runner and everything else.
     private static var connectionsWithinDescriptors: Int {
+        // A limit that cannot be read leaves the configured number.
         guard let limit = try? OpenFiles.limit().soft else { return .max }
         return max(16, (Int(clamping: limit) - DaemonLimits.descriptorsKept) / 2)
     }

@@ -78,7 +78,7 @@ import Testing
     /// The example, with every line in force, says the defaults; but for what depends on the machine.
     @Test func theExampleNamesEveryOptionWithItsDefault() throws {
         let settings = try page("systemd/opsd.conf").split(separator: "\n").filter {
-            $0.wholeMatch(of: /#[a-z-]+ = .*/) != nil
+            $0.wholeMatch(of: /#[a-z-]+ =.*/) != nil
         }
         #expect(settings.map { String($0.dropFirst().prefix { $0 != " " }) } == Configuration.keys)
         var example = configuration()

@@ -32,9 +32,11 @@ import Testing
     @Test func typesAreTheFiles() throws {
         let records: [any WireRecord.Type] = [
             Selection.self, Capture.self, Problem.self, Submitted.self, DependencyRow.self, CategoryUseRow.self,
-            UsageRow.self, ProgressRow.self, OperationRow.self, AttemptRow.self, ReasonRow.self, QueueRow.self,
+            UsageRow.self, ProgressRow.self, OperationRow.self, DetailsRow.self, AttemptRow.self, ReasonRow.self,
+            QueueRow.self,
             CategoryRow.self, CountsRow.self, EventRow.self, EndedRow.self, NodeRow.self,
-            HistogramRow.self, OutcomeCountsRow.self, QueueMetricsRow.self, CategoryMetricsRow.self, EdgeRow.self,
+            HistogramRow.self, OutcomeCountsRow.self, QueueMetricsRow.self, CategoryMetricsRow.self,
+            GraphSummaryRow.self, EdgeRow.self,
         ]
         #expect(records.map { $0.typeName } == file.types.map(\.name))
         for (record, type) in zip(records, file.types) { #expect(try FieldSchema(of: record).members == type.members) }

@@ -101,7 +101,7 @@ extension OutcomeCountsRow {
         failed = counters[.failed]
         timedOut = counters[.timedOut]
         cancelled = counters[.cancelled]
-        skipped = counters[.skipped]
+        skipped = counters[.skipped] + counters[.notNeeded]
         interrupted = counters[.interrupted]
     }
 }
