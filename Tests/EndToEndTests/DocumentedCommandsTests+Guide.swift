@@ -51,7 +51,7 @@ extension DocumentedCommandsTests {
             separator: ":")
         let script = session.script(without: Array(Self.outsideOfGuideSessions.keys))
         let output = try Command("/bin/bash", ["-c", script], environment: environment, in: home).wait(seconds: 180)
-        #expect(output.status == 0, "\(page): \(output.err)")
+        #expect(output.status == 0, "\(page): \(output.err)\(output.out.suffix(1000))")
     }
 }
 
