@@ -32,7 +32,7 @@ public enum Change: Sendable {
     case cancelling(OperationID, by: String, reason: String?, outcome: Outcome, Cause)
     case held(OperationID, isHeld: Bool)
     case frozen(OperationID, isFrozen: Bool)
-    case edgeAdded(OperationID, on: OperationID, When)
+    case edgeAdded(OperationID, on: OperationID, EdgeCondition)
     case edgeRemoved(OperationID, on: OperationID)
     indirect case edited(OperationID, Edit)
     case noted(OperationID, String?)

@@ -17,7 +17,7 @@ public enum Event: Sendable {
     case edit([EditedTogether])
     /// A note beside an operation that exists, finished ones too; nil takes it away.
     case note(OperationID, GraphID, String?)
-    case depend(OperationID, on: OperationID, when: When, finished: FinishedFact?)
+    case depend(OperationID, on: OperationID, when: EdgeCondition, finished: FinishedFact?)
     /// `isMet`: the store has such an edge; one that was met the core holds no more.
     case undepend(OperationID, on: OperationID, isMet: Bool = false)
     case setQueue(String, QueueEdit)

@@ -10,7 +10,7 @@ public struct Reason: Equatable, Sendable {
     public var count: Int
     public var detail: Detail
     public enum Detail: Equatable, Sendable {
-        case dependency(When)
+        case dependency(EdgeCondition)
         /// `wanted` of `capacity`, and the position in line (1 is next).
         case category(name: String, wanted: CategoryUse, capacity: Int32, position: Int)
         /// The position is reserved for the operation in `ids`, which was overtaken often enough.

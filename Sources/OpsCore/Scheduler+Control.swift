@@ -104,7 +104,7 @@ extension Scheduler {
     // MARK: Edges
 
     mutating func depend(
-        _ id: OperationID, on: OperationID, when: When, fact: FinishedFact?
+        _ id: OperationID, on: OperationID, when: EdgeCondition, fact: FinishedFact?
     ) throws(Rejection) -> Acceptance {
         let from = try waiting(id)
         let target = table.index(of: on)

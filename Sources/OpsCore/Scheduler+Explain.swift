@@ -62,22 +62,22 @@ extension Scheduler {
 
     /// Each dependency by itself; of very many, those after the first together.
     private func whyDependent(_ operation: OperationIndex) -> [Reason] {
-        var unmet: [(on: OperationID, when: When)] = []
+        var unmet: [(on: OperationID, when: EdgeCondition)] = []
         for edge in graph.dependencies(of: table[operation]) {
             if let on = graph[edge].on { unmet.append((table[on].operationID, graph[edge].when)) }
         }
         var alone: [Reason] = []
         var told: Set<Int64> = []
-        var others = When.allCases.map { _ in [OperationID]() }
+        var others = EdgeCondition.allCases.map { _ in [OperationID]() }
         // The newest edge comes first in the list of what an operation waits for.
         for (on, when) in unmet.reversed() {
             if alone.count == Limits.named {
-                others[Int(when.rawValue)].append(on)
-            } else if told.insert(on.rawValue << 2 | Int64(when.rawValue)).inserted {
+                others[Int(when.bits)].append(on)
+            } else if told.insert(on.rawValue << 2 | Int64(when.bits)).inserted {
                 alone.append(Reason(kind: .dependency, ids: [on], detail: .dependency(when)))
             }
         }
-        let together = zip(others, When.allCases).filter { !$0.0.isEmpty }
+        let together = zip(others, EdgeCondition.allCases).filter { !$0.0.isEmpty }
         return alone + together.map { Reason(kind: .dependency, ids: $0.0, detail: .dependency($0.1)) }
     }
 

@@ -11,7 +11,7 @@ struct PendingFinish: Equatable {
 /// The status of an edge.
 enum EdgeStatus { case met, outstanding, impossible }
 
-extension When {
+extension EdgeCondition {
     /// Returns the status of an edge on a finished operation.
     func status(_ outcome: Outcome, hasStarted: Bool) -> EdgeStatus {
         switch self {
@@ -152,7 +152,7 @@ extension Scheduler {
         scratch.keep(edges)
     }
 
-    mutating func skip(_ operation: OperationIndex, after finished: FinishedOperation, when: When) {
+    mutating func skip(_ operation: OperationIndex, after finished: FinishedOperation, when: EdgeCondition) {
         let cause = Cause.skip(
             when, table[finished.operation].operationID, root: finished.root, finished.rootOutcome)
         let skip = Skip(cause: cause, outcome: when.skip(after: finished.outcome))

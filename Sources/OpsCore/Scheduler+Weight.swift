@@ -72,7 +72,8 @@ extension Scheduler {
     // MARK: Requests
 
     private func follow(
-        _ id: OperationID, _ on: OperationID, _ when: When, _ fact: FinishedFact?, _ walk: inout ConsequenceWalk
+        _ id: OperationID, _ on: OperationID, _ when: EdgeCondition, _ fact: FinishedFact?,
+        _ walk: inout ConsequenceWalk
     ) {
         guard let from = unfinished(id) else { return }
         if let target = unfinished(on) {

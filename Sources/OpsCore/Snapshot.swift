@@ -115,8 +115,8 @@ public struct Snapshot: Sendable {
     public struct Edge: Sendable {
         public var from: OperationID
         public var on: OperationID
-        public var when: When
-        public init(from: OperationID, on: OperationID, when: When) {
+        public var when: EdgeCondition
+        public init(from: OperationID, on: OperationID, when: EdgeCondition) {
             self.from = from
             self.on = on
             self.when = when

@@ -26,6 +26,8 @@ public enum Limits {
     public static let priority: ClosedRange<Int64> = -100...100
     /// Highest priority of operations of ordinary users: more would let one user starve the others.
     public static let ordinaryPriority = 4
+    /// Time between SIGTERM and SIGKILL of an operation that does not set it, in nanoseconds.
+    public static let usualGrace: Int64 = 10_000_000_000
     public static let nice: ClosedRange<Int64> = -20...19
     /// Longest time in which all conditions of an operation are evaluated, in nanoseconds: others wait for their turn.
     public static let evaluation: Int64 = 600_000_000_000

@@ -16,9 +16,9 @@ public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 
 /// Slices come to the same as the whole, and stored details are read back.
 private func fuzzGraph(_ bytes: [UInt8]) {
-    var whole = GraphDecoder()
+    var whole = GraphDecoder(now: 0)
     whole.add(bytes)
-    var sliced = GraphDecoder()
+    var sliced = GraphDecoder(now: 0)
     sliced.add(bytes)
     while sliced.step(maxOperations: 1) {}
     let graph = outcome { () throws(GraphRefusal) in try whole.finish() }
@@ -50,11 +50,11 @@ private func fuzzJSON(_ bytes: [UInt8]) {
 /// Defaults up to the first byte 0xff, operations after it.
 private func fuzzDefaults(_ bytes: [UInt8]) {
     let parts = bytes.split(separator: 0xff, maxSplits: 1, omittingEmptySubsequences: false).map { Array($0) }
-    var decoder = GraphDecoder(defaults: parts[0])
+    var decoder = GraphDecoder(defaults: parts[0], now: 0)
     if parts.count > 1 { decoder.add(parts[1]) }
     _ = outcome { () throws(GraphRefusal) in try decoder.finish() }
     if case .object(let members)? = outcome({ () throws(JSONError) in try JSONValue(parts[0]) }) {
-        _ = outcome { () throws(GraphRefusal) in try OperationEdit(JSONObject(members)) }
+        _ = outcome { () throws(GraphRefusal) in try OperationEdit(JSONObject(members), now: 0) }
     }
 }
 

@@ -95,7 +95,7 @@ struct Chaos {
         }
     }
 
-    mutating func when() -> When { When(rawValue: UInt8(next(4))) ?? .succeeded }
+    mutating func when() -> EdgeCondition { EdgeCondition.allCases[Int(next(4))] }
     mutating func fact() -> FinishedFact {
         FinishedFact(outcome: chance(60) ? .succeeded : .failed, root: 1, hasStarted: true)
     }
@@ -128,7 +128,7 @@ struct Chaos {
         if chance(10) { policy.deadline = world.now.wall + Int64(5 + next(60)) * World.second }
         if chance(15) {
             policy.conditions = [
-                ConditionPolicy(otherwise: ConditionPolicy.Otherwise(rawValue: UInt8(next(3))) ?? .wait)
+                ConditionPolicy(otherwise: ConditionPolicy.Otherwise.allCases[Int(next(3))])
             ]
         }
         if chance(15) { policy.completion = .notify }

@@ -7,7 +7,7 @@ import Testing
     static let kill = Effect.terminate(first, grace: 10 * World.second)
 
     /// An operation whose main process has exited with 0 and left others.
-    func daemonized(_ leftovers: Policy.Leftovers) -> World {
+    func daemonized(_ leftovers: Leftovers) -> World {
         var world = World()
         world.add {
             $0.completion = .notify

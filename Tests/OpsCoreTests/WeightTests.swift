@@ -17,7 +17,7 @@ import Testing
         return world
     }
 
-    private func add(_ count: Int, to world: inout World, after id: Int64, when: When) -> Int64 {
+    private func add(_ count: Int, to world: inout World, after id: Int64, when: EdgeCondition) -> Int64 {
         var submission = Submission()
         submission.operations = Array(repeating: Draft(), count: count)
         submission.edges = (0..<Int32(count)).map { DraftEdge(from: $0, on: .existing(OperationID(id)), when: when) }
@@ -30,7 +30,7 @@ import Testing
 
     private func cancel(_ id: Int64) -> Event { .cancel([OperationID(id)], by: "ann", reason: nil, force: false) }
 
-    @Test(arguments: When.allCases) func `an exit weighs as much as has waited for it`(when: When) {
+    @Test(arguments: EdgeCondition.allCases) func `an exit weighs as much as has waited for it`(when: EdgeCondition) {
         var world = world()
         _ = add(Self.many, to: &world, after: 1, when: when)
         let isLarge = when != .started

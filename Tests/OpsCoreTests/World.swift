@@ -53,7 +53,8 @@ struct World {
     /// Submits one operation; its id.
     @discardableResult
     mutating func add(
-        after: [Int64] = [], when: When = .succeeded, queue: String = "default", categories: [CategoryUse] = [],
+        after: [Int64] = [], when: EdgeCondition = .succeeded, queue: String = "default",
+        categories: [CategoryUse] = [],
         priority: Int8 = 0, flags: Draft.Flags = [], child of: Int64? = nil, user: UInt32 = 0,
         _ change: (inout Policy) -> Void = { _ in }
     ) -> Int64 {

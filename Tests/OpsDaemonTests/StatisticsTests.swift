@@ -18,7 +18,7 @@ import Testing
             finishedAt: end.map { $0 * second })
     }
 
-    private func edge(_ from: Int64, _ on: Int64, _ when: When = .succeeded) -> Snapshot.Edge {
+    private func edge(_ from: Int64, _ on: Int64, _ when: EdgeCondition = .succeeded) -> Snapshot.Edge {
         Snapshot.Edge(from: OperationID(from), on: OperationID(on), when: when)
     }
 

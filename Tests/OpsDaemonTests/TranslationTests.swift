@@ -104,22 +104,6 @@ import Testing
         #expect(environment == #"{"A":"1","B":"3","C":"4"}"#)
     }
 
-    @Test func policiesGoThereAndBack() {
-        var input = PolicyInput()
-        input.timeout = 5
-        input.deadline = .after(10)
-        input.notBefore = .at(3)
-        var retry = PolicyInput.Retry()
-        retry.limit = 2
-        retry.onInterrupted = true
-        input.retry = retry
-        let policy = Policy(input, submittedAt: 100)
-        #expect(policy.deadline == 110)
-        #expect(policy.notBefore == 3)
-        let back = PolicyInput(policy)
-        #expect(Policy(back, submittedAt: 500) == policy)
-    }
-
     @Test func limitsThatNobodyKeepsAreNamed() {
         var limits = OperationDetails.ResourceLimits()
         limits.memory = 1 << 20

@@ -69,7 +69,7 @@ public struct History: Sendable, CustomStringConvertible {
     private static let shortenings: [(String, String)] = [
         ("OpsCore.", ""), ("Swift.", ""), ("OperationID(rawValue: ", "("), ("GraphID(rawValue: ", "g("),
         ("AttemptID(operation: ", "("), ("Optional(", "("), ("CategoryUse", ""), ("DraftEdge", "Edge"),
-        ("Draft.Flags", ""),
+        ("OperationFlags", ""),
     ]
 }
 

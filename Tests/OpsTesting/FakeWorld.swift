@@ -17,7 +17,7 @@ public struct FakeWorld: Sendable {
         public var isReaped = false
         public var exit: Exit?
         /// Treatment of the other processes when the main process has ended.
-        public let leftovers: Policy.Leftovers
+        public let leftovers: Leftovers
         /// Behaviour of the main process unless it is signalled.
         public let plan: Plan
     }

@@ -4,7 +4,7 @@ public import OpsCore
 public struct Record: Sendable {
     public struct Edge: Hashable, Sendable {
         public var on: OperationID
-        public var when: When
+        public var when: EdgeCondition
         /// It has been met while this operation waited: a later run of `on` does not bring it back.
         public var isSettled = false
     }
@@ -84,7 +84,7 @@ public struct Record: Sendable {
     public var hasSlot: Bool { countsForLimits && running?.slot != nil }
 }
 
-extension When {
+extension EdgeCondition {
     /// Returns true if `record` satisfies this dependency.
     func isMet(by record: Record) -> Bool {
         switch self {

@@ -76,7 +76,7 @@ extension Simulation {
 
     private mutating func depend() -> Event {
         let (from, on) = (operation(), operation())
-        return .depend(from, on: on, when: random.pick(When.allCases), finished: store.finishedFacts([on])[on])
+        return .depend(from, on: on, when: random.pick(EdgeCondition.allCases), finished: store.finishedFacts([on])[on])
     }
 
     private mutating func undepend() -> Event {

@@ -39,7 +39,9 @@ extension Simulation {
         submission.add(in: group, after: [between], when: .finished)
     }
 
-    private mutating func when() -> When { random.chance(55) ? .succeeded : random.pick(When.allCases) }
+    private mutating func when() -> EdgeCondition {
+        random.chance(55) ? .succeeded : random.pick(EdgeCondition.allCases)
+    }
 
     private mutating func addOperation(_ submission: inout Submission, _ place: Int) {
         if habits.isPlain, random.chance(93) {

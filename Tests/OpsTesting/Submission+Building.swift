@@ -5,7 +5,7 @@ extension Submission {
     @discardableResult
     public mutating func add(
         queue: String = "default", in group: Int32 = -1, priority: Int8 = 0, categories: [CategoryUse] = [],
-        policy: Policy? = nil, flags: Draft.Flags = [], after: [Int32] = [], when: When = .succeeded
+        policy: Policy? = nil, flags: Draft.Flags = [], after: [Int32] = [], when: EdgeCondition = .succeeded
     ) -> Int32 {
         let place = Int32(operations.count)
         operations.append(
@@ -17,7 +17,7 @@ extension Submission {
     }
 
     /// An edge to an operation that was submitted before.
-    public mutating func add(edgeFrom place: Int32, on operation: OperationID, when: When = .succeeded) {
+    public mutating func add(edgeFrom place: Int32, on operation: OperationID, when: EdgeCondition = .succeeded) {
         edges.append(DraftEdge(from: place, on: .existing(operation), when: when))
     }
 

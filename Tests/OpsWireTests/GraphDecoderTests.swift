@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct GraphDecoderTests {
     private func decode(_ operations: String, defaults: String? = nil) throws -> GraphInput {
-        var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) })
+        var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) }, now: 0)
         decoder.add(Array(operations.utf8))
         return try decoder.finish()
     }
@@ -23,7 +23,7 @@ import Testing
         #expect(graph.operations.map(\.priority) == [4, 0])
         #expect(graph.operations.map { graph.queues[$0.queue] } == ["default", "main"])
         #expect(graph.operations[0].categories == graph.operations[1].categories)
-        #expect(graph.categorySets == [[CategoryInput(name: "net")]])
+        #expect(graph.categorySets == [[CategoryUse(name: "net")]])
         #expect(graph.operations[1].flags == [.held])
         #expect(graph.operations[0].policy == -1)
         #expect(graph.policies[Int(graph.operations[1].policy)].timeout == 3_600_000_000_000)
@@ -87,12 +87,12 @@ import Testing
     }
 
     @Test func partsAndSlicesGiveTheSame() throws {
-        var whole = GraphDecoder()
+        var whole = GraphDecoder(now: 0)
         whole.add(Array(#"[{"command":["1"],"after":["c"]},{"command":["2"]},{"name":"c","command":["3"]}]"#.utf8))
         let hasMore = whole.step()
         #expect(!hasMore)
         let expected = try whole.finish()
-        var parts = GraphDecoder()
+        var parts = GraphDecoder(now: 0)
         parts.add(Array(#"[{"command":["1"],"after":["c"]}]"#.utf8))
         parts.add(Array(#"[{"command":["2"]},{"name":"c","command":["3"]}]"#.utf8))
         var steps = 0
@@ -112,7 +112,7 @@ import Testing
         }
         let inner = "{\"operations\":[\(children("d"))]}"
         let text = "[{\"operations\":[\(children("c")),\(inner)],\"queue\":\"main\"}]"
-        var decoder = GraphDecoder()
+        var decoder = GraphDecoder(now: 0)
         decoder.add(Array(text.utf8))
         var before = 0
         while decoder.step(maxOperations: 7) {

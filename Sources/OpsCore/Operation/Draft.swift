@@ -1,19 +1,6 @@
-/// The condition of an edge: the event of the dependency after which the dependent may start.
-public enum When: UInt8, Sendable, CaseIterable {
-    case succeeded, finished, failed, started
-}
-
 /// The scheduling part of one submitted operation. Texts (command, environment, names) never enter the core.
 public struct Draft: Sendable {
-    public struct Flags: OptionSet, Sendable {
-        public let rawValue: UInt8
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
-        public static let group = Flags(rawValue: 1)
-        public static let barrier = Flags(rawValue: 2)
-        public static let held = Flags(rawValue: 4)
-        /// Made by a `provide`; goes with the operation that wanted it.
-        public static let provided = Flags(rawValue: 8)
-    }
+    public typealias Flags = OperationFlags
     /// Offset in this submission of the group around it.
     @PackedOffset public var group: Int32?
     /// Offset in `Submission.queues`.
@@ -60,8 +47,8 @@ public struct DraftEdge: Sendable {
     }
     public var from: Int32
     public var on: Target
-    public var when: When
-    public init(from: Int32, on: Target, when: When = .succeeded) {
+    public var when: EdgeCondition
+    public init(from: Int32, on: Target, when: EdgeCondition = .succeeded) {
         self.from = from
         self.on = on
         self.when = when

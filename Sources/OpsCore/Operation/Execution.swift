@@ -51,7 +51,7 @@ struct Execution {
 /// The end that an edge can no longer be met after.
 struct Missed {
     var dependency: FinishedOperation
-    var when: When
+    var when: EdgeCondition
 }
 
 /// A question about the conditions of one operation.

@@ -16,7 +16,7 @@ public struct FinishedFact: Hashable, Sendable {
 
 extension FinishedFact {
     /// Returns the skip that follows from an edge on the operation that can never be met; nil when it is met.
-    func impossibility(of when: When, on id: OperationID) -> Skip? {
+    func impossibility(of when: EdgeCondition, on id: OperationID) -> Skip? {
         guard when.status(outcome, hasStarted: hasStarted) == .impossible else { return nil }
         return Skip(cause: .skip(when, id, root: root, rootOutcome), outcome: when.skip(after: outcome))
     }
@@ -25,7 +25,7 @@ extension FinishedFact {
 extension Cause {
     /// Returns the cause of a skip after an operation whose outcome cannot meet an edge. If that operation was itself
     /// skipped because of another, the other one is the cause.
-    static func skip(_ when: When, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
+    static func skip(_ when: EdgeCondition, _ id: OperationID, root: OperationID, _ outcome: Outcome) -> Cause {
         when == .started && root == id ? .neverStarted(root: root) : .dependency(root: root, outcome)
     }
 }

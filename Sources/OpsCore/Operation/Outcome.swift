@@ -12,6 +12,11 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
     public var isUnsuccessful: Bool { self != .succeeded && self != .notNeeded }
 }
 
+extension Observers {
+    /// Returns whether the end of an operation is observed.
+    func observesEnd(_ outcome: Outcome) -> Bool { contains(.finish) || contains(.failed) && outcome.isFailure }
+}
+
 /// Why an operation ended as it did; the text for people is made from it where names are known.
 public enum Cause: Hashable, Sendable {
     case exitStatus(Int32)

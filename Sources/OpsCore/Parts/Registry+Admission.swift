@@ -19,7 +19,7 @@ extension Registry {
 
     /// Adds an edge on an unfinished operation, unless it is met already.
     @discardableResult
-    mutating func addEdge(from: OperationIndex, on: OperationIndex, when: When) -> Bool {
+    mutating func addEdge(from: OperationIndex, on: OperationIndex, when: EdgeCondition) -> Bool {
         if when == .started {
             if table[on].traits.contains(.hasStarted) { return false }
             table[on].traits.insert(.startIsAwaited)

@@ -6,7 +6,7 @@ struct WaitNode: Hashable {
     static func end(_ operation: OperationIndex) -> WaitNode { WaitNode(operation: operation, isEnd: true) }
 }
 
-extension When {
+extension EdgeCondition {
     /// The event of an operation that an edge with this condition waits for.
     func node(of operation: OperationIndex) -> WaitNode { self == .started ? .start(operation) : .end(operation) }
 }

@@ -86,7 +86,7 @@ struct WaitView {
     }
 
     /// Adds an edge, unless it is met already.
-    mutating func addEdge(from: OperationIndex, on: OperationIndex, when: When) {
+    mutating func addEdge(from: OperationIndex, on: OperationIndex, when: EdgeCondition) {
         if when == .started, rows[on].traits.contains(.hasStarted) { return }
         dependencies[from, default: []].append(when.node(of: on))
         rows.change(from) { _ in }

@@ -9,13 +9,13 @@ struct DependencyGraph {
         @Packed fileprivate var previousDependent: EdgeIndex? = nil
         @Packed fileprivate var nextDependency: EdgeIndex? = nil
 
-        fileprivate init(from: OperationIndex, on: OperationIndex, when: When) {
-            fromAndWhen = UInt32(from.rawValue) | UInt32(when.rawValue) << 30
+        fileprivate init(from: OperationIndex, on: OperationIndex, when: EdgeCondition) {
+            fromAndWhen = UInt32(from.rawValue) | UInt32(when.bits) << 30
             self.on = on
         }
 
         var from: OperationIndex { OperationIndex(rawValue: Int32(fromAndWhen & 0x3FFF_FFFF)) }
-        var when: When {
+        var when: EdgeCondition {
             // Two bits hold exactly the four cases.
             switch fromAndWhen >> 30 {
             case 0: .succeeded
@@ -71,7 +71,7 @@ struct DependencyGraph {
         if needed > edges.capacity { edges.reserveCapacity(max(needed, edges.count + edges.count / 4)) }
     }
 
-    mutating func add(from: OperationIndex, on: OperationIndex, when: When, in table: inout OperationTable) {
+    mutating func add(from: OperationIndex, on: OperationIndex, when: EdgeCondition, in table: inout OperationTable) {
         let next = table[on].firstDependent
         var edge = Edge(from: from, on: on, when: when)
         edge.nextDependent = next

@@ -174,7 +174,8 @@ extension Scheduler {
 
     /// Calls with each operation that success of another may unblock; false when that is not predictable. A skip is not:
     /// much may follow from it.
-    private func forEachUnblocked(by operation: OperationIndex, _ body: (OperationIndex, When) -> Void) -> Bool {
+    private func forEachUnblocked(by operation: OperationIndex, _ body: (OperationIndex, EdgeCondition) -> Void) -> Bool
+    {
         var count = 0
         for edge in graph.dependents(of: table[operation]) {
             let (from, when) = (graph[edge].from, graph[edge].when)

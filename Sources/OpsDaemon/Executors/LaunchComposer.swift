@@ -47,7 +47,7 @@ struct LaunchComposer {
         request.environment += results
         request.output = try output(attempt, details)
         // What may yet say that all is done is let be; opsd tells when it is not.
-        request.leftovers = policy.completion == .notify ? .wait : LaunchRequest.Leftovers(policy.leftovers)
+        request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
         request.grace = policy.grace
         details.apply(to: &request)
         return request
@@ -223,15 +223,4 @@ func stringArray(_ text: String) throws(InvalidParameter) -> [String] {
 /// A JSON object of strings, as the store keeps environments.
 func stringMap(_ text: String) throws(InvalidParameter) -> StringMap {
     try scan(text.utf8) { scanner throws(InvalidParameter) in try StringMap(from: &scanner) }
-}
-
-extension LaunchRequest.Leftovers {
-    init(_ leftovers: Policy.Leftovers) {
-        self =
-            switch leftovers {
-            case .kill: .kill
-            case .wait: .wait
-            case .leave: .leave
-            }
-    }
 }

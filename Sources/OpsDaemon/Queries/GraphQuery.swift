@@ -66,7 +66,7 @@ struct GraphQuery: Query {
         .with {
             $0.from = edge.from.rawValue
             $0.on = edge.on.rawValue
-            $0.when = EdgeCondition(edge.when)
+            $0.when = edge.when
         }
     }
 

@@ -39,7 +39,6 @@ struct Edits: Sendable {
         guard edit.changesPolicy else { return [EditedTogether(ids, change)] }
         var groups: [EditedTogether] = []
         var indices: [Policy: Int] = [:]
-        let now = Moment.now().wall
         for id in ids {
             let policy = core.policy(of: id) ?? Policy()
             if let index = indices[policy] {
@@ -47,7 +46,7 @@ struct Edits: Sendable {
                 continue
             }
             indices[policy] = groups.count
-            change.policy = Policy(edit.applied(to: PolicyInput(policy)), submittedAt: now)
+            change.policy = edit.applied(to: policy)
             groups.append(EditedTogether([id], change))
         }
         return groups

@@ -139,7 +139,9 @@ extension Requests {
     /// Lays edited keys over what each operation has.
     func set(_ request: SetRequest, _ exchange: Exchange) throws {
         let edit: OperationEdit
-        do throws(GraphRefusal) { edit = try OperationEdit(request.changes) } catch { throw error.error }
+        do throws(GraphRefusal) { edit = try OperationEdit(request.changes, now: Moment.now().wall) } catch {
+            throw error.error
+        }
         try daemon.requireQueue(edit.queue)
         if let priority = edit.priority {
             try daemon.authorization.requireStanding(exchange.caller, priority: Int(priority), nice: nil)

@@ -38,7 +38,7 @@ extension Requests {
     func addDependency(_ request: AddDependencyRequest, _ exchange: Exchange) throws {
         pair(request.ref, request.on, exchange) { [unowned self] id, on in
             let name = request.when ?? EdgeCondition.succeeded.rawValue
-            guard let when = When.allCases.first(where: { EdgeCondition($0).rawValue == name }) else {
+            guard let when = EdgeCondition(rawValue: name) else {
                 let known = EdgeCondition.allCases.map(\.rawValue)
                 throw self.invalid("when", "\"\(name)\" is none of \(known.joined(separator: ", "))")
             }

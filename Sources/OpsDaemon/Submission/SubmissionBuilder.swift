@@ -14,7 +14,6 @@ struct SubmissionBuilder: Sendable {
     private let caller: Caller
     private let authorization: Authorization
     private let enforceable: EnforceableLimits
-    private let now = Moment.now()
     private var problems: [Problem] = []
     private var submission = Submission()
     /// The operations that `externals` name, in their order; nil: there is no such operation.
@@ -40,7 +39,7 @@ struct SubmissionBuilder: Sendable {
 
     mutating func build() throws -> SubmissionTexts {
         submission.categorySets = input.categorySets.map(CategoryUse.strictest)
-        submission.policies = input.policies.map { Policy($0, submittedAt: now.wall) }
+        submission.policies = input.policies
         submission.operations = input.operations.map(draft)
         refuseReserved(in: input.environment, nil)
         try checkPermissions()
@@ -53,7 +52,7 @@ struct SubmissionBuilder: Sendable {
         Draft(
             group: operation.parent, queue: max(operation.queue, 0) + (operation.queue < 0 ? 0 : queueOffset),
             categories: operation.categories, policy: operation.policy, priority: operation.priority,
-            flags: Draft.Flags(rawValue: operation.flags.rawValue))
+            flags: operation.flags)
     }
 
     // MARK: Queues
@@ -107,10 +106,10 @@ struct SubmissionBuilder: Sendable {
         for edge in input.edges {
             switch edge.target {
             case .local(let place):
-                submission.edges.append(DraftEdge(from: edge.from, on: .local(place), when: When(edge.when)))
+                submission.edges.append(DraftEdge(from: edge.from, on: .local(place), when: edge.when))
             case .external(let place):
                 guard Int(place) < targets.count, let id = targets[Int(place)] else { continue }
-                submission.edges.append(DraftEdge(from: edge.from, on: .existing(id), when: When(edge.when)))
+                submission.edges.append(DraftEdge(from: edge.from, on: .existing(id), when: edge.when))
             }
         }
     }

@@ -20,7 +20,8 @@ final class SubmissionDecoding: ReplyStream {
         self.order = order
         self.exchange = exchange
         self.requests = requests
-        self.decoder = decoder ?? GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild)
+        self.decoder =
+            decoder ?? GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild, now: Moment.now().wall)
     }
 
     func add(_ operations: [UInt8]) { decoder.add(operations) }
@@ -37,7 +38,7 @@ final class SubmissionDecoding: ReplyStream {
         isBeside = true
         begin()
         let moved = Transferred(decoder)
-        decoder = GraphDecoder()
+        decoder = GraphDecoder(now: decoder.now)
         requests.parsing.run(
             {
                 var decoder = moved.take()
@@ -79,7 +80,7 @@ final class SubmissionDecoding: ReplyStream {
         begin()
         let moved = Transferred(decoder)
         let queues = requests.daemon.queueNames
-        decoder = GraphDecoder()
+        decoder = GraphDecoder(now: decoder.now)
         requests.parsing.run(
             {
                 var decoder = moved.take()
@@ -122,7 +123,7 @@ final class SubmissionParts {
     init(_ order: SubmissionOrder, of user: ConnectedUsers.User) {
         self.order = order
         share = BufferShare(of: user.budget)
-        decoder = GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild)
+        decoder = GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild, now: Moment.now().wall)
     }
 
     var count: Int { decoder.count }
@@ -148,7 +149,7 @@ final class SubmissionParts {
     /// Reads a slice beside the loop. No other call of the connection is taken meanwhile.
     func step(beside thread: SideWork, then: @escaping (Step) -> Void) {
         let moved = Transferred(decoder)
-        decoder = GraphDecoder()
+        decoder = GraphDecoder(now: decoder.now)
         thread.run(
             {
                 var decoder = moved.take()

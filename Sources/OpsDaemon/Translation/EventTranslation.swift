@@ -72,29 +72,6 @@ extension OutcomeName {
     }
 }
 
-extension EdgeCondition {
-    init(_ when: When) {
-        self =
-            switch when {
-            case .succeeded: .succeeded
-            case .finished: .finished
-            case .failed: .failed
-            case .started: .started
-            }
-    }
-}
-
-extension CategoryMode {
-    init(_ mode: CategoryUse.Mode) {
-        self =
-            switch mode {
-            case .units: .units
-            case .exclusive: .exclusive
-            case .shared: .shared
-            }
-    }
-}
-
 extension ReasonKind {
     init(_ kind: Reason.Kind) {
         self =

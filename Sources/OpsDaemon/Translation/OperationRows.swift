@@ -76,14 +76,14 @@ struct OperationRows: Sendable {
         row.dependencies = record.dependencies.map { dependency in
             .with {
                 $0.id = dependency.id.rawValue
-                $0.when = EdgeCondition(dependency.when)
+                $0.when = dependency.when
                 $0.satisfied = dependency.isSatisfied
             }
         }
         row.categories = record.categories.map { use in
             .with {
                 $0.name = use.name
-                $0.mode = CategoryMode(use.mode)
+                $0.mode = use.mode
                 $0.units = Int(use.units)
             }
         }

@@ -75,7 +75,7 @@ struct ReasonText {
         }
     }
 
-    private func verb(_ when: When) -> String {
+    private func verb(_ when: EdgeCondition) -> String {
         switch when {
         case .succeeded: "succeed"
         case .finished: "finish"

@@ -25,7 +25,7 @@ final class AttemptRecord {
     let tree: Tree
     /// Control group of the attempt, if it goes back to the pool unless the attempt changes it.
     var pooledGroup: PooledControlGroup?
-    let leftovers: LaunchRequest.Leftovers
+    let leftovers: Leftovers
     let grace: Int64
     /// User that its processes run as.
     var uid: UInt32
@@ -47,7 +47,7 @@ final class AttemptRecord {
 
     init(
         _ attempt: Attempt, _ phase: Phase, process: LaunchedProcess, tree: Tree,
-        leftovers: LaunchRequest.Leftovers = .kill, grace: Int64 = 0, uid: UInt32 = Identity.uid, slot: Int32 = -1
+        leftovers: Leftovers = .kill, grace: Int64 = 0, uid: UInt32 = Identity.uid, slot: Int32 = -1
     ) {
         self.uid = uid
         self.slot = slot

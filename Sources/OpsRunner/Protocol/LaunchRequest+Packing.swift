@@ -29,9 +29,17 @@ extension Packer {
             packer.pack(request.priority)
             packer.pack(request.resourceLimits) { $0.pack($1) }
             packer.pack(request.controlLimits)
-            packer.pack(request.leftovers.rawValue)
+            packer.pack(request.leftovers)
             packer.pack(request.grace)
             packer.pack(request.logCap)
+        }
+    }
+
+    mutating func pack(_ leftovers: Leftovers) {
+        switch leftovers {
+        case .kill: pack(UInt8(0))
+        case .wait: pack(UInt8(1))
+        case .leave: pack(UInt8(2))
         }
     }
 
@@ -103,7 +111,7 @@ extension Unpacker {
                 environment: try from.strings(), directory: try from.text(), umask: try from.number(),
                 stdin: try from.text(), output: try from.output(), user: try from.user(),
                 priority: try from.priority(), resourceLimits: try from.resourceLimits(),
-                controlLimits: try from.controlLimits(), leftovers: try from.choice("leftovers"),
+                controlLimits: try from.controlLimits(), leftovers: try from.leftovers(),
                 grace: try from.number(), logCap: try from.number())
         }
     }
@@ -143,6 +151,15 @@ extension Unpacker {
         let value: UInt8 = try number()
         guard let choice = Choice(rawValue: value) else { throw .badValue("\(name) \(value)") }
         return choice
+    }
+
+    mutating func leftovers() throws(ProtocolError) -> Leftovers {
+        switch try number(UInt8.self) {
+        case 0: return .kill
+        case 1: return .wait
+        case 2: return .leave
+        case let other: throw .badValue("leftovers \(other)")
+        }
     }
 
     private mutating func output() throws(ProtocolError) -> LaunchRequest.Output {

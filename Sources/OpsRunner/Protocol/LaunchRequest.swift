@@ -47,7 +47,7 @@ public struct LaunchRequest: Hashable, Sendable {
         attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: CStringArray = [], directory: String = "/",
         umask: UInt32 = 0o022, stdin: String = "/dev/null", output: Output = .null, user: User? = nil,
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
-        controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = 10_000_000_000,
+        controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = Limits.usualGrace,
         logCap: Int64 = 256 << 20
     ) {
         self.attempt = attempt
@@ -90,11 +90,6 @@ extension LaunchRequest {
             self.uid = uid
             self.gid = gid
         }
-    }
-
-    /// Treatment of processes that outlive the main process.
-    public enum Leftovers: UInt8, Hashable, Sendable {
-        case kill, wait, leave
     }
 }
 

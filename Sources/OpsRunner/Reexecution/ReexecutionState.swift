@@ -189,7 +189,7 @@ extension Packer {
                 packer.pack(UInt8(2))
                 packer.pack(group.path)
             }
-            packer.pack(record.leftovers.rawValue)
+            packer.pack(record.leftovers)
             packer.pack(record.grace)
             packer.pack(record.update)
             packer.pack(record.unreportedUpdate)
@@ -226,7 +226,7 @@ extension Unpacker {
         case let other: throw .badValue("tree \(other)")
         }
         let record = AttemptRecord(
-            attempt, phase, process: process, tree: tree, leftovers: try choice("leftovers"), grace: try number())
+            attempt, phase, process: process, tree: tree, leftovers: try leftovers(), grace: try number())
         record.update = try notifyUpdate()
         record.unreportedUpdate = try notifyUpdate()
         record.isFrozen = try flag()

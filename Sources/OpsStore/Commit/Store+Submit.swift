@@ -35,7 +35,7 @@ extension Store {
     }
 
     func insertEdge(
-        _ id: OperationID, _ on: OperationID, _ when: When, crossing: Bool
+        _ id: OperationID, _ on: OperationID, _ when: EdgeCondition, crossing: Bool
     ) throws(StoreError) {
         let statement = statements.submission.insertEdge
         statement.bind(1, id.rawValue)

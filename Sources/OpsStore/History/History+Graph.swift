@@ -63,7 +63,7 @@ extension History {
         rows.bind(2, last.rawValue)
         var edges: [Snapshot.Edge] = []
         while try rows.step() {
-            guard let when = When(stored: rows.int(2)) else { continue }
+            guard let when = EdgeCondition(stored: rows.int(2)) else { continue }
             edges.append(Snapshot.Edge(from: OperationID(rows.int(0)), on: OperationID(rows.int(1)), when: when))
         }
         return edges

@@ -4,7 +4,7 @@ public import OpsCore
 public struct OperationRecord: Sendable {
     public struct Dependency: Equatable, Sendable {
         public var id: OperationID
-        public var when: When
+        public var when: EdgeCondition
         public var isSatisfied: Bool
     }
     public internal(set) var id: OperationID

@@ -184,12 +184,12 @@ struct RecordReader {
         """
 
     static func dependency(_ rows: Statement) -> OperationRecord.Dependency? {
-        guard let when = When(stored: rows.int(1)) else { return nil }
+        guard let when = EdgeCondition(stored: rows.int(1)) else { return nil }
         return OperationRecord.Dependency(
             id: OperationID(rows.int(0)), when: when, isSatisfied: isSatisfied(when, rows))
     }
 
-    private static func isSatisfied(_ when: When, _ rows: Statement) -> Bool {
+    private static func isSatisfied(_ when: EdgeCondition, _ rows: Statement) -> Bool {
         // Granted before a retry brought it back.
         if rows.bool(5) { return true }
         // Pruned: only what has finished is, and only when nothing unfinished still asks.

@@ -94,7 +94,7 @@ extension Store {
                 let from = rows.int(0)
                 let on = rows.int(1)
                 guard unfinished.contains(from), unfinished.contains(on) else { continue }
-                guard let when = When(stored: rows.int(2)) else {
+                guard let when = EdgeCondition(stored: rows.int(2)) else {
                     throw StoreError(.corrupt, "operation \(from) waits for \(on) in an unknown way", file: path)
                 }
                 if when == .started {

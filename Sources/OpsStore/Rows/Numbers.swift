@@ -37,7 +37,7 @@ extension Outcome {
     }
 }
 
-extension When {
+extension EdgeCondition {
     var stored: Int64 {
         switch self {
         case .succeeded: 0

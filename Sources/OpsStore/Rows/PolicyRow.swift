@@ -54,7 +54,7 @@ enum PolicyRow {
         return policy
     }
 
-    private static let leftovers: [Policy.Leftovers] = [.kill, .wait, .leave]
+    private static let leftovers: [Leftovers] = [.kill, .wait, .leave]
 
     private static func causes(_ retry: RetryPolicy) -> Int64 {
         (retry.onFailed ? 1 : 0) | (retry.onTimedOut ? 2 : 0) | (retry.onInterrupted ? 4 : 0)

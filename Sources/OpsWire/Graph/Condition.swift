@@ -14,7 +14,7 @@ public struct Condition: Equatable, Sendable {
     }
     public var test: Test
     /// Treatment of the answer by the scheduler.
-    var policy = PolicyInput.Condition()
+    var policy = ConditionPolicy()
 
     static let testKeys = [
         "pathExists", "reachable", "exec", "freeSpace", "loadBelow", "memoryAvailable", "window",
@@ -36,7 +36,7 @@ public struct Condition: Equatable, Sendable {
         _ = try scanner.peek()
         let start = scanner.position
         var reader = TestReader()
-        var policy = PolicyInput.Condition()
+        var policy = ConditionPolicy()
         var isSilent = false
         try scanner.members(of: Self.keys + ["provide", "silent"]) { (key, scanner) throws(JSONError) in
             switch key {

@@ -47,12 +47,12 @@ extension GraphDecoder {
         return details
     }
 
-    private func concludedPolicy(_ draft: OperationDraft, _ details: OperationDetails?, isGroup: Bool) -> PolicyInput? {
+    private func concludedPolicy(_ draft: OperationDraft, _ details: OperationDetails?, isGroup: Bool) -> Policy? {
         guard draft.policy != nil || draft.has(.conditions) || draft.has(.observers) else { return nil }
         var policy = draft.policy ?? defaults.policy
         if isGroup {
             let own = policy
-            policy = PolicyInput()
+            policy = Policy()
             policy.childLimit = own.childLimit
             if draft.has(.timeout) { policy.timeout = own.timeout }
             if draft.has(.deadline) { policy.deadline = own.deadline }

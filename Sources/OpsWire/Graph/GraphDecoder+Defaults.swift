@@ -36,7 +36,7 @@ extension GraphDecoder {
         input.environment = details.environment
         details.environment = StringMap()
         defaults.details = details
-        defaults.policy = draft.policy ?? PolicyInput()
+        defaults.policy = draft.policy ?? Policy()
         defaults.policy.conditions = details.conditions.map(\.policy)
         defaults.policy.observers = details.observers.present
         defaults.detailsIndex = detailsIndex(defaults.details)

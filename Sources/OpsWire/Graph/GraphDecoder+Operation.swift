@@ -139,7 +139,7 @@ extension GraphDecoder {
         case .key: try readKey(draft, &scanner)
         case .limit, .completion, .timeout, .grace, .deadline, .notBefore, .retry, .successCodes, .leftovers:
             var policy = draft.policy ?? defaults.policy
-            _ = try policy.read(key, from: &scanner)
+            _ = try policy.read(key, from: &scanner, now: now)
             draft.policy = policy
         case .observers, .qos, .environment, .directory, .umask, .stdin, .output, .user, .limits:
             var details = draft.details ?? defaults.details

@@ -15,9 +15,9 @@ extension GraphInput {
 extension DecoderCache {
     /// Each policy and each set of categories lies in an array and in a dictionary.
     fileprivate var heldBytes: Int {
-        policies.count * (3 * MemoryLayout<PolicyInput>.stride + Self.blockSize)
-            + categories.count * (2 * MemoryLayout<[CategoryInput]>.stride + Self.blockSize)
-            + categoryUses * MemoryLayout<CategoryInput>.stride
+        policies.count * (3 * MemoryLayout<Policy>.stride + Self.blockSize)
+            + categories.count * (2 * MemoryLayout<[CategoryUse]>.stride + Self.blockSize)
+            + categoryUses * MemoryLayout<CategoryUse>.stride
     }
 
     /// A small array, with what the allocator needs for it.

@@ -124,7 +124,7 @@ extension GraphDecoder {
         }
         guard index > Self.comparedEdges else { return }
         var seen: Set<UInt64> = []
-        let unique = input.edges[first...].filter { seen.insert(UInt64($0.on) << 8 | UInt64($0.when.place)).inserted }
+        let unique = input.edges[first...].filter { seen.insert(UInt64($0.on) << 8 | UInt64($0.when.bits)).inserted }
         input.edges.replaceSubrange(first..., with: unique)
     }
 
@@ -168,9 +168,9 @@ extension GraphDecoder {
     // MARK: - Categories
 
     mutating func categorySet(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
-        var uses: [CategoryInput] = []
+        var uses: [CategoryUse] = []
         try scanner.elements(atMost: Limits.categoriesPerOperation) { (scanner) throws(JSONError) in
-            uses.append(try CategoryInput(from: &scanner))
+            uses.append(try CategoryUse(from: &scanner))
         }
         if uses.isEmpty { return -1 }
         if let index = cache.categories[uses] { return index }
@@ -183,9 +183,9 @@ extension GraphDecoder {
 
     // MARK: - Tables
 
-    mutating func policyIndex(_ policy: PolicyInput) -> Int32 {
+    mutating func policyIndex(_ policy: Policy) -> Int32 {
         if let last = cache.lastPolicy, last.value == policy { return last.index }
-        if policy == PolicyInput() { return -1 }
+        if policy == Policy() { return -1 }
         let index = cache.policies[policy] ?? Int32(input.policies.count)
         if index == input.policies.count {
             input.policies.append(policy)
@@ -218,18 +218,7 @@ extension GraphDecoder {
     }
 }
 
-extension EdgeCondition {
-    fileprivate var place: UInt8 {
-        switch self {
-        case .succeeded: 0
-        case .finished: 1
-        case .failed: 2
-        case .started: 3
-        }
-    }
-}
-
-extension CategoryInput {
+extension CategoryUse {
     init(from scanner: inout JSONScanner) throws(JSONError) {
         let kind = try scanner.peek()
         guard kind == .object else {
@@ -238,7 +227,7 @@ extension CategoryInput {
         }
         let start = scanner.position
         var name: String?
-        var mode: CategoryMode?
+        var mode: Mode?
         var units: Int32?
         try scanner.members(of: ["name", "units", "mode"]) { (key, scanner) throws(JSONError) in
             switch key {

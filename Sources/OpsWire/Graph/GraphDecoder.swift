@@ -23,9 +23,12 @@ public struct GraphDecoder: Sendable {
     private var totalBytes = 0
     /// It becomes part of a graph that exists, whose operations it may name.
     let joinsGraph: Bool
+    /// Wall-clock nanoseconds of the submission: durations to an instant count from it.
+    public let now: Int64
 
     /// `defaults`: a JSON object with keys of operations.
-    public init(defaults: [UInt8]? = nil, joinsGraph: Bool = false) {
+    public init(defaults: [UInt8]? = nil, joinsGraph: Bool = false, now: Int64) {
+        self.now = now
         self.joinsGraph = joinsGraph
         if let defaults { read(defaults: defaults) }
     }

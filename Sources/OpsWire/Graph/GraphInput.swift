@@ -2,15 +2,7 @@
 ///
 /// Values that are rarely set or often equal lie in tables; an operation holds places in them, -1 for none.
 public struct GraphInput: Sendable {
-    public struct Flags: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt8
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
-        static let group = Flags(rawValue: 1)
-        static let barrier = Flags(rawValue: 2)
-        static let held = Flags(rawValue: 4)
-        /// Made by a `provide`.
-        static let provided = Flags(rawValue: 8)
-    }
+    public typealias Flags = OperationFlags
 
     public struct Operation: Sendable {
         /// In `names`.
@@ -21,7 +13,7 @@ public struct GraphInput: Sendable {
         public internal(set) var queue: Int32 = -1
         /// In `categorySets`.
         public internal(set) var categories: Int32 = -1
-        /// In `policies`; -1 is `PolicyInput()`.
+        /// In `policies`; -1 is `Policy()`.
         public internal(set) var policy: Int32 = -1
         /// In `commands`: argv as JSON; -1 for a group.
         public internal(set) var command: Int32 = -1
@@ -56,8 +48,8 @@ public struct GraphInput: Sendable {
     public internal(set) var commands = TextTable()
     public internal(set) var details = TextTable()
     public internal(set) var labelSets = TextTable()
-    public internal(set) var categorySets: [[CategoryInput]] = []
-    public internal(set) var policies: [PolicyInput] = []
+    public internal(set) var categorySets: [[CategoryUse]] = []
+    public internal(set) var policies: [Policy] = []
     /// References to operations that exist already: `12`, `build@g3`, and where no other operation of the submission
     /// has a name, `build`.
     public internal(set) var externals: [String] = []
@@ -69,19 +61,6 @@ public struct GraphInput: Sendable {
     public func name(of index: Int) -> String? {
         let name = operations[index].name
         return name < 0 ? nil : names[name]
-    }
-}
-
-/// Use of a category by one operation.
-public struct CategoryInput: Hashable, Sendable {
-    public var name: String
-    public var mode = CategoryMode.units
-    /// Counts for `units` alone.
-    public var units: Int32 = 1
-    public init(name: String, mode: CategoryMode = .units, units: Int32 = 1) {
-        self.name = name
-        self.mode = mode
-        self.units = units
     }
 }
 

@@ -71,14 +71,14 @@ extension JSONScanner {
         return value
     }
 
-    /// A duration, or an instant in RFC 3339.
-    mutating func time(atLeast least: Int64) throws(JSONError) -> PolicyInput.Time {
+    /// Reads an instant in RFC 3339, or a duration, which counts from `now`.
+    mutating func time(atLeast least: Int64, from now: Int64) throws(JSONError) -> Int64 {
         if try peek() == .string {
             let before = self
-            if let instant = InstantText.parse(try string()) { return .at(instant) }
+            if let instant = InstantText.parse(try string()) { return instant }
             self = before
         }
-        do throws(JSONError) { return .after(try duration(atLeast: least)) } catch {
+        do throws(JSONError) { return now + (try duration(atLeast: least)) } catch {
             guard case .refused(let why) = error.reason, why.hasPrefix("not") else { throw error }
             throw self.error(
                 .refused("neither a duration such as \"90s\" nor an instant such as \"2030-01-31T22:00:00Z\""),

@@ -1,6 +1,6 @@
 /// Keys that are laid under every operation with a command; groups take queue, priority and labels from them alone.
 struct OperationDefaults: Sendable {
-    var policy = PolicyInput()
+    var policy = Policy()
     var details = OperationDetails()
     /// Places in the tables, as those of an operation.
     var command: Int32 = -1
@@ -23,7 +23,7 @@ struct OperationDraft: Sendable {
     var operation = GraphInput.Operation()
     var priority: Int8?
     /// Nil until a key of theirs was met: then the defaults' hold.
-    var policy: PolicyInput?
+    var policy: Policy?
     var details: OperationDetails?
     var labels: StringMap?
     var hasUnknownKey = false
@@ -36,9 +36,9 @@ struct OperationDraft: Sendable {
 
 /// Results of the last operation's values: neighbours are often alike.
 struct DecoderCache: Sendable {
-    var policies: [PolicyInput: Int32] = [:]
-    var lastPolicy: (value: PolicyInput, index: Int32)?
-    var categories: [[CategoryInput]: Int32] = [:]
+    var policies: [Policy: Int32] = [:]
+    var lastPolicy: (value: Policy, index: Int32)?
+    var categories: [[CategoryUse]: Int32] = [:]
     /// The members of all of these.
     var categoryUses = 0
     /// The labels that each label set was made of, as long as groups hand theirs down.

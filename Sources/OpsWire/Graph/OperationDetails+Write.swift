@@ -71,7 +71,7 @@ extension Condition {
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         test.write(to: &writer)
-        let usual = PolicyInput.Condition()
+        let usual = ConditionPolicy()
         if policy.otherwise != usual.otherwise { writer.member("otherwise", policy.otherwise.rawValue) }
         if policy.every != usual.every { writer.member("every", DurationText.format(policy.every)) }
         writer.endObject()

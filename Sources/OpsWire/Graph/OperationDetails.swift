@@ -195,8 +195,8 @@ extension OperationDetails.Observers {
     }
 
     /// The observers that are given.
-    var present: PolicyInput.Observers {
-        var present: PolicyInput.Observers = []
+    var present: OpsModel.Observers {
+        var present: OpsModel.Observers = []
         if start != nil { present.insert(.start) }
         if produce != nil { present.insert(.produce) }
         if finish != nil { present.insert(.finish) }

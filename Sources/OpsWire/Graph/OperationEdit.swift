@@ -3,13 +3,13 @@ public struct OperationEdit: Equatable, Sendable {
     public var priority: Int8?
     public var queue: String?
     /// Empty: none any more.
-    public var categories: [CategoryInput]?
-    private var changedPolicy: PolicyInput?
+    public var categories: [CategoryUse]?
+    private var changedPolicy: Policy?
     private var seen: UInt64 = 0
 
-    /// `changes` with problems whose keys are as given.
-    public init(_ changes: JSONObject) throws(GraphRefusal) {
-        var decoder = GraphDecoder()
+    /// Reads `changes`; problems name the keys as given. `now`: durations to an instant count from it.
+    public init(_ changes: JSONObject, now: Int64) throws(GraphRefusal) {
+        var decoder = GraphDecoder(now: now)
         var draft = OperationDraft(index: -1, start: 0, knownProblems: 0)
         var problems: [GraphProblem] = []
         for member in changes.members {
@@ -55,17 +55,10 @@ public struct OperationEdit: Equatable, Sendable {
     }
 
     /// The stored policy with the edited keys laid over it.
-    public func applied(to stored: PolicyInput) -> PolicyInput {
+    public func applied(to stored: Policy) -> Policy {
         guard let own = changedPolicy else { return stored }
         var policy = stored
-        if has(.timeout) { policy.timeout = own.timeout }
-        if has(.grace) { policy.grace = own.grace }
-        if has(.deadline) { policy.deadline = own.deadline }
-        if has(.notBefore) { policy.notBefore = own.notBefore }
-        if has(.retry) { policy.retry = own.retry }
-        if has(.successCodes) { policy.successCodes = own.successCodes }
-        if has(.leftovers) { policy.leftovers = own.leftovers }
-        if has(.limit) { policy.childLimit = own.childLimit }
+        policy.take(seen, from: own)
         return policy
     }
 
@@ -81,27 +74,14 @@ extension GraphDecoder {
         case .queue: draft.operation.queue = try queue(&scanner)
         case .categories: draft.operation.categories = try categorySet(&scanner)
         default:
-            var policy = draft.policy ?? PolicyInput()
+            var policy = draft.policy ?? Policy()
             // Null takes these away; the others have a value always.
             if key.isRemovable, try scanner.skipNull() {
                 policy.remove(key)
             } else {
-                _ = try policy.read(key, from: &scanner)
+                _ = try policy.read(key, from: &scanner, now: now)
             }
             draft.policy = policy
-        }
-    }
-}
-
-extension PolicyInput {
-    fileprivate mutating func remove(_ key: OperationKey) {
-        switch key {
-        case .timeout: timeout = nil
-        case .deadline: deadline = nil
-        case .notBefore: notBefore = nil
-        case .retry: retry = nil
-        case .limit: childLimit = nil
-        default: preconditionFailure("\(key.text) cannot be absent")
         }
     }
 }

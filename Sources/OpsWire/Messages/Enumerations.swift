@@ -1,12 +1,8 @@
 // Sets of names of the interface file.
 
-public enum EdgeCondition: String, WireEnum {
-    case succeeded, finished, failed, started
-}
+extension EdgeCondition: WireEnum {}
 
-public enum CategoryMode: String, WireEnum {
-    case units, exclusive, shared
-}
+extension CategoryUse.Mode: WireEnum {}
 
 public enum CompletionKind: String, WireEnum {
     case operation, graph, queue, category

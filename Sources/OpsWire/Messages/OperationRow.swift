@@ -109,7 +109,7 @@ public struct DependencyRow: WireRecord {
 public struct CategoryUseRow: WireRecord {
     public static let typeName = "CategoryUse"
     public var name = ""
-    public var mode = CategoryMode.units
+    public var mode = CategoryUse.Mode.units
     public var units = 0
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {

@@ -44,7 +44,7 @@ final class RegistryOfRows {
         return traits
     }
 
-    func edge(_ from: OperationIndex, on: OperationIndex, when: When = .succeeded) {
+    func edge(_ from: OperationIndex, on: OperationIndex, when: EdgeCondition = .succeeded) {
         var table = registry.table
         registry.graph.add(from: from, on: on, when: when, in: &table)
         registry.table = table

@@ -1,11 +1,10 @@
 /// The rarely set scheduling keys of an operation. Equal policies are stored once.
 /// Durations are nanoseconds; instants are wall-clock nanoseconds since 1970.
 public struct Policy: Hashable, Sendable {
-    public enum Completion: UInt8, Sendable { case exit, notify }
-    public enum Leftovers: UInt8, Sendable { case kill, wait, leave }
+    public enum Completion: String, Sendable, CaseIterable { case exit, notify }
 
     public var timeout: Int64?
-    public var grace: Int64 = 10_000_000_000
+    public var grace = Limits.usualGrace
     public var deadline: Int64?
     public var notBefore: Int64?
     public var retry: RetryPolicy?
@@ -19,7 +18,10 @@ public struct Policy: Hashable, Sendable {
     public init() {}
 }
 
-/// Which observers an operation has; what they run is text and stays in the store.
+/// Treatment of processes that outlive the main process.
+public enum Leftovers: String, Sendable, CaseIterable { case kill, wait, leave }
+
+/// The observers that an operation has. Their commands are texts and stay in the store.
 public struct Observers: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -28,14 +30,11 @@ public struct Observers: OptionSet, Hashable, Sendable {
     public static let finish = Observers(rawValue: 4)
     /// The end of an operation that went wrong by itself.
     public static let failed = Observers(rawValue: 8)
-
-    /// Returns whether the end of an operation is observed.
-    func observesEnd(_ outcome: Outcome) -> Bool { contains(.finish) || contains(.failed) && outcome.isFailure }
 }
 
 /// Treatment of the answer of one condition. Its text stays in the store.
 public struct ConditionPolicy: Hashable, Sendable {
-    public enum Otherwise: UInt8, Sendable { case fail, skip, wait }
+    public enum Otherwise: String, Sendable, CaseIterable { case fail, skip, wait }
     public var otherwise: Otherwise
     /// Time for which a true answer stands, and after which a false one with `wait` is asked again.
     public var every: Int64

@@ -1,0 +1,31 @@
+/// When and how often an attempt that did not succeed is followed by another.
+public struct RetryPolicy: Hashable, Sendable {
+    /// Attempts beyond the first of a run.
+    public var limit: Int32
+    public var backoff: Int64
+    /// In thousandths: 2000 doubles.
+    public var factor: Int64
+    public var max: Int64
+    /// In thousandths of the delay, to either side.
+    public var jitter: Int64
+    public var onFailed: Bool
+    public var onTimedOut: Bool
+    public var onInterrupted: Bool
+    /// When not empty, only these exit codes are retried (of a failed attempt).
+    public var exitCodes: [Int32]
+    public init(
+        limit: Int32, backoff: Int64 = 1_000_000_000, factor: Int64 = 2000, max: Int64 = 300_000_000_000,
+        jitter: Int64 = 100, onFailed: Bool = true, onTimedOut: Bool = true, onInterrupted: Bool = false,
+        exitCodes: [Int32] = []
+    ) {
+        self.limit = limit
+        self.backoff = backoff
+        self.factor = factor
+        self.max = max
+        self.jitter = jitter
+        self.onFailed = onFailed
+        self.onTimedOut = onTimedOut
+        self.onInterrupted = onInterrupted
+        self.exitCodes = exitCodes
+    }
+}

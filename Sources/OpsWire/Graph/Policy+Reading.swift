@@ -1,0 +1,88 @@
+/// Readers of the values that make a policy.
+extension Policy {
+    /// Reads the value of `key`; false if the key is none of a policy's. `now`: durations to an instant count from it.
+    mutating func read(
+        _ key: OperationKey, from scanner: inout JSONScanner, now: Int64
+    ) throws(JSONError) -> Bool {
+        switch key {
+        case .timeout: timeout = try scanner.duration(atLeast: 1)
+        case .grace: grace = try scanner.duration(atLeast: 0)
+        case .deadline: deadline = try scanner.time(atLeast: 1, from: now)
+        case .notBefore: notBefore = try scanner.time(atLeast: 0, from: now)
+        case .retry: retry = try RetryPolicy(from: &scanner)
+        case .successCodes:
+            successCodes = try scanner.exitCodes()
+            if successCodes.isEmpty { throw scanner.error(.refused("at least one exit code must count as success")) }
+        case .completion: completion = try scanner.choice()
+        case .leftovers: leftovers = try scanner.choice()
+        case .limit: childLimit = Int32(try scanner.integer(in: 0...Int64(Int32.max)))
+        default: return false
+        }
+        return true
+    }
+}
+
+extension RetryPolicy {
+    private static let keys = ["limit", "backoff", "factor", "max", "jitter", "on", "exitCodes"]
+
+    init(from scanner: inout JSONScanner) throws(JSONError) {
+        self.init(limit: 0)
+        var hasLimit = false
+        try scanner.members(of: Self.keys) { (key, scanner) throws(JSONError) in
+            switch key {
+            case "limit":
+                limit = Int32(try scanner.integer(in: 0...Limits.retries))
+                hasLimit = true
+            case "backoff": backoff = try scanner.duration(atLeast: 0)
+            case "factor": factor = try scanner.thousandths(in: 1...1000)
+            case "max": max = try scanner.duration(atLeast: 0)
+            case "jitter": jitter = try scanner.thousandths(in: 0...1)
+            case "on": try readOutcomes(&scanner)
+            default: exitCodes = try scanner.exitCodes()
+            }
+        }
+        guard hasLimit else { throw scanner.error(.refused("\"limit\" is missing")).inside("limit") }
+    }
+
+    private mutating func readOutcomes(_ scanner: inout JSONScanner) throws(JSONError) {
+        (onFailed, onTimedOut, onInterrupted) = (false, false, false)
+        try scanner.elements { (scanner) throws(JSONError) in
+            let start = scanner.position
+            switch try scanner.string() {
+            case "failed": onFailed = true
+            case "timedOut": onTimedOut = true
+            case "interrupted": onInterrupted = true
+            case let other:
+                let near = Nearest.suggestion(for: other, among: ["failed", "timedOut", "interrupted"])
+                throw scanner.error(.refused("\"\(other)\" is none of failed, timedOut, interrupted\(near)"), at: start)
+            }
+        }
+    }
+}
+
+extension Policy {
+    /// Takes the value of each of these keys from another policy.
+    mutating func take(_ keys: UInt64, from other: Policy) {
+        func has(_ key: OperationKey) -> Bool { keys & key.bit != 0 }
+        if has(.timeout) { timeout = other.timeout }
+        if has(.grace) { grace = other.grace }
+        if has(.deadline) { deadline = other.deadline }
+        if has(.notBefore) { notBefore = other.notBefore }
+        if has(.retry) { retry = other.retry }
+        if has(.successCodes) { successCodes = other.successCodes }
+        if has(.leftovers) { leftovers = other.leftovers }
+        if has(.limit) { childLimit = other.childLimit }
+    }
+
+    /// Removes the value of a key.
+    mutating func remove(_ key: OperationKey) {
+        switch key {
+        case .timeout: timeout = nil
+        case .deadline: deadline = nil
+        case .notBefore: notBefore = nil
+        case .retry: retry = nil
+        case .limit: childLimit = nil
+        default: preconditionFailure("\(key.text) cannot be absent")
+        }
+    }
+}
