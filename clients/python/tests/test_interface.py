@@ -91,8 +91,9 @@ def test_an_enumeration_takes_values_that_a_newer_daemon_adds() -> None:
 
 
 def test_a_reply_takes_members_that_a_newer_daemon_adds() -> None:
-    counts = messages.Counts.from_json({"pending": 1, "ready": 2, "executing": 3, "finished": 4, "dreaming": 5})
-    assert counts == messages.Counts(pending=1, ready=2, executing=3, finished=4)
+    known = {"pending": 1, "ready": 2, "scheduled": 3, "held": 4, "executing": 5, "finished": 6}
+    counts = messages.Counts.from_json({**known, "dreaming": 7})
+    assert counts == messages.Counts(pending=1, ready=2, scheduled=3, held=4, executing=5, finished=6)
 
 
 def test_an_unknown_error_keeps_its_name_and_parameters() -> None:
