@@ -78,7 +78,7 @@ let package = Package(
             linkerSettings: withoutSharedRuntimes),
         .target(
             name: "OpsWeb",
-            dependencies: ["OpsWire", "OpsDrawing", "OpsSystem", "OpsSystemd", "CMicrohttpd"],
+            dependencies: ["OpsClient", "OpsWire", "OpsDrawing", "OpsSystem", "OpsSystemd", "CMicrohttpd"],
             swiftSettings: pointers),
         .executableTarget(
             name: "opsd-web", dependencies: ["OpsWeb", "OpsClient", "OpsSystem"], swiftSettings: strict,

@@ -128,6 +128,7 @@ public final class WebServer {
         case ("POST", "/follow"): follow(exchange)
         case ("GET", "/events"): listen(exchange)
         case ("GET", "/about"): exchange.respond(about)
+        case ("GET", "/metrics"): measure(exchange)
         case ("POST", _): exchange.respond(.problem(404, "there is nothing at \(head.path)"))
         default:
             let name = Self.isView(head.path) ? "index.html" : String(head.path.dropFirst())
@@ -203,6 +204,18 @@ public final class WebServer {
                 return exchange.respond(response)
             }
             exchange.respond(GraphDrawing.response(reply: message))
+        }
+    }
+
+    /// Answers with what `opsctl metrics` prints.
+    private func measure(_ exchange: HTTPExchange) {
+        exchange.ended = bridge.call(Call.frame(StatusRequest()), isReading: true) {
+            [weak self, weak exchange] status in
+            guard let self, let exchange else { return }
+            guard status.status == 200 else { return exchange.respond(status) }
+            exchange.ended = self.bridge.call(Call.frame(MetricsRequest()), isReading: true) { [weak exchange] metrics in
+                exchange?.respond(MetricsPage.response(status: status, metrics: metrics))
+            }
         }
     }
 

@@ -24,8 +24,19 @@ import Testing
             let head =
                 "POST /call HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(bearer)\r\nConnection: close\r\n"
                 + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            return try send(head + body)
+        }
+
+        /// Asks for a path and returns everything that comes back.
+        func get(_ path: String, authorized: Bool = true) throws -> String {
+            let head =
+                "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
+                + (authorized ? "Authorization: Bearer \(bearer)\r\n\r\n" : "\r\n")
+            return try send(head)
+        }
+
+        private func send(_ input: String) throws -> String {
             let script = "exec 3<>/dev/tcp/127.0.0.1/\(port) && cat >&3 && cat <&3"
-            let input = head + body
             let shell = try Command(
                 "/bin/bash", ["-c", script], environment: Machine.environment, input: input, in: "/tmp")
             return try shell.wait().out
@@ -48,6 +59,16 @@ import Testing
         _ = try page.machine.ctl("wait", "long")
         #expect(try page.machine.outcome(id) == "cancelled")
         #expect(try page.call(#"{"method":"Submit","parameters":{"operations":[]}}"#).hasPrefix("HTTP/1.1 403 "))
+        #expect(try page.end() == 0)
+    }
+
+    @Test func `the page serves the numbers that opsctl metrics prints`() throws {
+        let page = try Page("--read-only")
+        _ = try page.machine.submit("--hold", "--", "true")
+        let answer = try page.get("/metrics")
+        #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Content-Type: application/openmetrics-text"))
+        #expect(answer.contains("opsd_build_info{") && answer.hasSuffix("# EOF\n"))
+        #expect(try page.get("/metrics", authorized: false).hasPrefix("HTTP/1.1 401 "))
         #expect(try page.end() == 0)
     }
 

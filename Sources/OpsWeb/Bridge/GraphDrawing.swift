@@ -14,15 +14,11 @@ enum GraphDrawing {
                 return .problem(
                     422, "this graph has too many different operations for a picture; the table has them all")
             }
-            return HTTPResponse(type: "image/svg+xml", Array(text.utf8))
+            return HTTPResponse(200, type: "image/svg+xml", Array(text.utf8))
         } catch {
             return .problem(502, "the daemon sent a graph that this opsd-web does not understand")
         }
     }
-}
-
-extension HTTPResponse {
-    fileprivate init(type: String, _ bytes: [UInt8]) { self.init(200, type: type, bytes) }
 }
 
 extension DrawnGraph {
