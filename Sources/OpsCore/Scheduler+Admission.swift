@@ -50,11 +50,14 @@ extension Scheduler {
 
     /// No set asks for more than there is, and no child for more than the group above it holds.
     func checkCategories(_ submission: Submission, under parent: OperationIndex?) throws(Rejection) {
-        for (index, set) in submission.categorySets.enumerated() {
-            guard let operation = submission.operations.firstIndex(where: { $0.categories == Int32(index) }) else {
-                continue
-            }
-            try registry.checkCapacity(CategoryUse.strictest(set), of: .local(Int32(operation)))
+        var firstUsers = [Int32?](repeating: nil, count: submission.categorySets.count)
+        for (operation, draft) in submission.operations.enumerated() {
+            guard let set = draft.categories, firstUsers[Int(set)] == nil else { continue }
+            firstUsers[Int(set)] = Int32(operation)
+        }
+        for (set, firstUser) in zip(submission.categorySets, firstUsers) {
+            guard let firstUser else { continue }
+            try registry.checkCapacity(CategoryUse.strictest(set), of: .local(firstUser))
         }
         var depth: [Int32] = []
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) }

@@ -3,7 +3,7 @@ extension Scheduler {
 
     /// Puts new operations, the latest of all, behind the barriers before them.
     mutating func joinBarriers(_ operations: [OperationIndex]) {
-        for operation in operations {
+        for operation in operations where !registry.barriers.joinUnordered(table[operation]) {
             let traits = registry.barriers.join(operation, in: registry.table)
             guard !traits.isEmpty else { continue }
             table[operation].traits.formUnion(traits)
@@ -12,6 +12,7 @@ extension Scheduler {
     }
 
     mutating func leaveBarriers(_ operation: OperationIndex) {
+        if registry.barriers.leaveUnordered(table[operation]) { return }
         for consequence in registry.barriers.leave(operation, in: registry.table) {
             switch consequence {
             case .opened(let operation): unblock(operation, .behindBarrier)

@@ -9,8 +9,8 @@ extension Scheduler {
     // MARK: Setting clocks
 
     mutating func armTimeout(_ index: ExecutionIndex) {
-        let operation = executions[index].operation
-        guard let timeout = policy(of: operation)?.timeout else { return }
+        let policy = table.policy(of: executions[index].operation)
+        guard let policy, let timeout = policies[policy].timeout else { return }
         setTimeout(index, at: executions[index].startedAt.monotonic + timeout)
     }
 

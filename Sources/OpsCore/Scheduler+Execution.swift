@@ -161,11 +161,13 @@ extension Scheduler {
         if !table[operation].traits.isDisjoint(with: .frozen) { emit(.thaw(attempt)) }
         unfreeze(operation)
         disarmTimeout(index)
-        record(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now.wall))
+        let now = now.wall
+        record(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now))
         if end.outcome == .interrupted { publish(.interrupted, operation, detail: String(attempt.number)) }
         emit(.acknowledge(attempt))
         vacate(index)
-        if !registry.hasUnfinishedChildren(operation) { endOperation(operation) }
+        if let group = group(of: operation), groups[group].unfinished > 0 { return }
+        endOperation(operation)
     }
 
     /// The attempt is over and no child is unfinished: another attempt, or the end.
@@ -182,14 +184,14 @@ extension Scheduler {
         decide(operation, end.outcome, end.outcome == .succeeded ? end.cause.ofSuccess : end.cause)
     }
 
-    func mayRetry(_ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution) -> Bool {
+    @inline(__always) func mayRetry(_ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution) -> Bool {
         if executions[index].isRefused { return true }
-        guard let retry = policy(of: operation)?.retry, executions[index].attemptsInRun <= retry.limit else {
-            return false
-        }
+        guard let policy = table.policy(of: operation), let retry = policies[policy].retry,
+            executions[index].attemptsInRun <= retry.limit
+        else { return false }
         if let parent = parent(of: operation), registry.isClosing(parent) { return false }
         // Its deadline may have passed while it was ending for another reason.
-        if let deadline = policy(of: operation)?.deadline, deadline <= now.wall { return false }
+        if let deadline = policies[policy].deadline, deadline <= now.wall { return false }
         switch end.outcome {
         case .failed:
             guard retry.onFailed else { return false }

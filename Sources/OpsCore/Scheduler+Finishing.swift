@@ -68,7 +68,9 @@ extension Scheduler {
         if case .groupSkipped(let group, _) = cause, let root {
             cause = .groupSkipped(group, because: Cause.Root(root, rootOutcome ?? end.outcome))
         }
-        for child in registry.descendants(of: operation).reversed() {
+        // Most have no children: the call copies the registry.
+        let descendants = group(of: operation) == nil ? [] : registry.descendants(of: operation)
+        for child in descendants.reversed() {
             decide(
                 child, below.outcome, cause, root: root ?? table[operation].operationID,
                 rootOutcome: rootOutcome ?? end.outcome)
@@ -96,7 +98,7 @@ extension Scheduler {
             // With children the end is theirs.
             if table[operation].group == nil, let ended = executions[index].endedAt { at = ended }
             endExecution(index)
-        } else {
+        } else if table[operation].traits.contains(.hasRun) {
             run = runs[operation]?.number ?? 1
         }
         forgetRun(of: operation)
@@ -122,9 +124,10 @@ extension Scheduler {
     }
 
     /// Returns whether an observer of the operation, or one of all operations, is to run at this end.
-    private func isObserved(_ operation: OperationIndex, _ outcome: Outcome) -> Bool {
+    @inline(__always) private func isObserved(_ operation: OperationIndex, _ outcome: Outcome) -> Bool {
         let row = table[operation]
-        if row.traits.contains(.hasObservers), policy(of: operation)?.observers.observesEnd(outcome) == true {
+        if row.traits.contains(.hasObservers), let policy = row.policy, policies[policy].observers.observesEnd(outcome)
+        {
             return true
         }
         return !row.isGroup && registry.observersOfAll.observesEnd(outcome)
@@ -221,7 +224,9 @@ extension Scheduler {
 
     /// Cancels operations that were provided for one that ends without them, unless they have started or others need them.
     private mutating func dropProvided(of operation: OperationIndex, _ decision: PendingFinish) {
-        for edge in graph.dependencies(of: table[operation]) {
+        var upcoming = table[operation].firstDependency
+        while let edge = upcoming {
+            upcoming = graph.dependency(after: edge)
             guard let on = graph[edge].on, table[on].traits.contains(.provided), table[on].state != .executing else {
                 continue
             }

@@ -182,7 +182,7 @@ extension Scheduler {
     private mutating func mustStayBlocked(_ lane: LaneIndex) -> Bool {
         guard let first = lanes[lane].members.first else { return true }
         if let obstacle = obstacle(to: first.operation, in: lane) { return obstacle == .reservations }
-        return deadlocks.mustYield(first.operation, lanes[lane].needs, in: registry)
+        return mustYield(first.operation, in: lane)
     }
 
     /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.

@@ -35,7 +35,7 @@ extension Scheduler {
         } else if let first = lanes[lane].members.first {
             if let obstacle = obstacle(to: first.operation, in: lane) {
                 park(lane, at: obstacle)
-            } else if deadlocks.mustYield(first.operation, lanes[lane].needs, in: registry) {
+            } else if mustYield(first.operation, in: lane) {
                 park(lane, at: .yielding)
             } else if conditionsHold(evaluatingIfNeeded: first.operation, in: lane) {
                 start(first.operation, from: lane)
@@ -44,8 +44,15 @@ extension Scheduler {
         if let token { wake(token) }
     }
 
+    /// Returns whether a group must not start yet, since an operation that it waits for would wait for its end.
+    mutating func mustYield(_ operation: OperationIndex, in lane: LaneIndex) -> Bool {
+        // Before the call, which copies the registry.
+        guard group(of: operation) != nil, !lanes[lane].needs.isEmpty else { return false }
+        return deadlocks.mustYield(operation, lanes[lane].needs, in: registry)
+    }
+
     /// Returns the obstacle to starting a lane's first operation, apart from the pool and deadlock avoidance.
-    func obstacle(to operation: OperationIndex, in lane: LaneIndex) -> Resource? {
+    @inline(__always) func obstacle(to operation: OperationIndex, in lane: LaneIndex) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
         if let group = lanes[lane].group, !key.isGroup, !groups[group].hasRoom { return .group(group) }
@@ -59,7 +66,7 @@ extension Scheduler {
     private mutating func start(_ operation: OperationIndex, from lane: LaneIndex) {
         let needs = lanes[lane].needs
         let key = table[operation].key
-        let passed = overtaken(by: key, needs)
+        let passed = needs.isEmpty ? [] : overtaken(by: key, needs)
         lanes[lane].members.removeFirst()
         take(needs)
         leaveLaneForStart(operation, lane)

@@ -162,55 +162,57 @@ public struct Scheduler {
     }
 }
 
-/// The contents of the registry by their own names.
+/// The contents of the registry by their own names. A call of an accessor that is not inlined copies the scheduler.
 extension Scheduler {
     var table: OperationTable {
-        _read { yield registry.table }
-        _modify { yield &registry.table }
+        @inline(__always) _read { yield registry.table }
+        @inline(__always) _modify { yield &registry.table }
     }
     var graph: DependencyGraph {
-        _read { yield registry.graph }
-        _modify { yield &registry.graph }
+        @inline(__always) _read { yield registry.graph }
+        @inline(__always) _modify { yield &registry.graph }
     }
     var queues: QueueTable {
-        _read { yield registry.queues }
-        _modify { yield &registry.queues }
+        @inline(__always) _read { yield registry.queues }
+        @inline(__always) _modify { yield &registry.queues }
     }
     var partitions: PartitionTable {
-        _read { yield registry.partitions }
-        _modify { yield &registry.partitions }
+        @inline(__always) _read { yield registry.partitions }
+        @inline(__always) _modify { yield &registry.partitions }
     }
     var privilegedUsers: Set<UInt32> {
-        _read { yield registry.privilegedUsers }
-        _modify { yield &registry.privilegedUsers }
+        @inline(__always) _read { yield registry.privilegedUsers }
+        @inline(__always) _modify { yield &registry.privilegedUsers }
     }
     var categories: CategoryTable {
-        _read { yield registry.categories }
-        _modify { yield &registry.categories }
+        @inline(__always) _read { yield registry.categories }
+        @inline(__always) _modify { yield &registry.categories }
     }
     var policies: Interned<Policy, PolicyIndex> {
-        _read { yield registry.policies }
-        _modify { yield &registry.policies }
+        @inline(__always) _read { yield registry.policies }
+        @inline(__always) _modify { yield &registry.policies }
     }
     var groups: Pool<Group, GroupIndex> {
-        _read { yield registry.groups }
-        _modify { yield &registry.groups }
+        @inline(__always) _read { yield registry.groups }
+        @inline(__always) _modify { yield &registry.groups }
     }
     var executions: Pool<Execution, ExecutionIndex> {
-        _read { yield registry.executions }
-        _modify { yield &registry.executions }
+        @inline(__always) _read { yield registry.executions }
+        @inline(__always) _modify { yield &registry.executions }
     }
     var runs: [OperationIndex: Run] {
-        _read { yield registry.runs }
-        _modify { yield &registry.runs }
+        @inline(__always) _read { yield registry.runs }
+        @inline(__always) _modify { yield &registry.runs }
     }
 
     func unfinished(_ id: OperationID) -> OperationIndex? { registry.unfinished(id) }
-    func parent(of operation: OperationIndex) -> OperationIndex? { registry.parent(of: operation) }
-    func group(of operation: OperationIndex) -> GroupIndex? { registry.group(of: operation) }
-    func execution(of operation: OperationIndex) -> ExecutionIndex? { registry.execution(of: operation) }
-    func lane(of operation: OperationIndex) -> LaneIndex? { registry.lane(of: operation) }
-    func policy(of operation: OperationIndex) -> Policy? { registry.policy(of: operation) }
+    func parent(of operation: OperationIndex) -> OperationIndex? { registry.table.parent(of: operation) }
+    func group(of operation: OperationIndex) -> GroupIndex? { registry.table.group(of: operation) }
+    func execution(of operation: OperationIndex) -> ExecutionIndex? { registry.table.execution(of: operation) }
+    func lane(of operation: OperationIndex) -> LaneIndex? { registry.table.lane(of: operation) }
+    func policy(of operation: OperationIndex) -> Policy? {
+        registry.table.policy(of: operation).map { registry.policies[$0] }
+    }
     func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
         registry.isAncestor(ancestor, of: operation)
     }

@@ -127,6 +127,25 @@ struct BarrierBook {
         return traits
     }
 
+    /// Counts a new operation that is no barrier and that no barrier orders. Returns false for any other.
+    mutating func joinUnordered(_ row: OperationRow) -> Bool {
+        guard !row.traits.contains(.barrier), !mayOrder(row) else { return false }
+        countPlain(row, 1)
+        return true
+    }
+
+    /// Counts a finished operation that no barrier orders no longer. Returns false for any other.
+    mutating func leaveUnordered(_ row: OperationRow) -> Bool {
+        guard !isDoubtful(row.queue), !mayOrder(row) else { return false }
+        countPlain(row, -1)
+        return true
+    }
+
+    private mutating func countPlain(_ row: OperationRow, _ step: Int32) {
+        change(.queue(row.queue)) { $0.after += step }
+        if let partition = row.partition { change(.partition(partition)) { $0.after += step } }
+    }
+
     /// Counts an operation, the latest so far, in its scopes.
     private mutating func count(_ operation: OperationIndex, in rows: some OperationRows) {
         count(operation, .queue(rows[operation].queue), in: rows)
@@ -167,10 +186,6 @@ struct BarrierBook {
     }
 
     private mutating func leave(_ operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> [Release] {
-        guard !isEmpty(scope) else {
-            change(scope) { $0.after -= 1 }
-            return []
-        }
         let row = rows[operation]
         var position = self[scope].position(from: row.id)
         guard !Self.isBarrier(operation, of: scope, in: rows) else {
@@ -268,8 +283,7 @@ struct BarrierBook {
         var found: Set<QueueIndex> = []
         for operation in rows.indices where rows[operation].state != .finished {
             let row = rows[operation]
-            change(.queue(row.queue)) { $0.after += 1 }
-            if let partition = row.partition { change(.partition(partition)) { $0.after += 1 } }
+            countPlain(row, 1)
             if row.traits.contains(.barrier) { found.insert(row.queue) }
         }
         return found.sorted()

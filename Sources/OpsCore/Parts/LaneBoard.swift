@@ -12,8 +12,8 @@ struct LaneBoard {
     private var blocked: [LaneHeap.Entry] = []
 
     subscript(lane: LaneIndex) -> Lane {
-        _read { yield pool[lane] }
-        _modify { yield &pool[lane] }
+        @inline(__always) _read { yield pool[lane] }
+        @inline(__always) _modify { yield &pool[lane] }
     }
 
     var count: Int { pool.count }

@@ -12,17 +12,17 @@ extension Registry {
         return index
     }
 
-    func attemptID(_ index: ExecutionIndex) -> AttemptID {
+    @inline(__always) func attemptID(_ index: ExecutionIndex) -> AttemptID {
         AttemptID(table[executions[index].operation].operationID, executions[index].attempt)
     }
 
     /// Returns the resolution of an attempt whose main process has ended; nil while the attempt goes on.
-    func resolution(of index: ExecutionIndex, treeIsGone: Bool) -> Resolution? {
+    @inline(__always) func resolution(of index: ExecutionIndex, treeIsGone: Bool) -> Resolution? {
         executions[index].exit.flatMap { resolution(of: index, $0, treeIsGone: treeIsGone) }
     }
 
     func resolution(of index: ExecutionIndex, _ exit: Exit, treeIsGone: Bool) -> Resolution? {
-        let policy = policy(of: executions[index].operation)
+        let policy = table.policy(of: executions[index].operation).map { policies[$0] }
         let cause: Cause
         switch exit.status {
         case .code(let code):

@@ -70,36 +70,12 @@ struct Registry {
         return operation
     }
 
-    // These read one field before they look whether it is nil. `if let x = table[operation].x` keeps the access to the row
-    // open over the branch: then the optimizer allocates the frame of the access and copies the row.
-
-    func parent(of operation: OperationIndex) -> OperationIndex? {
-        let parent = table[operation].parent
-        return parent
-    }
-
-    /// The group of an operation that has children or is a group.
-    func group(of operation: OperationIndex) -> GroupIndex? {
-        let group = table[operation].group
-        return group
-    }
-
-    func execution(of operation: OperationIndex) -> ExecutionIndex? {
-        let execution = table[operation].execution
-        return execution
-    }
-
-    func lane(of operation: OperationIndex) -> LaneIndex? {
-        let lane = table[operation].lane
-        return lane
-    }
+    func parent(of operation: OperationIndex) -> OperationIndex? { table.parent(of: operation) }
+    func group(of operation: OperationIndex) -> GroupIndex? { table.group(of: operation) }
+    func execution(of operation: OperationIndex) -> ExecutionIndex? { table.execution(of: operation) }
 
     /// The policy of an operation; nil: `Policy()`.
-    func policy(of operation: OperationIndex) -> Policy? {
-        let policy = table[operation].policy
-        guard let policy else { return nil }
-        return policies[policy]
-    }
+    func policy(of operation: OperationIndex) -> Policy? { table.policy(of: operation).map { policies[$0] } }
 
     func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
         table.ancestors(of: operation).contains(ancestor)

@@ -76,8 +76,8 @@ struct CategoryTable {
     private var needs: [[Need]] = []
 
     subscript(category: CategoryIndex) -> Category {
-        _read { yield pool[category] }
-        _modify { yield &pool[category] }
+        @inline(__always) _read { yield pool[category] }
+        @inline(__always) _modify { yield &pool[category] }
     }
 
     func find(_ name: String) -> CategoryIndex? { index[name] }

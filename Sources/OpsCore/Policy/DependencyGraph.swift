@@ -42,6 +42,8 @@ struct DependencyGraph {
         Dependencies(edges: edges, upcoming: row.firstDependency)
     }
 
+    func dependency(after edge: EdgeIndex) -> EdgeIndex? { edges[edge.offset].nextDependency }
+
     struct Dependents: Sequence, IteratorProtocol {
         fileprivate let edges: [Edge]
         fileprivate var upcoming: EdgeIndex?
@@ -120,7 +122,7 @@ struct DependencyGraph {
         table[from].firstDependency = nil
         while let edge = next {
             next = edges[edge.offset].nextDependency
-            settle(edge, in: &table)
+            if edges[edge.offset].on != nil { settle(edge, in: &table) }
             forget(edge)
         }
         if count == 0 {

@@ -6,7 +6,7 @@ struct Interned<Value: Hashable, Index: Handle> {
     private var known: [Value: Index] = [:]
 
     subscript(index: Index) -> Value {
-        _read { yield values[index.offset] }
+        @inline(__always) _read { yield values.span[index.offset] }
     }
 
     /// The index of a value, which has one user more. `isNew`: nobody used it before.

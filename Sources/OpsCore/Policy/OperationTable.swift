@@ -16,6 +16,36 @@ struct OperationTable {
         _modify { yield &rows[operation.offset] }
     }
 
+    // Functions of the table, not of what contains it: a call on a large struct copies the struct. They read one field
+    // before they look whether it is nil: `if let x = table[operation].x` keeps the access to the row open over the branch,
+    // and then the optimizer copies the row.
+
+    func parent(of operation: OperationIndex) -> OperationIndex? {
+        let parent = rows[operation.offset].parent
+        return parent
+    }
+
+    /// The group of an operation that has children or is a group.
+    func group(of operation: OperationIndex) -> GroupIndex? {
+        let group = rows[operation.offset].group
+        return group
+    }
+
+    func execution(of operation: OperationIndex) -> ExecutionIndex? {
+        let execution = rows[operation.offset].execution
+        return execution
+    }
+
+    func lane(of operation: OperationIndex) -> LaneIndex? {
+        let lane = rows[operation.offset].lane
+        return lane
+    }
+
+    func policy(of operation: OperationIndex) -> PolicyIndex? {
+        let policy = rows[operation.offset].policy
+        return policy
+    }
+
     /// Grows by a quarter at a time: doubling would leave half of a large table unused.
     mutating func reserve(_ more: Int) {
         let needed = rows.count + max(0, more - free.count)

@@ -18,8 +18,8 @@ struct PartitionTable {
     private var membersOfUsers: [UInt32: Int] = [:]
 
     subscript(partition: PartitionIndex) -> Partition {
-        _read { yield pool[partition] }
-        _modify { yield &pool[partition] }
+        @inline(__always) _read { yield pool[partition] }
+        @inline(__always) _modify { yield &pool[partition] }
     }
 
     func find(_ queue: QueueIndex, _ user: UInt32) -> PartitionIndex? { index[Partition.Key(queue: queue, user: user)] }

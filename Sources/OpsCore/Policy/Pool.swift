@@ -7,8 +7,9 @@ struct Pool<Element, Index: Handle> {
     var count: Int { elements.count - free.count }
 
     subscript(index: Index) -> Element {
-        _read { yield elements[index.offset] }
-        _modify { yield &elements[index.offset] }
+        // Inlined, and through a span: otherwise the optimizer copies whole records for one field.
+        @inline(__always) _read { yield elements.span[index.offset] }
+        @inline(__always) _modify { yield &elements[index.offset] }
     }
 
     func contains(_ index: Index) -> Bool { isUsed[index.offset] }

@@ -27,8 +27,8 @@ struct QueueTable {
     private var index: [String: QueueIndex] = [:]
 
     subscript(queue: QueueIndex) -> Queue {
-        _read { yield pool[queue] }
-        _modify { yield &pool[queue] }
+        @inline(__always) _read { yield pool[queue] }
+        @inline(__always) _modify { yield &pool[queue] }
     }
 
     func find(_ name: String) -> QueueIndex? { index[name] }
