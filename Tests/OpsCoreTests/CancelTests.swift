@@ -6,7 +6,7 @@ import Testing
         .cancel(ids, by: "root", reason: nil, force: force)
     }
 
-    @Test func whatWaitsFinishesAtOnceAndItsDependentsAreSkipped() {
+    @Test func `a cancelled waiting operation finishes at once and its dependents are skipped`() {
         var world = World(workers: 0)
         world.add()
         world.add(after: [1])
@@ -34,7 +34,7 @@ import Testing
         #expect(world.handle(cancel(1, 2, 3)) == .success(.done(3)))
     }
 
-    @Test func whatExecutesKeepsItsCategoryUntilItsTreeIsGone() {
+    @Test func `a cancelled executing operation keeps its category until its tree is gone`() {
         var world = World()
         world.add(categories: ["db"])
         world.add(categories: ["db"])

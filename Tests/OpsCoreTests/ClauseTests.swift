@@ -41,7 +41,7 @@ import Testing
         #expect(world.executing == [1, 3])
     }
 
-    @Test func whatIsFrozenIsThawedToGetItsSignal() {
+    @Test func `a frozen operation is thawed to get its signal`() {
         var world = World()
         world.add()
         world.turn()
@@ -156,7 +156,7 @@ import Testing
         #expect(world.executing == [2, 4])
     }
 
-    @Test func whatIsFrozenSaysWhoHasToResumeIt() {
+    @Test func `a frozen operation names the level to resume`() {
         var world = World()
         world.add()
         world.turn()

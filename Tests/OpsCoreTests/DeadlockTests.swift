@@ -30,7 +30,7 @@ import Testing
         return submission
     }
 
-    @Test func whoeverTheChildrenWaitForGoesFirstHoweverLongItIsHeld() {
+    @Test func `an operation that children wait for starts first, however long it is held`() {
         var world = World()
         world.after(.setCategory("a", capacity: 2))
         let two = [CategoryUse(name: "a", units: 2)]
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func whatIsWantedBetweenTheChildrenOfItsHolderIsRefused(inOneSubmission: Bool) {
+    func `a need between the children of the category's holder is refused`(inOneSubmission: Bool) {
         // 1 {a} holds 2 and 3; 4 {a} comes after 2 and before 3.
         let lines = [
             Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, after: [3]),
@@ -193,7 +193,7 @@ import Testing
 
     /// 3 {a} waits for a child of 1 {b}, before which 6 {a, b} must go: 3 lets 6 go first, though it waits for 1's
     /// start alone.
-    @Test func whoWaitsForAStartWaitsForAllThatGoesBeforeIt() {
+    @Test func `a wait for a start is a wait for all that comes before it`() {
         var world = World()
         world.handle(
             .submit(
@@ -250,7 +250,7 @@ import Testing
         world.after(.setCategory("a", capacity: 1))
     }
 
-    @Test func whatALoweredCapacityTiesIsExplained() {
+    @Test func `a deadlock by a lowered capacity is explained`() {
         var world = World(workers: 0)
         tieByLoweredCapacity(&world)
         #expect(world.executing == [1])
@@ -319,7 +319,7 @@ import Testing
 
     /// As the torture saw it: the group 2 {a} was overtaken sixteen times and lets 4 {a, b} go first, which must not
     /// wait for the place that is kept for it.
-    @Test func whoLetsOthersGoFirstKeepsNoPlaceFromThem() {
+    @Test func `a group that yields has no reservation against others`() {
         var world = World(workers: 20)
         world.after(.setCategory("a", capacity: 2))
         world.add(categories: ["a"])

@@ -4,7 +4,7 @@ import Testing
 @Suite struct LaneTests {
     /// A cancelled operation was the only member of its lane; what came next in the lane started the operation that
     /// had got the cancelled one's place, although that one was held.
-    @Test func whoHasLeftALaneIsNotStartedUnderANewName() {
+    @Test func `an operation that reuses the row of a lane's former member does not start for it`() {
         var world = World(workers: 2)
         world.after(.suspend(.daemon, freeze: false))
         world.add(priority: 5)
@@ -17,6 +17,23 @@ import Testing
         #expect(world.executing == [3])
     }
 
+    @Test func `all groups that fit start when a category has room again`() {
+        var world = World(workers: 8)
+        world.after(.setCategory("gpu", capacity: 2))
+        let holder = world.add(categories: [CategoryUse(name: "gpu", units: 2)])
+        world.turn()
+        var submission = Submission()
+        submission.categorySets = [["gpu"]]
+        submission.operations = [
+            Draft(categories: 0, flags: .group), Draft(group: 0), Draft(categories: 0, flags: .group), Draft(group: 2),
+        ]
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(world.executing == [holder])
+        world.after(world.exit(holder))
+        #expect(world.executing == [2, 3, 4, 5])
+    }
+
     @Test func goingBackToPendingIsTold() {
         var world = World(workers: 0)
         world.add()
@@ -27,7 +44,7 @@ import Testing
     }
 
     /// Removed members are swept out once they are the majority; members that stay are kept.
-    @Test func whoIsLeftOfManyKeepsPlaceAndTimers() {
+    @Test func `the few that stay of many keep their order and timers`() {
         var world = World(workers: 0)
         let begin = world.now.wall
         for second in 1...300 { world.add { $0.deadline = begin + Int64(second) * World.second } }
@@ -45,7 +62,7 @@ import Testing
     }
 
     /// Many come and go behind one that waits for what is held for long: they leave nothing, and take nobody along.
-    @Test func whoWaitsBehindAHeldCategoryKeepsPlaceAmongManyThatLeave() {
+    @Test func `operations behind a held category keep their order among many that leave`() {
         var world = World(workers: 1)
         world.add(categories: [CategoryUse(name: "held")])
         world.turn()

@@ -76,7 +76,7 @@ import Testing
         #expect(world.last.effects == [Self.kill])
     }
 
-    @Test func whoCouldSayTheWordDiesWithTheRunner() {
+    @Test func `a report that only lost processes could send fails with the runner`() {
         var world = daemonized(.kill)
         world.after(.runnerLost)
         world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Said to an opsd that died before it could store it, or to none.
-    @Test func whatItSaidCountsBeforeHowItEnded() {
+    @Test func `a reported result counts before the exit status`() {
         var world = daemonized(.kill)
         let exit = Exit(status: .code(0), at: world.now)
         world.after(.runnerLost)
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// The end by its word, and an attempt that begins again, while the inventory is compared.
-    @Test func whatEndsByItsWordIsSentNoOrders() {
+    @Test func `an operation that reported its result gets no commands`() {
         var world = World()
         world.add {
             $0.completion = .notify

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of the order of starts when something changes in the middle of a turn.
 @Suite struct OrderTests {
-    @Test func whatComesToWaitInThisVeryTurnHurriesTheHolderAtOnce() {
+    @Test func `a wait that begins in this turn raises the holder at once`() {
         var world = World(workers: 1)
         world.add()
         world.turn()
@@ -20,7 +20,7 @@ import Testing
         #expect(world.executing == [1, 2, 3, 5])
     }
 
-    @Test func whoLeavesItsLaneAndComesBackIsOvertakenOnceByEachStart() {
+    @Test func `an operation that left its lane and came back is overtaken once by each start`() {
         var world = World(workers: 2)
         world.add(categories: ["a"])
         world.add(categories: ["a", "b"])
@@ -42,7 +42,7 @@ import Testing
         #expect(world.executing == [1])
     }
 
-    @Test func whoWaitsForThePoolIsNotOvertakenInACategoryThatIsFree() {
+    @Test func `an operation that waits for the pool is not overtaken in a free category`() {
         var world = World(workers: 1)
         let process = world.add()
         world.turn()

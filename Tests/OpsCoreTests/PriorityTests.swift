@@ -28,7 +28,7 @@ import Testing
 
     private func cancel(_ id: Int64) -> Event { .cancel([OperationID(id)], by: "root", reason: nil, force: false) }
 
-    @Test func whatWasLentToARingLeavesItWithTheLender() {
+    @Test func `a priority inherited by a cycle leaves it with its source`() {
         var world = ring()
         let lender = world.add(after: [5], priority: 8)
         world.turn()
@@ -64,7 +64,7 @@ import Testing
         #expect(effective(world) == [0, 0, 0, 0, 0])
     }
 
-    @Test func whatAGroupHasOfItsOwnIsNotItsChildren() {
+    @Test func `children do not get the priority of their group itself`() {
         var world = ring(priorities: [0, 0, 8, 0, 0])
         #expect(effective(world) == [0, 0, 8, 0, 0])
         let lender = world.add(after: [5], priority: 8)

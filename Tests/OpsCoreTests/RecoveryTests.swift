@@ -29,7 +29,7 @@ import Testing
         return world.after(.runnerConnected(Inventory(runner: runner, boot: boot, entries: entries)))
     }
 
-    @Test func whatTheRunnerHoldsGoesOn() {
+    @Test func `an operation that the runner lists goes on`() {
         var world = World(snapshot(), connected: false)
         let process = Process(pid: 7, startTicks: 1, at: world.now)
         #expect(connect(&world, .running(process)) == ["launched 1#1"])
@@ -40,7 +40,19 @@ import Testing
         #expect(world.last.reports.first?.sequence == 10)
     }
 
-    @Test func whatNeverReachedTheSameRunnerIsLaunchedAgain() {
+    @Test func `an operation that has aged counts for its steps at once`() {
+        let world = World(
+            workers: 0,
+            snapshot {
+                $0.queues = [Snapshot.Queue(name: "default", aging: 300 * World.second)]
+                let readyAt = 999_000 * World.second
+                $0.operations[1] = Snapshot.Row(id: 2, graph: GraphID(1), state: .ready, readyAt: readyAt)
+                $0.edges = []
+            })
+        #expect(world.scheduler.effectivePriority(of: 2) == 3)
+    }
+
+    @Test func `a launch that never reached the same runner is repeated`() {
         var world = World(snapshot(), connected: false)
         #expect(connect(&world) == [])
         #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0)])
@@ -123,7 +135,7 @@ import Testing
         #expect(world.turn() == ["submitted g2 2+1 ready"])
     }
 
-    @Test func whatARunnerThatIsEndingDidNotTakeHasItsTurnAgain() {
+    @Test func `an operation that an ending runner refused waits for its turn again`() {
         var world = World()
         world.add()
         world.add()
@@ -139,14 +151,14 @@ import Testing
         #expect(world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1"))) == ["started 2#2 slot 0"])
     }
 
-    @Test func whatIsRefusedInTheTurnThatOrdersItIsNotOrdered() {
+    @Test func `a launch that is refused in its own turn is not sent`() {
         var world = World(snapshot(), connected: false)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
         world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1", isEnding: true)))
         #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
     }
 
-    @Test func whatNoRunnerTookIsNotCountedByItsRetries() {
+    @Test func `an attempt that no runner took does not count for retries`() {
         var world = World()
         world.add { $0.retry = RetryPolicy(limit: 1, backoff: 0) }
         world.turn()
@@ -159,7 +171,7 @@ import Testing
         #expect(world.after(world.exit(1, 3)).last == "finished 1 failed exit 3")
     }
 
-    @Test func whatWasCancelledOnItsWayToARunnerThatIsEndingIsCancelled() {
+    @Test func `an operation that is cancelled while an ending runner refuses it is cancelled`() {
         var world = World()
         world.add()
         world.turn()
@@ -204,7 +216,7 @@ import Testing
         #expect(world.after(world.exit(1)).suffix(2) == ["ready 2", "started 2#1 slot 0"])
     }
 
-    @Test func whatIsGivenUpInTheTurnOfItsSecondLaunchIsNotLaunched() {
+    @Test func `an operation that is abandoned in the turn of its second launch is not launched`() {
         var world = World(snapshot(), connected: false)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
         world.after(.cancel([1], by: "root", reason: nil, force: true))

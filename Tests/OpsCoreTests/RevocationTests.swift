@@ -25,7 +25,7 @@ import Testing
         #expect(world.executing == [2, 3, 4, 5, 6] && world.scheduler.stagedCount == 0)
     }
 
-    @Test func `what the runner reports before its confirmation has started, and the rest waits again`() {
+    @Test func `launches reported before the confirmation have started, and the others wait again`() {
         var world = staged()
         world.after(.suspend(.daemon, freeze: false))
         world.handle(world.exit(2))

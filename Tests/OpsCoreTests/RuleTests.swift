@@ -165,7 +165,7 @@ import Testing
         #expect(world.scheduler.policy(of: 3)?.timeout == 2 * World.second)
     }
 
-    @Test func whoWaitsForTheStartOfAGroupHurriesNotItsChildren() {
+    @Test func `a wait for the start of a group does not raise its children`() {
         var world = World(workers: 0)
         world.add()
         var submission = Submission()
@@ -193,7 +193,7 @@ import Testing
         #expect([2, 4].map { world.scheduler.effectivePriority(of: $0) } == [0, 0])
     }
 
-    @Test func whatIsEditedFirstCountsLikeWhatIsSubmitted() {
+    @Test func `an edited priority counts like a submitted one`() {
         var world = World(workers: 0)
         world.add(flags: .held)
         var submission = Submission()
@@ -205,7 +205,7 @@ import Testing
         #expect(world.scheduler.effectivePriority(of: 3) == 0)
     }
 
-    @Test func whatCameBackBeforeABarrierThatExecutesIsHurriedByTheNext() {
+    @Test func `the next barrier raises an operation that came back before an executing one`() {
         var world = World(workers: 1)
         world.add()
         world.add(flags: .barrier)
@@ -260,7 +260,7 @@ import Testing
         #expect(world.turn() == ["finished 1 timedOut deadline"])
     }
 
-    @Test func whatWasProvidedGoesWithWhatWantedIt() {
+    @Test func `a provided operation is cancelled with the operation that needed it`() {
         var world = World(workers: 0)
         var submission = Submission()
         submission.operations = [Draft(flags: .provided), Draft()]

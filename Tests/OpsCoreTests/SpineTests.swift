@@ -41,7 +41,7 @@ import Testing
             ])
     }
 
-    @Test func whoWaitsForAStartThatNeverComesBlamesTheRootOfIt() {
+    @Test func `an operation skipped for a start that never came names its root`() {
         var world = World()
         world.add()
         world.add(after: [1])
@@ -154,7 +154,7 @@ import Testing
         #expect(world.after(world.exit(3)).last == "started 2#1 slot 0")
     }
 
-    @Test func whatEndedWhileNobodyLookedEndedThen() throws {
+    @Test func `an end while opsd was away has the time at which it happened`() throws {
         var world = World()
         world.add()
         world.turn()
@@ -177,6 +177,8 @@ import Testing
 
     @Test func aNoteIsToldAndChangesNothingElse() {
         var world = World()
+        #expect(world.handle(.note(7, GraphID(3), "one")) == .success(.done(1)))
+        world.turn()
         #expect(world.after(.note(7, GraphID(3), "ask Ann")) == ["noted 7 ask Ann"])
         #expect(world.last.reports.map(\.detail) == ["note"])
         #expect(world.last.reports.first?.graph == GraphID(3))

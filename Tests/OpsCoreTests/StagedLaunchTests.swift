@@ -16,7 +16,7 @@ import Testing
 
     private func effects(_ world: World) -> [Effect] { world.last.effects.filter { $0 != .revokeStaged } }
 
-    @Test func whatIsNextIsForetoldOnceSomethingShortHasSucceeded() {
+    @Test func `the next operation is staged once a short one has succeeded`() {
         var world = world(6)
         #expect(world.scheduler.stagedCount == 0)
         // The slot was free: 3 starts as ever, and then the pool is full.
@@ -31,7 +31,7 @@ import Testing
         #expect(world.scheduler.why(4, at: world.now).map(\.kind) == [.pool])
     }
 
-    @Test func whatTheRunnerTakesHasStartedWithoutALaunch() {
+    @Test func `a staged operation that the runner takes has started without a launch`() {
         var world = world(6)
         world.after(world.exit(1))
         world.handle(world.exit(2))
@@ -95,7 +95,7 @@ import Testing
         #expect(world.scheduler.mustRevokeStaged(at: world.now))
     }
 
-    @Test func whatRunsLongHasNothingForetold() {
+    @Test func `nothing is staged behind long runs`() {
         var world = world(6)
         world.pass(seconds: 1)
         #expect(world.after(world.exit(1)).last == "started 3#1 slot 0")
@@ -110,7 +110,7 @@ import Testing
         #expect(world.scheduler.stagedCount == 0)
     }
 
-    @Test func whatComesBetweenEndsTheHand() {
+    @Test func `nothing is staged past an operation that waits for several`() {
         // 4 waits for 1 and 2: an operation after it may not start before it.
         var world = world(3)
         world.add(after: [2, 3])
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3, 4, 5])
-    func whatIsNotPlainIsNeverInHand(kind: Int) {
+    func `an unpredictable operation is never staged`(kind: Int) {
         var world = world(3)
         world.handle(.setQueue("q", QueueEdit(limit: .set(5))))
         switch kind {
@@ -183,7 +183,7 @@ import Testing
         .running(Process(pid: 7, startTicks: 1, at: world.now))
     }
 
-    @Test func whatTheRunnerKnowsHadBegun() {
+    @Test func `a staged launch that the runner lists had started`() {
         var world = World(workers: 1, snapshot(), connected: false)
         #expect(world.last.changes.map(brief) == ["assumed 2#1 slot 1"])
         #expect(world.executing == [1, 2])
@@ -195,7 +195,7 @@ import Testing
         #expect(world.executing == [2])
     }
 
-    @Test func whatItsRunnerDoesNotKnowHadNot() {
+    @Test func `a staged launch that its runner does not list had not started`() {
         var world = World(workers: 1, snapshot(), connected: false)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
         let changes = world.after(.runnerConnected(inventory))
@@ -205,7 +205,7 @@ import Testing
         #expect(world.after(world.exit(1)).last == "started 2#1 slot 0")
     }
 
-    @Test func whatAnEndingRunnerDoesNotKnowHasItsTurnWithTheNext() {
+    @Test func `a launch that an ending runner does not list waits for the next`() {
         var world = World(workers: 1, snapshot(), connected: false)
         let inventory = Inventory(
             runner: "r1", boot: "b1", entries: [attempt(1): running(world)], isEnding: true, acceptsStaging: true)
@@ -221,7 +221,7 @@ import Testing
         #expect(world.after(.gone(attempt(2))).last == "finished 2 interrupted runner lost")
     }
 
-    @Test func whoseProcessIsHeardOfHadBegun() {
+    @Test func `an operation whose process is reported had started`() {
         var world = World(workers: 1, snapshot(), connected: false)
         #expect(
             world.after(.exited(attempt(2), Exit(status: .code(0), at: world.now), treeIsGone: true))
@@ -244,7 +244,7 @@ import Testing
     }
 
     /// As above, stored as presumed, and 3 waits for its start.
-    @Test func whatWaitsForAStartGoesOnWaitingWhileItIsPresumed() {
+    @Test func `a wait for a start goes on while the start is assumed`() {
         var again = snapshot()
         again.nextOperation = 4
         again.presumeSecond()
@@ -258,7 +258,7 @@ import Testing
         #expect(world.after(world.exit(1)).contains("ready 3"))
     }
 
-    @Test func whatWasPresumedTwiceIsPresumedOnce() {
+    @Test func `a start that was assumed twice is assumed once`() {
         var twice = snapshot()
         twice.presumeSecond()
         var world = World(workers: 1, twice, connected: false)

@@ -90,7 +90,7 @@ import Testing
             ])
     }
 
-    @Test func whatWaitsForSeveralAwaitsAllOfThem() {
+    @Test func `a staged launch after several operations awaits all of them`() {
         var world = world()
         for _ in 0..<3 { world.add() }
         world.add(after: [2, 3])
@@ -99,7 +99,7 @@ import Testing
         #expect(hands(world) == [.stage(attempt(4), after: [attempt(2), attempt(3)])])
     }
 
-    @Test func whoeverComesBehindWhatCannotBeInHandIsNotEither() {
+    @Test func `nothing behind an operation that cannot be staged is staged`() {
         var world = world()
         for _ in 0..<3 { world.add() }
         world.add()
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3, 4, 5])
-    func whatIsNotPlainDoesNotWaitInHand(kind: Int) {
+    func `an unpredictable operation is not staged behind another`(kind: Int) {
         var world = world()
         world.handle(.setQueue("q", QueueEdit(limit: .set(5))))
         world.add()
@@ -133,7 +133,7 @@ import Testing
 
     // MARK: Out of the hand
 
-    @Test func whatFailsTakesItAlong() {
+    @Test func `a failure skips the launch that is staged behind it`() {
         var world = chain(3)
         world.handle(world.exit(2, 1))
         #expect(world.scheduler.mustRevokeStaged(at: world.now))
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// The next attempt is another one, of which nothing in hand knows.
-    @Test func whatIsTriedAgainTakesItBack() {
+    @Test func `a retry unstages the launch behind it`() {
         var world = world()
         world.add()
         world.add(after: [1]) { $0.retry = RetryPolicy(limit: 1) }
@@ -162,7 +162,7 @@ import Testing
         #expect(world.state(3) == .pending)
     }
 
-    @Test func whatIsTakenBackWaitsAsBefore() {
+    @Test func `an unstaged operation waits as before`() {
         var world = chain(3)
         #expect(world.after(.stagingRevoked(started: 0)) == ["unstaged 3#1"])
         #expect(world.state(3) == .pending)
@@ -199,7 +199,7 @@ import Testing
         .running(Process(pid: 7, startTicks: 1, at: world.now))
     }
 
-    @Test func whatTheRunnerKnowsBeganAfterItsPredecessor() {
+    @Test func `a staged launch that the runner lists started after its predecessor`() {
         var world = World(workers: 1, snapshot(), connected: false)
         #expect(world.last.changes.map(brief) == ["assumed 2#1 slot 1"])
         let inventory = Inventory(
@@ -210,7 +210,7 @@ import Testing
         #expect(world.last.reports.map(\.kind) == [.finished, .ready, .started])
     }
 
-    @Test func whatItsRunnerDoesNotKnowWaitsAsBefore() {
+    @Test func `a staged launch that its runner does not list waits as before`() {
         var world = World(workers: 1, snapshot(), connected: false)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): running(world)])
         let changes = world.after(.runnerConnected(inventory))
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1] as [Int32])
-    func whatEndedMeanwhileDecides(code: Int32) {
+    func `the end of a predecessor in the meantime decides about a staged launch`(code: Int32) {
         var world = World(workers: 1, snapshot(), connected: false)
         let inventory = Inventory(runner: "r1", boot: "b1", entries: [attempt(1): gone(world, code)])
         let changes = world.after(.runnerConnected(inventory))
@@ -242,7 +242,7 @@ import Testing
         #expect(changes.contains("finished 2 interrupted machine restarted"))
     }
 
-    @Test func whatItWaitedForMayBeGivenUpBeforeTheRunnerIsThere() {
+    @Test func `a predecessor can be abandoned before the runner is connected`() {
         var world = World(workers: 1, snapshot(), connected: false)
         world.after(.cancel([1], by: "ann", reason: nil, force: true))
         #expect(world.state(2) == .executing)
@@ -259,7 +259,7 @@ import Testing
         #expect(world.executing == [1])
     }
 
-    @Test func whatWasPresumedIsPresumedOnceAndKeepsWhatItWaitsFor() {
+    @Test func `a start is assumed once and the operation keeps its edges`() {
         var again = snapshot()
         again.presumeSecond()
         var world = World(workers: 1, again, connected: false)

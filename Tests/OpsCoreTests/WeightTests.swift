@@ -126,6 +126,18 @@ import Testing
         #expect(weight(.runnerConnected(Inventory(runner: "r1", boot: "b1")), world) == 0)
     }
 
+    @Test func `a retry weighs as much as its edges, and as its queues where there are barriers`() {
+        var world = world()
+        var revived = Revival()
+        revived.queues = ["default"]
+        let retry = { Event.retry([], revived: revived) }
+        #expect(weight(retry(), world) == 0)
+        revived.edges = Array(repeating: Snapshot.Edge(from: 1, on: 2, when: .succeeded), count: 3)
+        #expect(weight(retry(), world) == 3)
+        world.add(flags: .barrier)
+        #expect(weight(retry(), world) > Self.limit)
+    }
+
     // MARK: The end of a turn
 
     @Test func `timers beyond the limit are put off to a turn without one`() {
