@@ -117,7 +117,9 @@ let package = Package(
         tests("OpsModelTests", ["OpsModel"]),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
         tests("SimulationTests", ["OpsCore", "OpsTesting", "simulate"]),
-        tests("OpsStoreTests", ["OpsStore", "OpsCore", "OpsTesting", "CSQLite", "FaultVFS", "store-writer"]),
+        tests(
+            "OpsStoreTests",
+            ["OpsStore", "OpsCore", "OpsTesting", "CSQLite", "FaultVFS", "store-writer", "TestSupport"]),
         .target(name: "FaultVFS", path: "Tests/FaultVFS", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
         .executableTarget(
             name: "store-writer", dependencies: ["OpsStore", "OpsCore", "CSQLite"], path: "Tests/StoreWriter",
@@ -126,7 +128,10 @@ let package = Package(
         tests("OpsWebTests", ["OpsWeb", "OpsWire", "OpsSystem", "opsd-web"]),
         tests("OpsWireTests", ["OpsWire"]),
         tests("OpsClientTests", ["OpsClient", "OpsWire", "OpsSystem"]),
-        tests("OpsSystemTests", ["OpsSystem", "OpsSystemd", "COpsSpawn"]),
+        tests("OpsSystemTests", ["OpsSystem", "OpsSystemd", "COpsSpawn", "SpawnFallbacks", "TestSupport"]),
+        .target(
+            name: "SpawnFallbacks", dependencies: ["COpsSpawn"], path: "Tests/SpawnFallbacks",
+            cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
         .target(
             name: "LaunchRecording", path: "Tests/LaunchRecording", resources: [.embedInCode("version-3.txt")],
             swiftSettings: strict),
@@ -139,7 +144,7 @@ let package = Package(
             "OpsDaemonTests",
             [
                 "OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner",
-                "LaunchRecording",
+                "LaunchRecording", "TestSupport",
             ]),
         .testTarget(
             name: "OpsctlTests", dependencies: ["opsctl", "OpsClient", "OpsWire", "PseudoTerminal"],
@@ -147,8 +152,12 @@ let package = Package(
             swiftSettings: strict),
         tests(
             "EndToEndTests",
-            ["opsd", "opsd-runner", "opsctl", "opsd-web", "log-holder", "PseudoTerminal", "OpsTesting", "CSQLite"]),
+            [
+                "opsd", "opsd-runner", "opsctl", "opsd-web", "log-holder", "PseudoTerminal", "OpsTesting",
+                "TestSupport", "CSQLite",
+            ]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         tests("TidyTests", []),
         .target(
             name: "TortureSystem", path: "Tests/TortureSystem",

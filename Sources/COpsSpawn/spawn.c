@@ -42,8 +42,8 @@ struct clone3_arguments {
     uint64_t pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
 };
 
-/* Features that this kernel is known to lack. */
-static atomic_uint lacking;
+/* Features that this kernel lacks, as this thread has found out. */
+_Thread_local unsigned ops_spawn_lacking;
 
 /*
  * Signals that this process ignores, one bit each. CLONE_CLEAR_SIGHAND does not reset these in a new process. They are
@@ -67,11 +67,11 @@ static uint64_t ignored_signals(void) {
     return found;
 }
 
-static pid_t start(struct ops_spawn_child *child, char *stack, uint64_t flags, unsigned without) {
+static pid_t start(struct ops_spawn_child *child, char *stack, uint64_t flags, unsigned lacking) {
     const struct ops_spawn_request *request = child->request;
-    int into_cgroup = request->cgroup_fd >= 0 && !(without & OPS_SPAWN_WITHOUT_INTO_CGROUP);
-    if (!(without & OPS_SPAWN_WITHOUT_CLONE3)) {
-        int clears = !(without & OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
+    int into_cgroup = request->cgroup_fd >= 0 && !(lacking & OPS_SPAWN_INTO_CGROUP);
+    if (!(lacking & OPS_SPAWN_CLONE3)) {
+        int clears = !(lacking & OPS_SPAWN_CLEAR_SIGHAND);
         struct clone3_arguments arguments = {
             .flags = flags | (into_cgroup ? CLONE_INTO_CGROUP : 0) | (clears ? CLONE_CLEAR_SIGHAND : 0),
             .exit_signal = SIGCHLD,
@@ -85,13 +85,13 @@ static pid_t start(struct ops_spawn_child *child, char *stack, uint64_t flags, u
         if (pid >= 0) return (pid_t)pid;
         /* An old kernel fails with E2BIG or EINVAL for an argument that it does not know. */
         if (into_cgroup && (pid == -E2BIG || pid == -EINVAL || pid == -EOPNOTSUPP)) {
-            pid_t again = start(child, stack, flags, without | OPS_SPAWN_WITHOUT_INTO_CGROUP);
-            if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_INTO_CGROUP);
+            pid_t again = start(child, stack, flags, lacking | OPS_SPAWN_INTO_CGROUP);
+            if (again >= 0) ops_spawn_lacking |= OPS_SPAWN_INTO_CGROUP;
             return again;
         }
         if (clears && pid == -EINVAL) {
-            pid_t again = start(child, stack, flags, without | OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
-            if (again >= 0) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLEAR_SIGHAND);
+            pid_t again = start(child, stack, flags, lacking | OPS_SPAWN_CLEAR_SIGHAND);
+            if (again >= 0) ops_spawn_lacking |= OPS_SPAWN_CLEAR_SIGHAND;
             return again;
         }
         /* Seccomp filters of older container runtimes fail with EPERM for a call that they do not know. */
@@ -108,7 +108,7 @@ static pid_t start(struct ops_spawn_child *child, char *stack, uint64_t flags, u
         errno = (int)-pid;
         return -1;
     }
-    if (!(without & OPS_SPAWN_WITHOUT_CLONE3)) atomic_fetch_or(&lacking, OPS_SPAWN_WITHOUT_CLONE3);
+    if (!(lacking & OPS_SPAWN_CLONE3)) ops_spawn_lacking |= OPS_SPAWN_CLONE3;
     return (pid_t)pid;
 }
 
@@ -146,7 +146,8 @@ pid_t ops_spawn_clone(struct ops_spawn_child *child, char *stack, uint64_t flags
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid_t pid = start(child, stack, flags, child->request->flags | atomic_load(&lacking));
+    child->lacking = ops_spawn_lacking;
+    pid_t pid = start(child, stack, flags, child->lacking);
     int error = errno;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     errno = error;

@@ -92,8 +92,8 @@ static int close_listed(int kept) {
 }
 
 /* Closes all but the streams and `kept`, which is -1 or at least 3. */
-static int close_others(const struct ops_spawn_request *request, int kept) {
-    if (!(request->flags & OPS_SPAWN_WITHOUT_CLOSE_RANGE)) {
+static int close_others(unsigned lacking, int kept) {
+    if (!(lacking & OPS_SPAWN_CLOSE_RANGE)) {
         int error = raw_close_range(kept < 0 ? 3u : (unsigned)kept + 1, ~0u);
         if (error == 0 && kept >= 0) error = raw_close_range(3u, (unsigned)kept - 1);
         if (error != -ENOSYS && error != -EPERM) return error;
@@ -220,7 +220,7 @@ static int run(const struct ops_spawn_child *child, int *error) {
     int failed = take_descriptors(request, error);
     if (failed >= 0) return OPS_SPAWN_STDIN + failed;
     /* Before the limits: a small limit of open files counts from what is left open here. */
-    if ((*error = close_others(request, child->report_fd)) < 0) return OPS_SPAWN_DESCRIPTORS;
+    if ((*error = close_others(child->lacking, child->report_fd)) < 0) return OPS_SPAWN_DESCRIPTORS;
     if (child->report_fd < 0) limit_time();
     if ((*error = set_limits(request)) < 0) return OPS_SPAWN_LIMIT;
     if ((*error = set_user(request)) < 0) return OPS_SPAWN_USER;

@@ -3,8 +3,18 @@
 #pragma once
 #include "ops_spawn.h"
 
+/* Features of the kernel with a fallback. */
+enum ops_spawn_feature {
+    OPS_SPAWN_CLONE3 = 1,
+    OPS_SPAWN_INTO_CGROUP = 2,
+    OPS_SPAWN_CLOSE_RANGE = 4,
+    OPS_SPAWN_CLEAR_SIGHAND = 8,
+};
+
 struct ops_spawn_child {
     const struct ops_spawn_request *request;
+    /* Features that the kernel is known to lack. */
+    unsigned lacking;
     /* Written by the child, read by the parent once it wakes. */
     volatile int step;
     volatile int error;

@@ -1,21 +1,19 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Accounts that come, go and get other numbers: opsd and its runner see a user database of the test's own.
 @Suite struct AccountTests {
     private final class Users {
-        let directory: String
+        private let temporary = TemporaryDirectory()
+        var directory: String { temporary.path }
         private var passwd: String { directory + "/passwd" }
         private var group: String { directory + "/group" }
 
         init() throws {
-            directory = NSTemporaryDirectory() + "/opsd-users-\(UInt32.random(in: 0 ... .max))"
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
             try write(accounts: [], groups: [])
         }
-
-        deinit { try? FileManager.default.removeItem(atPath: directory) }  // a leftover in /tmp is no failure
 
         /// Writes both files in place: they are mounted.
         func write(accounts: [String], groups: [String]) throws {

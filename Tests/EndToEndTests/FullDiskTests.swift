@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A state directory on a small file system of its own that fills up, and has room again.
@@ -29,7 +30,7 @@ import Testing
             let place = NSTemporaryDirectory() + "/opsd-mount-\(getpid())"
             guard geteuid() == 0, mkdir(place, 0o700) == 0 else { return false }
             defer { rmdir(place) }
-            // What cannot be mounted here is why the test is skipped.
+            // The test is skipped where the file system cannot be mounted.
             return (try? SmallDisk(at: place, megabytes: 1)) != nil
         }()
 
@@ -54,9 +55,9 @@ import Testing
 
     @Test(.enabled(if: SmallDisk.isPossible, "NOT RUN: a full disk can be tried by root alone, who may mount one"))
     func aFullDiskStopsWhatIsNewAndLosesNothing() throws {
-        let outside = NSTemporaryDirectory() + "/opsd-full-\(UInt32.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: outside) }  // a leftover in /tmp is no failure
+        let temporary = TemporaryDirectory()
+        defer { withExtendedLifetime(temporary) {} }
+        let outside = temporary.path
         mkfifo(outside + "/gate", 0o600)
         let machine = try Machine(start: false)
         let disk = try SmallDisk(at: machine.state, megabytes: 8)
@@ -67,7 +68,7 @@ import Testing
         try machine.await("started", of: running)
 
         try disk.fill()
-        // What still fits into a page that is there already is acknowledged, and counts.
+        // Rows that still fit into an existing page are acknowledged, and count.
         var acknowledged: [Int] = []
         var refusal: Output?
         for number in 0..<200 where refusal == nil {

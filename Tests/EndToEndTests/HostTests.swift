@@ -1,20 +1,19 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Several daemons as hosts `one` and `two`, with a program in the place of ssh.
 private final class Hosts {
     let one: Machine
     let two: Machine
-    private let directory: String
+    private let directory = TemporaryDirectory()
     let environment: [String: String]
 
     init() throws {
         one = try Machine()
         two = try Machine()
-        directory = NSTemporaryDirectory() + "/opsd-hosts-" + String(UInt32.random(in: 0 ... .max), radix: 36)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let shim = directory + "/ssh"
+        let shim = directory.path + "/ssh"
         // As sshd does, it gives the words to a shell, in the home directory.
         try """
         #!/bin/sh
@@ -33,8 +32,6 @@ private final class Hosts {
         // Read, not executed: other tests start programs while the file is written.
         environment = Machine.environment.merging(["OPS_SSH": "sh \(shim)"]) { $1 }
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: directory) }  // a leftover in /tmp is no failure
 
     func begin(_ arguments: [String], _ more: [String: String] = [:]) throws -> Command {
         try Command(

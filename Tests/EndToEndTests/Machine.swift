@@ -1,19 +1,21 @@
 import Foundation
 import Glibc
 import PseudoTerminal
+import TestSupport
 import Testing
 
 /// A private opsd with its own state directory, driven with the real opsctl.
 final class Machine {
     /// Directory that belongs to this machine alone: the state directory or its parent.
-    private let home: String
+    private let directory = TemporaryDirectory()
+    private var home: String { directory.path }
     let state: String
     var socket: String { state + "/control.sock" }
     private(set) var daemon: Command?
     /// Owner of the file system under the state directory. It is released after everything else.
     var ground: AnyObject?
 
-    /// Where the programs under test were built: beside the test bundle.
+    /// Directory of the programs under test, beside the test bundle.
     static let programs: String = {
         // On failure "" lets every start fail with a path that says so.
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
@@ -21,8 +23,9 @@ final class Machine {
     }()
 
     init(workers: Int = 2, start: Bool = true, below: String = "") throws {
-        home = NSTemporaryDirectory() + "/opsd-e2e-" + String(UInt32.random(in: 0 ... .max), radix: 36)
-        state = home + below
+        state = directory.path + below
+        // Other users reach a state directory below it.
+        if !below.isEmpty { chmod(directory.path, 0o755) }
         try FileManager.default.createDirectory(
             atPath: state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         if start { try self.start(workers: workers) }
@@ -63,7 +66,6 @@ final class Machine {
         daemon?.signal(SIGTERM)
         _ = try? daemon?.wait(seconds: 20)
         if let runner = status?["runnerPid"] as? Int32, runner > 1 { kill(runner, SIGTERM) }
-        try? FileManager.default.removeItem(atPath: home)  // a leftover in /tmp is no failure
     }
 
     static var environment: [String: String] {

@@ -4,6 +4,7 @@ import OpsStore
 import OpsSystem
 import OpsSystemd
 import OpsWire
+import TestSupport
 import Testing
 
 @testable import OpsDaemon
@@ -12,15 +13,14 @@ import Testing
 final class Fixture {
     let daemon: Daemon
     let loop: EventLoop
+    private let temporary = TemporaryDirectory()
     let directory: String
-    /// Where the daemon looks for its runner: somebody listens there, so it starts none.
+    /// The runner's socket, on which the test listens, so that the daemon starts no runner.
     let runnerSocket: Descriptor
 
     /// `buffered`: bytes for the clients of an ordinary user; those of this process's own have four times as much.
     init(connections: Int = 64, perUser: Int = 64, buffered: Int64 = 256 << 20) throws {
-        var template = Array("/tmp/opsd-daemon-test.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError("mkdtemp", errno: errno) }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        directory = temporary.path
         loop = try EventLoop()
         var configuration = Configuration(state: directory, socket: directory + "/control.sock")
         configuration.connections = connections
@@ -41,11 +41,6 @@ final class Fixture {
 
     deinit {
         daemon.server?.closeAll()
-        // What the store and the logs made: of the logs the directory of the first thousand operations, for want of a
-        // runner empty.
-        for path in ["\(directory)/logs/0", "\(directory)/logs"] { rmdir(path) }
-        for name in (try? Files.list(directory)) ?? [] { _ = try? Files.remove("\(directory)/\(name)") }
-        rmdir(directory)
     }
 
     /// A connected client of this process's own user.

@@ -1,5 +1,6 @@
 import OpsCore
 import OpsStore
+import TestSupport
 import Testing
 
 @Suite struct CheckTests {
@@ -48,7 +49,7 @@ import Testing
         for _ in 0..<50 { world.submit(CommitTests.graph()) }
         try world.commit()
         try world.store.checkpoint()
-        let copy = TemporaryDirectory()
+        let copy = TemporaryDirectory(inMemory: true)
         var content = try #require(File.read(world.store.path))
         // In the middle, past the schema: pages of tables.
         let middle = content.count / 2 / 4096 * 4096

@@ -1,5 +1,6 @@
 import OpsCore
 import OpsStore
+import TestSupport
 import Testing
 
 @Suite struct CommitTests {

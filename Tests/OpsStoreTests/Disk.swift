@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Contents of a disk after a power failure: the synced part of each file, and some of the later writes.
 struct Disk {

@@ -1,6 +1,7 @@
 import CSQLite
 import FaultVFS
 import OpsCore
+import TestSupport
 import Testing
 
 @testable import OpsStore
@@ -15,8 +16,8 @@ extension FaultTests {
         var place: Int32 = 1
         var hasFailed = true
         while hasFailed && place < 2000 {
-            let directory = TemporaryDirectory()
-            let disk = TemporaryDirectory()
+            let directory = TemporaryDirectory(inMemory: true)
+            let disk = TemporaryDirectory(inMemory: true)
             for name in start?.names ?? [] {
                 let bytes = File.read("\(start?.path ?? "")/\(name)") ?? []
                 for copy in [directory, disk] { try File.write(bytes, to: copy.path + "/" + name) }
@@ -40,7 +41,7 @@ extension FaultTests {
 
     /// Returns the directory as a start without faults leaves it.
     private func made() throws -> TemporaryDirectory {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory(inMemory: true)
         _ = try open(directory)
         return directory
     }

@@ -2,6 +2,7 @@ import CSQLite
 import FaultVFS
 import Glibc
 import OpsCore
+import TestSupport
 import Testing
 
 @testable import OpsStore
@@ -15,7 +16,7 @@ import Testing
 
     /// Returns the stored rows after each number of turns, without faults.
     private func expected() throws -> [[String]] {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory(inMemory: true)
         let store = try Store.open(directory: directory.path, boot: "boot")
         var states = [try contents(store.path)]
         for turn in script.turns {
@@ -94,7 +95,7 @@ import Testing
         var hasFailed = true
         // Ends with the first place that the script no longer reaches.
         while hasFailed && place < 2000 {
-            let directory = TemporaryDirectory()
+            let directory = TemporaryDirectory(inMemory: true)
             fault_vfs_arm(directory.path, Int32(place), code)
             do {
                 defer { fault_vfs_disarm() }
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test func aDeviceThatCannotBeReadIsNoDamagedDatabase() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory(inMemory: true)
         do {
             let store = try Store.open(directory: directory.path, boot: "boot")
             for turn in script.turns { try store.commit(turn.transition, submissions: turn.submissions) }
@@ -135,7 +136,7 @@ import Testing
 
     /// Whatever the system has said last of the other of its two files.
     @Test func aLogThatCannotBeReadIsNoDamagedDatabase() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory(inMemory: true)
         fault_vfs_arm(directory.path, 0, 0)
         defer { fault_vfs_disarm() }
         let store = try Store.open(directory: directory.path, boot: "boot")
@@ -160,9 +161,9 @@ import Testing
         var place: Int32 = 1
         var hasFailed = true
         while hasFailed && place < 1000 {
-            let directory = TemporaryDirectory()
-            let shadow = TemporaryDirectory()
-            let image = TemporaryDirectory()
+            let directory = TemporaryDirectory(inMemory: true)
+            let shadow = TemporaryDirectory(inMemory: true)
+            let image = TemporaryDirectory(inMemory: true)
             fault_vfs_arm(directory.path, 0, 0)
             fault_vfs_lose_power(shadow.path, place)
             var acknowledged = 0

@@ -2,6 +2,7 @@ import CSQLite
 import Glibc
 import OpsCore
 import OpsStore
+import TestSupport
 import Testing
 
 @Suite struct HousekeepingTests {
@@ -166,7 +167,7 @@ import Testing
         let world = try World()
         for _ in 1...200 { world.submit(one("[1]", environment: String(repeating: "x", count: 2000))) }
         try world.commit()
-        let target = TemporaryDirectory()
+        let target = TemporaryDirectory(inMemory: true)
         let backup = try world.history().backUp(to: target.path + "/" + Store.fileName)
         #expect(try backup.step(pages: 2))
         world.submit(one("[late]"))
@@ -182,7 +183,7 @@ import Testing
         let world = try World()
         world.submit(one("[1]"))
         try world.commit()
-        let target = TemporaryDirectory()
+        let target = TemporaryDirectory(inMemory: true)
         do { _ = try world.history().backUp(to: target.path + "/copy").step(pages: 1) }
         #expect(target.names == [])
     }

@@ -1,12 +1,13 @@
 import Glibc
 import OpsCore
 import OpsStore
+import TestSupport
 import Testing
 
 /// A process that stores turns is killed in the middle of it, over and over, on one and the same database.
 @Suite struct KillTests {
     @Test func aKilledWriterLosesNothingThatItAcknowledged() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory(inMemory: true)
         let writer = try #require(Writer.path(), "store-writer is built beside the tests")
         var random: UInt64 = 20_240_229
         var stored: Int64 = 0
@@ -67,7 +68,7 @@ enum Writer {
         var status: Int32 = 0
         waitpid(pid, &status, 0)
         guard status & 0x7f == SIGKILL else { throw Failure(what: "the writer ended by itself: \(status)") }
-        // What it acknowledged before it noticed.
+        // Submissions that it acknowledged before it noticed.
         while let number = next(pipe[0]) { last = number }
         return last
     }

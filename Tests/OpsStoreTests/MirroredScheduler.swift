@@ -1,6 +1,7 @@
 import OpsCore
 import OpsStore
 import OpsTesting
+import TestSupport
 
 /// A scheduler whose turns are also stored in SQLite, and that always starts from what SQLite gives back. The
 /// simulation keeps its own disk in memory; whatever the two tell differently is a fault of one of them.
@@ -42,7 +43,7 @@ final class Mirror {
     /// For the one simulation that runs.
     nonisolated(unsafe) static var current: Mirror?
 
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory(inMemory: true)
     private var store: Store?
     private(set) var problem: String?
     private(set) var commits = 0

@@ -91,7 +91,7 @@ import Testing
             steps += 1
         }
         #expect(found == [OperationID(4499), OperationID(8999)] && steps > 3)
-        // Of a label that nothing has it looks at none.
+        // A label that no operation has makes it look at no row.
         selection.labels = ["n": "4499"]
         cursor = SelectionCursor(selection)
         #expect(try cursor.next(history, limit: 10).isEmpty && cursor.isAtEnd)

@@ -1,5 +1,6 @@
 import OpsCore
 import OpsStore
+import TestSupport
 
 /// Builds turns by hand, one statement a test step, with the numbers that the core would give out.
 class TurnBuilder {
@@ -62,7 +63,7 @@ class TurnBuilder {
 
 /// A store in a directory of its own, and the turns for it.
 final class World: TurnBuilder {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory(inMemory: true)
     private var opened: Store?
 
     init(boot: String = "boot-1") throws {

@@ -31,9 +31,8 @@ struct ControlGroupTests {
         try #require(done != nil)
     }
 
-    func start(_ script: String, in group: ControlGroup, _ fallbacks: Spawn.Fallbacks = []) throws -> Int32 {
+    func start(_ script: String, in group: ControlGroup) throws -> Int32 {
         var spawn = Spawn(arguments: ["/bin/sh", "-c", script], environment: ["PATH=/usr/bin:/bin"])
-        spawn.fallbacks = fallbacks
         let directory = try group.open()
         spawn.controlGroup = directory.rawValue
         return try spawn.start()
@@ -44,9 +43,11 @@ struct ControlGroupTests {
         arguments: SpawnTests.everyFallback + [
             .withoutIntoControlGroup, [.withoutIntoControlGroup, .withoutCloseRange],
         ])
-    func aProcessIsInItsGroupFromItsFirstInstruction(fallbacks: Spawn.Fallbacks) throws {
+    func aProcessIsInItsGroupFromItsFirstInstruction(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
         try withGroup { group in
-            let pid = try start("exec sleep 1000", in: group, fallbacks)
+            let pid = try start("exec sleep 1000", in: group)
             #expect(try group.processes() == [pid])
             #expect(try group.isPopulated())
             #expect(try !group.remove(), "something lives in it")
@@ -60,10 +61,11 @@ struct ControlGroupTests {
         arguments: SpawnTests.everyFallback + [
             .withoutIntoControlGroup, [.withoutIntoControlGroup, .withoutCloseRange],
         ])
-    func aGroupThatIsGoneIsSaid(fallbacks: Spawn.Fallbacks) throws {
+    func aGroupThatIsGoneIsSaid(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
         try withGroup { group in
             var spawn = Spawn(arguments: ["/bin/true"], environment: [])
-            spawn.fallbacks = fallbacks
             let directory = try group.open()
             spawn.controlGroup = directory.rawValue
             #expect(try group.remove())

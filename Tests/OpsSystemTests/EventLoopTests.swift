@@ -1,6 +1,7 @@
 import Glibc
 import OpsSystem
 import OpsSystemd
+import TestSupport
 import Testing
 
 @Suite struct EventLoopTests {
@@ -19,7 +20,7 @@ import Testing
 
     @Test func `events are handled between the slices of long work`() throws {
         let loop = try EventLoop()
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let listener = try UnixSocket.listen(at: scratch.path + "/s")
         let client = try UnixSocket.connect(to: scratch.path + "/s")
         let server = try accepted(listener)
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test func `a descriptor is watched for the requested events`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let loop = try EventLoop()
         let listener = try UnixSocket.listen(at: scratch.path + "/s")
         let client = try UnixSocket.connect(to: scratch.path + "/s")

@@ -1,11 +1,12 @@
 import Glibc
 import OpsSystem
 import OpsSystemd
+import TestSupport
 import Testing
 
 @Suite struct FileTests {
     @Test func `a lock has one holder and ends with it`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let path = scratch.path + "/lock"
         do {
             guard let held = try FileLock.acquire(path) else { throw Missing() }
@@ -16,7 +17,7 @@ import Testing
     }
 
     @Test func `replacing a file leaves no other file behind`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let path = scratch.path + "/file"
         try Files.replace(path, with: Array("old".utf8), mode: 0o600)
         try Files.replace(path, with: Array("new".utf8), mode: 0o600)
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test func `reading a file is bounded`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let path = scratch.path + "/file"
         try Files.replace(path, with: [UInt8](repeating: 7, count: 100), mode: 0o600)
         #expect(try Files.read(path, limit: 100).count == 100)
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test func `a directory that others may write to is refused`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let path = scratch.path + "/open"
         #expect(mkdir(path, 0o700) == 0)
         #expect(chmod(path, 0o777) == 0)

@@ -1,10 +1,11 @@
 import Glibc
 import OpsSystem
+import TestSupport
 import Testing
 
 @Suite struct SocketTests {
     @Test func `bytes go both ways and the end is seen`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let path = scratch.path + "/s"
         let listener = try UnixSocket.listen(at: path)
         #expect(try !canAccept(listener))
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test func `the credentials of the peer are known`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let listener = try UnixSocket.listen(at: scratch.path + "/s")
         let client = try UnixSocket.connect(to: scratch.path + "/s")
         let server = try accepted(listener)
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test func `a socket file is private unless another mode is given`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         var status = stat()
         _ = try UnixSocket.listen(at: scratch.path + "/private")
         #expect(stat(scratch.path + "/private", &status) == 0)
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test func `a path too long for an address is reached through its directory`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let directory = scratch.path + "/" + String(repeating: "d", count: UnixSocket.pathLimit)
         #expect(mkdir(directory, 0o700) == 0)
         let path = directory + "/socket"
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `connecting without a listener is an error with its reason`() throws {
-        let scratch = try Scratch()
+        let scratch = TemporaryDirectory()
         let path = scratch.path + "/none"
         #expect(throws: SystemError("connect \(path)", errno: ENOENT)) { _ = try UnixSocket.connect(to: path) }
         #expect(SystemError("connect \(path)", errno: ENOENT).description.hasSuffix(": No such file or directory"))

@@ -1,13 +1,14 @@
 import Glibc
 import OpsSystem
+import TestSupport
 import Testing
 
 /// Starts that the caller does not wait for. The new process has only a part of the caller's memory until its program runs.
 @Suite struct SpawnApartTests {
-    let scratch: Scratch
+    let scratch: TemporaryDirectory
     var output: String { scratch.path + "/out" }
 
-    init() throws { scratch = try Scratch() }
+    init() { scratch = TemporaryDirectory() }
 
     func shell(_ script: String) -> Spawn {
         var spawn = Spawn(arguments: ["sh", "-c", script], environment: ["PATH=/nowhere:/usr/bin:/bin"])
@@ -28,7 +29,9 @@ import Testing
     func text() throws -> String { String(decoding: try Files.read(output, limit: 1 << 22), as: UTF8.self) }
 
     @Test(arguments: SpawnTests.everyFallback)
-    func `everything is set as requested`(fallbacks: Spawn.Fallbacks) throws {
+    func `everything is set as requested`(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
         var spawn = shell(
             """
             ls /proc/$$/fd; pwd; umask; echo $A; ulimit -Hn; cut -d' ' -f19 /proc/$$/stat
@@ -43,7 +46,6 @@ import Testing
         spawn.limits = [.init(resource: 7, soft: 16, hard: 17)]
         spawn.nice = 5
         spawn.oomScore = 321
-        spawn.fallbacks = fallbacks
         #expect(try end(of: spawn) == .success(.code(7)))
         let hostname = String(decoding: try Files.read("/etc/hostname", limit: 4096), as: UTF8.self)
         let none = "0000000000000000"
@@ -66,7 +68,9 @@ import Testing
     }
 
     @Test(arguments: SpawnTests.everyFallback)
-    func `a failure names its step`(fallbacks: Spawn.Fallbacks) throws {
+    func `a failure names its step`(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
         let script = scratch.path + "/script"
         try Files.replace(script, with: Array("#!/no/interpreter\n".utf8), mode: 0o700)
         let text = scratch.path + "/text"
@@ -87,7 +91,6 @@ import Testing
         ]
         for (step, errno, spoil) in cases {
             var bad = shell("true")
-            bad.fallbacks = fallbacks
             spoil(&bad)
             let result = try end(of: bad)
             #expect(result == .failure(SpawnError(step: step, errno: errno)))

@@ -1,16 +1,17 @@
 import Glibc
 import OpsSystem
+import TestSupport
 import Testing
 
 @Suite struct SpawnTests {
-    static let everyFallback: [Spawn.Fallbacks] = [
+    static let everyFallback: [Fallbacks] = [
         [], .withoutClone3, .withoutCloseRange, .withoutClearedSignals, [.withoutClone3, .withoutCloseRange],
     ]
 
-    let scratch: Scratch
+    let scratch: TemporaryDirectory
     var output: String { scratch.path + "/out" }
 
-    init() throws { scratch = try Scratch() }
+    init() { scratch = TemporaryDirectory() }
 
     func shell(_ script: String) -> Spawn {
         var spawn = Spawn(arguments: ["/bin/sh", "-c", script], environment: ["PATH=/usr/bin:/bin"])
@@ -27,29 +28,30 @@ import Testing
     }
 
     @Test(arguments: everyFallback)
-    func `status and usage of a child are returned`(fallbacks: Spawn.Fallbacks) throws {
-        var spawn = shell("exit 7")
-        spawn.fallbacks = fallbacks
+    func `status and usage of a child are returned`(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
+        let spawn = shell("exit 7")
         let pid = try spawn.start()
         let ended = try #require(try Children.wait(for: pid))
         #expect(ended.pid == pid)
         #expect(ended.status == .code(7))
         #expect(ended.maxResidentBytes > 0)
         #expect(try Children.wait(for: pid) == nil)
-        var killed = shell("kill -9 $$")
-        killed.fallbacks = fallbacks
+        let killed = shell("kill -9 $$")
         #expect(try Children.wait(for: try killed.start())?.status == .signal(9))
     }
 
     @Test(arguments: everyFallback)
-    func `a process inherits no descriptor`(fallbacks: Spawn.Fallbacks) throws {
+    func `a process inherits no descriptor`(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
         // A descriptor that would be inherited, far from the others, and signals that would stay ignored or blocked.
         let leak = fcntl(0, F_DUPFD, 700)
         #expect(leak >= 700)
         defer { close(leak) }
         // Read by grep: the shell blocks signals itself while it starts a command.
-        var spawn = shell("ls /proc/$$/fd | tr '\\n' ' '; grep -E '^Sig(Blk|Ign)' /proc/self/status")
-        spawn.fallbacks = fallbacks
+        let spawn = shell("ls /proc/$$/fd | tr '\\n' ' '; grep -E '^Sig(Blk|Ign)' /proc/self/status")
         let text = try printed(by: spawn)
         #expect(text.hasPrefix("0 1 2 "), "\(text)")
         for line in text.split(separator: "\n") where line.contains("SigBlk") || line.contains("SigIgn") {
@@ -60,9 +62,10 @@ import Testing
 
     /// The set of ignored signals is not read for each start.
     @Test(arguments: everyFallback)
-    func `a signal that is ignored since the last start is reset`(fallbacks: Spawn.Fallbacks) throws {
-        var spawn = shell("grep SigIgn /proc/self/status")
-        spawn.fallbacks = fallbacks
+    func `a signal that is ignored since the last start is reset`(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
+        let spawn = shell("grep SigIgn /proc/self/status")
         #expect(try printed(by: spawn) == "SigIgn:\t0000000000000000\n")
         try Signals.ignore(SIGURG)
         defer { try? Signals.restoreDefault(SIGURG) }
@@ -115,9 +118,10 @@ import Testing
     }
 
     @Test(arguments: everyFallback)
-    func `a failure names its step and leaves no process`(fallbacks: Spawn.Fallbacks) throws {
-        var good = shell("true")
-        good.fallbacks = fallbacks
+    func `a failure names its step and leaves no process`(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
+        let good = shell("true")
         let cases: [(String, Int32, (inout Spawn) -> Void)] = [
             ("exec", ENOENT, { $0.arguments = ["/no/such"] }),
             ("exec", ENOENT, { $0.arguments = [""] }),
@@ -155,13 +159,14 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "SKIPPED: only root can start processes of others"), arguments: everyFallback)
-    func `credentials are those of the user alone`(fallbacks: Spawn.Fallbacks) throws {
+    func `credentials are those of the user alone`(fallbacks: Fallbacks) throws {
+        fallbacks.begin()
+        defer { Fallbacks.end() }
         let out = scratch.path + "/theirs"
         try Files.replace(out, with: [], mode: 0o600)
         #expect(chmod(scratch.path, 0o755) == 0)
         #expect(chown(out, 65534, 65534) == 0)
         var spawn = shell("grep -E '^(Uid|Gid|Groups|Cap(Inh|Prm|Eff|Amb))' /proc/$$/status | tr -s '\\t ' ' '")
-        spawn.fallbacks = fallbacks
         spawn.user = .init(uid: 65534, gid: 65534, groups: [65534, 12345])
         spawn.standardOutput = .writing(out)
         let ended = try Children.wait(for: try spawn.start())

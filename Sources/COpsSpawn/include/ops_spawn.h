@@ -53,11 +53,6 @@ enum ops_spawn_flags {
     OPS_SPAWN_SET_NICE = 2,
     OPS_SPAWN_SET_IOPRIO = 4,
     OPS_SPAWN_SET_OOM = 8,
-    /* Does not use this feature of the kernel, so that every fallback can be tested on any kernel. */
-    OPS_SPAWN_WITHOUT_CLONE3 = 256,
-    OPS_SPAWN_WITHOUT_INTO_CGROUP = 512,
-    OPS_SPAWN_WITHOUT_CLOSE_RANGE = 1024,
-    OPS_SPAWN_WITHOUT_CLEAR_SIGHAND = 2048,
 };
 
 struct ops_spawn_request {

@@ -39,16 +39,6 @@ public struct Spawn: Sendable {
         }
     }
 
-    /// Features of the kernel that are not used although it has them, so that each fallback is tested on every kernel.
-    public struct Fallbacks: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt32
-        public init(rawValue: UInt32) { self.rawValue = rawValue }
-        public static let withoutClone3 = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLONE3.rawValue)
-        public static let withoutIntoControlGroup = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_INTO_CGROUP.rawValue)
-        public static let withoutClearedSignals = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLEAR_SIGHAND.rawValue)
-        public static let withoutCloseRange = Fallbacks(rawValue: OPS_SPAWN_WITHOUT_CLOSE_RANGE.rawValue)
-    }
-
     /// Program and arguments. A program without a slash is searched in the PATH of `environment`.
     public var arguments: [String]
     /// All variables, `NAME=value`.
@@ -66,7 +56,6 @@ public struct Spawn: Sendable {
     public var oomScore: Int32?
     /// Open directory of the control group that the process is born in.
     public var controlGroup: Int32?
-    public var fallbacks: Fallbacks = []
 
     public init(arguments: [String], environment: CStringArray) {
         self.arguments = arguments
@@ -174,7 +163,7 @@ extension Spawn {
     /// Request without its pointers.
     private var plain: ops_spawn_request {
         var request = unsafe ops_spawn_request()
-        var flags = fallbacks.rawValue
+        var flags: UInt32 = 0
         unsafe request.umask = umask
         unsafe request.cgroup_fd = controlGroup ?? -1
         if let user {

@@ -3,22 +3,6 @@ import OpsSystem
 import OpsSystemd
 import Testing
 
-/// Directory of one test, removed at its end.
-final class Scratch {
-    let path: String
-
-    init() throws {
-        path = "/tmp/ops-linux-\(try Randomness.identifier().prefix(12))"
-        try Files.makePrivateDirectory(path)
-    }
-
-    deinit {
-        // Nothing depends on the removal of the files.
-        for name in (try? Files.list(path)) ?? [] { unlink(path + "/" + name) }
-        rmdir(path)
-    }
-}
-
 /// Runs turns until `condition` holds, for at most ten seconds.
 func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
     let end = Clock.read().monotonic + 10_000_000_000
