@@ -9,7 +9,7 @@ struct LaneBoard {
     private var candidates = LaneHeap()
     /// Candidates of groups, which need no slot.
     private var groupCandidates = LaneHeap()
-    private var blocked: [LaneHeap.Entry] = []
+    private var blocked: [LaneEntry] = []
 
     subscript(lane: LaneIndex) -> Lane {
         @inline(__always) _read { yield pool[lane] }
@@ -35,24 +35,24 @@ struct LaneBoard {
     // MARK: Entries in heaps
 
     /// Makes the entry of a lane that counts from now on.
-    mutating func newEntry(_ lane: LaneIndex) -> LaneHeap.Entry {
+    mutating func newEntry(_ lane: LaneIndex) -> LaneEntry {
         stamps &+= 1
         pool[lane].stamp = stamps
-        return LaneHeap.Entry(key: pool[lane].top, lane: lane, stamp: stamps)
+        return LaneEntry(key: pool[lane].top, lane: lane, stamp: stamps)
     }
 
     /// Returns whether an entry is the newest of a lane that has members.
-    func counts(_ entry: LaneHeap.Entry) -> Bool { Self.counts(entry, pool) }
+    func counts(_ entry: LaneEntry) -> Bool { Self.counts(entry, pool) }
 
-    private static func counts(_ entry: LaneHeap.Entry, _ pool: Pool<Lane, LaneIndex>) -> Bool {
+    private static func counts(_ entry: LaneEntry, _ pool: Pool<Lane, LaneIndex>) -> Bool {
         pool.contains(entry.lane) && pool[entry.lane].stamp == entry.stamp && pool[entry.lane].live > 0
     }
 
     /// Adds an entry to a heap of lanes. Most leave from the top; entries that have left from below it must not add up
     /// behind a best that stays.
-    func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap) { Self.add(entry, to: &heap, pool) }
+    func add(_ entry: LaneEntry, to heap: inout LaneHeap) { Self.add(entry, to: &heap, pool) }
 
-    private static func add(_ entry: LaneHeap.Entry, to heap: inout LaneHeap, _ pool: Pool<Lane, LaneIndex>) {
+    private static func add(_ entry: LaneEntry, to heap: inout LaneHeap, _ pool: Pool<Lane, LaneIndex>) {
         heap.add(entry)
         heap.sweep(live: pool.count) { counts($0, pool) }
     }
@@ -76,7 +76,7 @@ struct LaneBoard {
             if top == first.key { return top }
             // Its first member has left since: the lane has its position by the next one.
             heap.removeFirst()
-            heap.add(LaneHeap.Entry(key: top, lane: first.lane, stamp: first.stamp))
+            heap.add(LaneEntry(key: top, lane: first.lane, stamp: first.stamp))
         }
         return nil
     }
@@ -94,7 +94,7 @@ struct LaneBoard {
     }
 
     /// The best candidate among lanes of processes.
-    mutating func firstProcess() -> LaneHeap.Entry? {
+    mutating func firstProcess() -> LaneEntry? {
         Self.dropStale(&candidates, pool)
         return candidates.first
     }
@@ -112,7 +112,7 @@ struct LaneBoard {
     var hasProcess: Bool { candidates.entries.contains(where: counts) }
 
     /// Removes and returns the best lane to consider.
-    mutating func popCandidate(hasFreeSlot: Bool) -> LaneHeap.Entry? {
+    mutating func popCandidate(hasFreeSlot: Bool) -> LaneEntry? {
         guard hasCandidate(hasFreeSlot: hasFreeSlot) else { return nil }
         let process = hasFreeSlot ? candidates.first : nil
         if let group = groupCandidates.first, group.key < process?.key ?? .max {
@@ -133,10 +133,10 @@ struct LaneBoard {
     var hasBlocked: Bool { !blocked.isEmpty }
 
     /// Keeps an entry to be looked at again whenever something has moved.
-    mutating func block(_ entry: LaneHeap.Entry) { blocked.append(entry) }
+    mutating func block(_ entry: LaneEntry) { blocked.append(entry) }
 
     /// Empties the list and returns the entries in it that count.
-    mutating func takeBlocked() -> [LaneHeap.Entry] {
+    mutating func takeBlocked() -> [LaneEntry] {
         let all = blocked
         blocked = []
         return all.filter { counts($0) && pool[$0.lane].status.isBlocked }
@@ -151,7 +151,7 @@ struct LaneBoard {
             }
             guard pool[lane].live > 0 else { continue }
             let heap = pool[lane].key.isGroup ? groupCandidates : candidates
-            let isThere = { (entry: LaneHeap.Entry) in entry.lane == lane && entry.stamp == pool[lane].stamp }
+            let isThere = { (entry: LaneEntry) in entry.lane == lane && entry.stamp == pool[lane].stamp }
             if pool[lane].status == .candidate, !heap.entries.contains(where: isThere) {
                 broken.append("5: lane \(lane.rawValue) is a candidate that nobody will consider")
             }

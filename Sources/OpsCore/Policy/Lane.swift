@@ -51,7 +51,7 @@ enum Resource: Hashable {
 /// heap. An entry of a member that has left stays until it comes first.
 struct ReadyMembers {
     /// Twelve bytes, with the key in halves: each operation that is ready has one, and a whole key made them sixteen.
-    struct Entry {
+    struct Entry: HeapEntry {
         private let high: UInt32
         private let low: UInt32
         let operation: OperationIndex
@@ -63,10 +63,14 @@ struct ReadyMembers {
         }
 
         var key: UInt64 { UInt64(high) << 32 | UInt64(low) }
+
+        /// Four children share a cache line.
+        static var arity: Int { 4 }
+        static func < (a: Entry, b: Entry) -> Bool { a.key < b.key }
     }
     private(set) var line: [Entry] = []
     private(set) var head = 0
-    private(set) var heap: [Entry] = []
+    private(set) var heap = Heap<Entry>()
 
     var entries: Int { line.count - head + heap.count }
 
@@ -90,13 +94,12 @@ struct ReadyMembers {
         } else if key > line[line.count - 1].key {
             line.append(entry)
         } else {
-            heap.append(entry)
-            rise(heap.count - 1)
+            heap.add(entry)
         }
     }
 
     mutating func removeFirst() {
-        if head < line.count, heap.isEmpty || line[head].key <= heap[0].key {
+        if head < line.count, heap.isEmpty || line[head].key <= heap.entries[0].key {
             head += 1
             if head > 1024, head > line.count / 2 {
                 line.removeFirst(head)
@@ -104,10 +107,7 @@ struct ReadyMembers {
             }
             return
         }
-        let last = heap.removeLast()
-        guard !heap.isEmpty else { return }
-        heap[0] = last
-        sink(0)
+        heap.removeFirst()
     }
 
     mutating func removeAll() {
@@ -118,12 +118,12 @@ struct ReadyMembers {
 
     /// Forgets stale entries once they are the most part, and the second of one that left and came back.
     mutating func sweep(keeping isLive: (Entry) -> Bool) {
-        var all = line[head...].filter(isLive) + heap.filter(isLive)
+        var all = line[head...].filter(isLive) + heap.entries.filter(isLive)
         all.sort { $0.key < $1.key }
         line.removeAll(keepingCapacity: true)
         for entry in all where line.last?.key != entry.key { line.append(entry) }
         head = 0
-        heap = []
+        heap.removeAll()
     }
 
     /// Calls with every entry whose key is lower than `bound`, in no order.
@@ -133,33 +133,13 @@ struct ReadyMembers {
             body(line[i])
         }
         guard let root = heap.first, root.key < bound else { return }
+        let entries = heap.entries
         var open = [0]
         while let i = open.popLast() {
-            body(heap[i])
-            for child in (4 * i + 1)..<(4 * i + 5) where child < heap.count && heap[child].key < bound {
+            body(entries[i])
+            for child in (4 * i + 1)..<(4 * i + 5) where child < entries.count && entries[child].key < bound {
                 open.append(child)
             }
-        }
-    }
-
-    private mutating func rise(_ start: Int) {
-        var i = start
-        while i > 0, heap[i].key < heap[(i - 1) / 4].key {
-            heap.swapAt(i, (i - 1) / 4)
-            i = (i - 1) / 4
-        }
-    }
-
-    private mutating func sink(_ start: Int) {
-        var i = start
-        while true {
-            var least = i
-            for child in (4 * i + 1)..<(4 * i + 5) where child < heap.count && heap[child].key < heap[least].key {
-                least = child
-            }
-            if least == i { return }
-            heap.swapAt(i, least)
-            i = least
         }
     }
 }

@@ -1,40 +1,41 @@
 /// The lanes that name one category, by their first members: the best at the root. Unlike a `LaneHeap` it holds
 /// each lane once, exactly; a lane has a ticket here, by which it is found wherever it stands.
 struct LaneOrder {
-    struct Entry {
+    struct Entry: HeapEntry {
         var key: UInt64
         let lane: LaneIndex
-        /// Which of the lane's needs this category is.
+        /// Position of the category among the needs of the lane.
         let need: Int32
         fileprivate let ticket: LaneTicket
+
+        static func < (a: Entry, b: Entry) -> Bool { a.key < b.key }
+        func move(to position: Int, in positions: inout [Int32]) { positions[ticket.offset] = Int32(position) }
     }
-    private(set) var entries: [Entry] = []
-    /// By ticket: what moves is written down here, not in lanes all over the memory.
+    private var heap = Heap<Entry>()
+    /// Positions by ticket: an entry that moves is recorded here, not in lanes all over the memory.
     private var positions: [Int32] = []
     private var freeTickets: [LaneTicket] = []
+
+    var entries: [Entry] { heap.entries }
 
     /// The ticket of the new entry.
     mutating func add(_ key: UInt64, lane: LaneIndex, need: Int32) -> LaneTicket {
         let ticket = freeTickets.popLast() ?? LaneTicket(rawValue: Int32(positions.count))
-        if ticket.offset == positions.count { positions.append(Int32(entries.count)) }
-        entries.append(Entry(key: key, lane: lane, need: need, ticket: ticket))
-        rise(entries.count - 1)
+        if ticket.offset == positions.count { positions.append(Int32(heap.count)) }
+        heap.add(Entry(key: key, lane: lane, need: need, ticket: ticket), positions: &positions)
         return ticket
     }
 
     mutating func remove(_ ticket: LaneTicket) {
-        let position = Int(positions[ticket.offset])
         freeTickets.append(ticket)
-        let last = entries.removeLast()
-        guard position < entries.count else { return }
-        entries[position] = last
-        settle(position)
+        heap.remove(at: Int(positions[ticket.offset]), positions: &positions)
     }
 
     mutating func update(_ ticket: LaneTicket, key: UInt64) {
         let position = Int(positions[ticket.offset])
-        entries[position].key = key
-        settle(position)
+        var entry = heap.entries[position]
+        entry.key = key
+        heap.replace(at: position, with: entry, positions: &positions)
     }
 
     /// Calls with every lane whose first member comes before `bound`, in no order but that a lane comes before what is
@@ -51,41 +52,5 @@ struct LaneOrder {
             if i == 0 { return }
             i += 1
         }
-    }
-
-    private mutating func settle(_ position: Int) {
-        if position > 0, entries[position].key < entries[(position - 1) / 2].key {
-            rise(position)
-        } else {
-            sink(position)
-        }
-    }
-
-    private mutating func rise(_ start: Int) {
-        var i = start
-        let moving = entries[i]
-        while i > 0, moving.key < entries[(i - 1) / 2].key {
-            put(entries[(i - 1) / 2], at: i)
-            i = (i - 1) / 2
-        }
-        put(moving, at: i)
-    }
-
-    private mutating func sink(_ start: Int) {
-        var i = start
-        let moving = entries[i]
-        while 2 * i + 1 < entries.count {
-            var child = 2 * i + 1
-            if child + 1 < entries.count, entries[child + 1].key < entries[child].key { child += 1 }
-            guard entries[child].key < moving.key else { break }
-            put(entries[child], at: i)
-            i = child
-        }
-        put(moving, at: i)
-    }
-
-    private mutating func put(_ entry: Entry, at position: Int) {
-        entries[position] = entry
-        positions[entry.ticket.offset] = Int32(position)
     }
 }
