@@ -15,26 +15,6 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ request: LaunchRequest) {
-        packRecord { packer in
-            packer.pack(request.attempt)
-            packer.pack(request.slot)
-            packer.pack(request.arguments) { $0.pack($1) }
-            packer.pack(request.environment)
-            packer.pack(request.directory)
-            packer.pack(request.umask)
-            packer.pack(request.stdin)
-            packer.pack(request.output)
-            packer.pack(request.user) { $0.pack($1) }
-            packer.pack(request.priority)
-            packer.pack(request.resourceLimits) { $0.pack($1) }
-            packer.pack(request.controlLimits)
-            packer.pack(request.leftovers)
-            packer.pack(request.grace)
-            packer.pack(request.logCap)
-        }
-    }
-
     mutating func pack(_ leftovers: Leftovers) {
         switch leftovers {
         case .kill: pack(UInt8(0))
@@ -43,7 +23,7 @@ extension Packer {
         }
     }
 
-    private mutating func pack(_ user: LaunchRequest.User) {
+    mutating func pack(_ user: LaunchRequest.User) {
         packRecord {
             $0.pack(user.name)
             $0.pack(user.uid)
@@ -51,7 +31,7 @@ extension Packer {
         }
     }
 
-    private mutating func pack(_ priority: ProcessPriority) {
+    mutating func pack(_ priority: ProcessPriority) {
         packRecord { packer in
             packer.pack(priority.nice) { $0.pack($1) }
             packer.pack(priority.ioClass) { $0.pack($1.rawValue) }
@@ -60,7 +40,7 @@ extension Packer {
         }
     }
 
-    private mutating func pack(_ limit: ResourceLimit) {
+    mutating func pack(_ limit: ResourceLimit) {
         packRecord {
             $0.pack(limit.resource.rawValue)
             $0.pack(limit.soft)
@@ -68,7 +48,7 @@ extension Packer {
         }
     }
 
-    private mutating func pack(_ limits: ControlLimits) {
+    mutating func pack(_ limits: ControlLimits) {
         packRecord { packer in
             packer.pack(limits.memoryBytes) { $0.pack($1) }
             packer.pack(limits.tasks) { $0.pack($1) }
@@ -77,7 +57,7 @@ extension Packer {
         }
     }
 
-    private mutating func pack(_ output: LaunchRequest.Output) {
+    mutating func pack(_ output: LaunchRequest.Output) {
         switch output {
         case .log(let path):
             pack(UInt8(1))
@@ -102,18 +82,6 @@ extension Packer {
 extension Unpacker {
     mutating func attempt() throws(ProtocolError) -> Attempt {
         Attempt(operation: try number(), number: try number())
-    }
-
-    mutating func launchRequest() throws(ProtocolError) -> LaunchRequest {
-        try record { (from: inout Unpacker) throws(ProtocolError) in
-            LaunchRequest(
-                attempt: try from.attempt(), slot: try from.number(), arguments: try from.texts(),
-                environment: try from.strings(), directory: try from.text(), umask: try from.number(),
-                stdin: try from.text(), output: try from.output(), user: try from.user(),
-                priority: try from.priority(), resourceLimits: try from.resourceLimits(),
-                controlLimits: try from.controlLimits(), leftovers: try from.leftovers(),
-                grace: try from.number(), logCap: try from.number())
-        }
     }
 
     /// Reads a list of texts without making a `String` of each.
@@ -162,7 +130,7 @@ extension Unpacker {
         }
     }
 
-    private mutating func output() throws(ProtocolError) -> LaunchRequest.Output {
+    mutating func output() throws(ProtocolError) -> LaunchRequest.Output {
         switch try number(UInt8.self) {
         case 1: return .log(try text())
         case 2: return .split(stdout: try text(), stderr: try text())
@@ -173,7 +141,7 @@ extension Unpacker {
         }
     }
 
-    private mutating func user() throws(ProtocolError) -> LaunchRequest.User? {
+    mutating func user() throws(ProtocolError) -> LaunchRequest.User? {
         try optional { (from: inout Unpacker) throws(ProtocolError) in
             try from.record { (from: inout Unpacker) throws(ProtocolError) in
                 LaunchRequest.User(name: try from.text(), uid: try from.number(), gid: try from.number())
@@ -181,7 +149,7 @@ extension Unpacker {
         }
     }
 
-    private mutating func priority() throws(ProtocolError) -> ProcessPriority {
+    mutating func priority() throws(ProtocolError) -> ProcessPriority {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             ProcessPriority(
                 nice: try from.optionalNumber(),
@@ -192,13 +160,13 @@ extension Unpacker {
         }
     }
 
-    private mutating func resourceLimits() throws(ProtocolError) -> [ResourceLimit] {
+    mutating func resourceLimits() throws(ProtocolError) -> [ResourceLimit] {
         try records { (from: inout Unpacker) throws(ProtocolError) in
             ResourceLimit(try from.choice("resource"), soft: try from.number(), hard: try from.number())
         }
     }
 
-    private mutating func controlLimits() throws(ProtocolError) -> ControlLimits {
+    mutating func controlLimits() throws(ProtocolError) -> ControlLimits {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             ControlLimits(
                 memoryBytes: try from.optionalNumber(), tasks: try from.optionalNumber(),

@@ -68,6 +68,44 @@ public struct LaunchRequest: Hashable, Sendable {
     }
 }
 
+// The form in bytes, with the members in one order. A new member comes last: older programs skip it.
+
+extension Packer {
+    mutating func pack(_ request: LaunchRequest) {
+        packRecord { packer in
+            packer.pack(request.attempt)
+            packer.pack(request.slot)
+            packer.pack(request.arguments) { $0.pack($1) }
+            packer.pack(request.environment)
+            packer.pack(request.directory)
+            packer.pack(request.umask)
+            packer.pack(request.stdin)
+            packer.pack(request.output)
+            packer.pack(request.user) { $0.pack($1) }
+            packer.pack(request.priority)
+            packer.pack(request.resourceLimits) { $0.pack($1) }
+            packer.pack(request.controlLimits)
+            packer.pack(request.leftovers)
+            packer.pack(request.grace)
+            packer.pack(request.logCap)
+        }
+    }
+}
+
+extension Unpacker {
+    mutating func launchRequest() throws(ProtocolError) -> LaunchRequest {
+        try record { (from: inout Unpacker) throws(ProtocolError) in
+            LaunchRequest(
+                attempt: try from.attempt(), slot: try from.number(), arguments: try from.texts(),
+                environment: try from.strings(), directory: try from.text(), umask: try from.number(),
+                stdin: try from.text(), output: try from.output(), user: try from.user(),
+                priority: try from.priority(), resourceLimits: try from.resourceLimits(),
+                controlLimits: try from.controlLimits(), leftovers: try from.leftovers(),
+                grace: try from.number(), logCap: try from.number())
+        }
+    }
+}
+
 extension LaunchRequest {
     /// Destination of standard output and standard error.
     public enum Output: Hashable, Sendable {

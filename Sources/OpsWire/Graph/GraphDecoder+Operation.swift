@@ -93,7 +93,7 @@ extension GraphDecoder {
                 try readValue(of: key, &draft, &scanner)
             } catch {
                 scanner = before
-                // Where the text itself is malformed this throws and ends the reading.
+                // If the text itself is malformed, this throws and ends the reading.
                 try scanner.skip()
                 report(draft, key: error.inside(key.text).path, error.reason.text, at: error.offset)
             }
@@ -137,13 +137,15 @@ extension GraphDecoder {
         case .conditions: try readConditions(&draft, &scanner)
         case .labels: draft.labels = try scanner.labels()
         case .key: try readKey(draft, &scanner)
-        case .limit, .completion, .timeout, .grace, .deadline, .notBefore, .retry, .successCodes, .leftovers:
+        case _ where Policy.isKey(key):
             var policy = draft.policy ?? defaults.policy
-            _ = try policy.read(key, from: &scanner, now: now)
+            let isRead = try policy.read(key, from: &scanner, now: now)
+            precondition(isRead, "no reader for \(key)")
             draft.policy = policy
-        case .observers, .qos, .environment, .directory, .umask, .stdin, .output, .user, .limits:
+        default:
             var details = draft.details ?? defaults.details
-            _ = try details.read(key, from: &scanner)
+            let isRead = try details.read(key, from: &scanner)
+            precondition(isRead, "no reader for \(key)")
             draft.details = details
         }
     }

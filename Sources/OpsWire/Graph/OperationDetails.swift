@@ -85,6 +85,30 @@ public struct OperationDetails: Equatable, Sendable {
         }
         return true
     }
+
+    /// Writes the stored form: only values that differ from the default, in one order, so that equal details are equal texts.
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if qos != .default { writer.member("qos", qos.rawValue) }
+        if let directory { writer.member("directory", directory) }
+        if let umask { writer.member("umask", "0" + String(umask, radix: 8)) }
+        if let stdin { writer.member("stdin", stdin) }
+        output.write(to: &writer)
+        if let user { writer.member("user", user) }
+        if limits != ResourceLimits() { limits.write(to: &writer) }
+        if observers != Observers() { observers.write(to: &writer) }
+        if !conditions.isEmpty {
+            writer.key("conditions")
+            writer.beginArray()
+            for condition in conditions { condition.write(to: &writer) }
+            writer.endArray()
+        }
+        if !environment.entries.isEmpty {
+            writer.key("environment")
+            environment.write(to: &writer)
+        }
+        writer.endObject()
+    }
 }
 
 extension JSONScanner {
@@ -116,91 +140,5 @@ extension JSONScanner {
             let isLong = name.utf8.count + value.utf8.count > Limits.labelBytes
             return isLong ? "longer than \(Limits.labelBytes) bytes" : nil
         }
-    }
-}
-
-extension OperationDetails.Output {
-    init(from scanner: inout JSONScanner) throws(JSONError) {
-        let kind = try scanner.peek()
-        let start = scanner.position
-        if kind == .object {
-            var stdout: String?
-            var stderr: String?
-            try scanner.members(of: ["stdout", "stderr"]) { (key, scanner) throws(JSONError) in
-                let path = try scanner.path()
-                if key == "stdout" { stdout = path } else { stderr = path }
-            }
-            guard stdout != nil || stderr != nil else { throw scanner.error(.refused("names no file"), at: start) }
-            self = .files(stdout: stdout, stderr: stderr)
-            return
-        }
-        guard kind == .string else { throw scanner.error(.expected("a name or an object with stdout and stderr")) }
-        switch try scanner.string() {
-        case "log": self = .log
-        case "split": self = .split
-        case "journal": self = .journal
-        case "null": self = .null
-        case let other:
-            let near = Nearest.suggestion(for: other, among: ["log", "split", "journal", "null"])
-            throw scanner.error(.refused("\"\(other)\" is none of log, split, journal, null\(near)"), at: start)
-        }
-    }
-}
-
-extension OperationDetails.ResourceLimits {
-    private static let keys = [
-        "nice", "memory", "tasks", "cpuWeight", "cpuQuota", "openFiles", "fileSize", "coreSize",
-    ]
-
-    init(from scanner: inout JSONScanner) throws(JSONError) {
-        try scanner.members(of: Self.keys) { (key, scanner) throws(JSONError) in
-            switch key {
-            case "nice": nice = Int32(try scanner.integer(in: -20...19))
-            case "memory": memory = try scanner.size(atLeast: 1)
-            case "tasks": tasks = try scanner.integer(in: 1...Int64(Int32.max))
-            case "cpuWeight": cpuWeight = try scanner.integer(in: 1...10_000)
-            case "cpuQuota": cpuQuota = try scanner.percent()
-            case "openFiles": openFiles = try scanner.integer(in: 1...Int64(Int32.max))
-            case "fileSize": fileSize = try scanner.size()
-            default: coreSize = try scanner.size()
-            }
-        }
-    }
-}
-
-extension JSONScanner {
-    /// `"150%"`: one and a half CPUs.
-    fileprivate mutating func percent() throws(JSONError) -> Int64 {
-        guard try peek() == .string else { throw error(.expected("text such as \"150%\"")) }
-        let start = position
-        let text = try string()
-        guard text.hasSuffix("%"), let value = Int64(text.dropLast()), 1...1_000_000 ~= value else {
-            throw error(.refused("not a share of one CPU such as \"150%\""), at: start)
-        }
-        return value
-    }
-}
-
-extension OperationDetails.Observers {
-    init(from scanner: inout JSONScanner) throws(JSONError) {
-        try scanner.members(of: ["start", "produce", "finish", "failed"]) { (key, scanner) throws(JSONError) in
-            let argv = try scanner.argv()
-            switch key {
-            case "start": start = argv
-            case "produce": produce = argv
-            case "failed": failed = argv
-            default: finish = argv
-            }
-        }
-    }
-
-    /// The observers that are given.
-    var present: OpsModel.Observers {
-        var present: OpsModel.Observers = []
-        if start != nil { present.insert(.start) }
-        if produce != nil { present.insert(.produce) }
-        if finish != nil { present.insert(.finish) }
-        if failed != nil { present.insert(.failed) }
-        return present
     }
 }

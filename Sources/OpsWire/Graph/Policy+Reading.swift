@@ -1,5 +1,13 @@
 /// Readers of the values that make a policy.
 extension Policy {
+    /// Returns whether the value of a key belongs to a policy.
+    static func isKey(_ key: OperationKey) -> Bool {
+        switch key {
+        case .limit, .completion, .timeout, .grace, .deadline, .notBefore, .retry, .successCodes, .leftovers: true
+        default: false
+        }
+    }
+
     /// Reads the value of `key`; false if the key is none of a policy's. `now`: durations to an instant count from it.
     mutating func read(
         _ key: OperationKey, from scanner: inout JSONScanner, now: Int64
