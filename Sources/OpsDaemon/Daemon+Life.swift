@@ -75,8 +75,13 @@ extension Daemon {
         try loop.feedWatchdog()
         runner.connect()
         retention.schedule()
-        if ServiceStatus.isWanted { publisher.add(ServiceStatus(daemon: self)) }
-        // What recovery decided, and finish observers that are owed.
+        if ServiceStatus.isWanted {
+            publisher.add(
+                ServiceStatus(
+                    loop: loop, log: log, text: { [unowned self] in statusText },
+                    notify: { [unowned self] in notifyStatus() }))
+        }
+        // Decisions of the recovery, and finish observers that are owed.
         turn.hasEvents = true
         wakeUp()
         try Service.notify("READY=1\nSTATUS=\(statusText)")

@@ -47,14 +47,16 @@ public final class Daemon {
     private(set) lazy var runner = RunnerLink(daemon: self)
     private(set) lazy var performer = EffectPerformer(daemon: self)
     private(set) lazy var requests = Requests(daemon: self)
-    private(set) lazy var publisher = Publisher(daemon: self)
-    private(set) lazy var helpers = HelperProcesses(daemon: self)
+    private(set) lazy var publisher = Publisher(loop: loop, log: log, history: history)
+    private(set) lazy var helpers = HelperProcesses(
+        loop: loop, log: log, runner: runner, wakeUp: { [unowned self] in wakeUp() })
     private(set) lazy var conditions = ConditionEvaluator(daemon: self)
     private(set) lazy var retention = Retention(daemon: self)
-    /// Where large requests are decided and stored.
+    /// Thread that decides and stores large requests.
     private(set) lazy var writing = SideWork(loop: loop, log: log)
     private(set) lazy var upkeep = Upkeep(daemon: self)
-    private(set) lazy var idleExit = IdleExit(daemon: self)
+    private(set) lazy var idleExit = IdleExit(
+        loop: loop, log: log, isIdle: { [unowned self] in isIdle }, stop: { [unowned self] in stop(.keep) })
     private(set) lazy var observers = ObserverRunner(daemon: self)
     var server: Server?
 

@@ -1,23 +1,32 @@
 internal import OpsCore
+internal import OpsSystemd
 
 /// Ends the daemon when nobody has needed it for a while, where the configuration says so and the service manager keeps
 /// the socket: the next call starts it again.
 final class IdleExit {
-    private unowned let daemon: Daemon
-    private lazy var alarm = Alarm(daemon) { [unowned self] in self.hasPassed = true }
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private let isIdle: () -> Bool
+    private let stop: () -> Void
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.hasPassed = true }
     private var hasPassed = false
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(loop: EventLoop, log: DaemonLog, isIdle: @escaping () -> Bool, stop: @escaping () -> Void) {
+        self.loop = loop
+        self.log = log
+        self.isIdle = isIdle
+        self.stop = stop
+    }
 
-    /// Decides where a turn ends: nobody is let in after it, so a client that calls from now on waits in the socket.
-    func turnEnded() {
-        guard daemon.isActivated, let limit = daemon.configuration.exitWhenIdle else { return }
-        if !daemon.isIdle {
+    /// Decides at the end of a turn whether opsd ends, after so many nanoseconds without work. No client is accepted after
+    /// this, so a client that calls from now on waits in the socket.
+    func turnEnded(after limit: Int64) {
+        if !isIdle() {
             hasPassed = false
             alarm.set(at: nil)
         } else if hasPassed {
-            daemon.log.notice("nobody has needed opsd for a while: ending until somebody calls")
-            daemon.stop(.keep)
+            log.notice("nobody has needed opsd for a while: ending until somebody calls")
+            stop()
         } else if alarm.instant == nil {
             alarm.set(after: limit)
         }

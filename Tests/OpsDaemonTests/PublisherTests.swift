@@ -21,7 +21,8 @@ import Testing
 
     @Test func `followers are told a little in each turn and all of it in order`() throws {
         let fixture = try Fixture()
-        let publisher = Publisher(daemon: fixture.daemon, inATurn: 0)
+        let publisher = Publisher(
+            loop: fixture.loop, log: fixture.daemon.log, history: fixture.daemon.history, inATurn: 0)
         let early = [Listener(), Listener()]
         for listener in early { publisher.add(listener) }
         publisher.publish(reports(1...600), before: publisher.nextNumber)
@@ -36,7 +37,8 @@ import Testing
 
     @Test func `a follower that leaves is told nothing more`() throws {
         let fixture = try Fixture()
-        let publisher = Publisher(daemon: fixture.daemon, inATurn: 0)
+        let publisher = Publisher(
+            loop: fixture.loop, log: fixture.daemon.log, history: fixture.daemon.history, inATurn: 0)
         let listeners = [Listener(), Listener()]
         for listener in listeners { publisher.add(listener) }
         publisher.publish(reports(1...600), before: publisher.nextNumber)

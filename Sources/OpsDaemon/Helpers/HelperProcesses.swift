@@ -1,6 +1,7 @@
 internal import OpsCore
 internal import OpsRunner
 internal import OpsSystem
+internal import OpsSystemd
 
 /// Small processes beside the operations: what conditions ask and observers do. The runner starts them like attempts,
 /// so they have the operation's user, directory and environment, and their trees can be ended. Nothing of them is
@@ -22,13 +23,21 @@ final class HelperProcesses {
         let end: (Ending) -> Void
     }
 
-    private unowned let daemon: Daemon
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private let runner: RunnerLink
+    private let wakeUp: () -> Void
     private var running: [Attempt: Helper] = [:]
     private var lastNumber: Int32 = 0
     /// For the first deadline: there are a dozen helpers at most.
-    private lazy var alarm = Alarm(daemon) { [unowned self] in self.endOverdue() }
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.endOverdue() }
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(loop: EventLoop, log: DaemonLog, runner: RunnerLink, wakeUp: @escaping () -> Void) {
+        self.loop = loop
+        self.log = log
+        self.runner = runner
+        self.wakeUp = wakeUp
+    }
 
     var isIdle: Bool { running.isEmpty }
 
@@ -36,12 +45,12 @@ final class HelperProcesses {
     func start(
         _ request: LaunchRequest, timeout: Int64, end: @escaping (Ending) -> Void
     ) throws(SystemError) -> Attempt? {
-        guard daemon.runner.isConnected else { return nil }
+        guard runner.isConnected else { return nil }
         lastNumber -= 1
         var request = request
         request.attempt.number = lastNumber
         let attempt = request.attempt
-        try daemon.runner.send(launch: request)
+        try runner.send(launch: request)
         running[attempt] = Helper(deadline: Clock.read().monotonic + timeout, end: end)
         setAlarm()
         return attempt
@@ -57,8 +66,8 @@ final class HelperProcesses {
     /// While the line is down nobody hears of it; `runnerIsHere` says it again.
     private func terminate(_ attempt: Attempt) {
         running[attempt]?.deadline = nil
-        daemon.runner.send(.terminate(attempt, grace: Self.grace))
-        daemon.wakeUp()
+        runner.send(.terminate(attempt, grace: Self.grace))
+        wakeUp()
     }
 
     private func endOverdue() {
@@ -90,8 +99,8 @@ final class HelperProcesses {
     func gone(_ attempt: Attempt) { finish(attempt, running[attempt]?.ending ?? .lost) }
 
     private func finish(_ attempt: Attempt, _ ending: Ending) {
-        daemon.runner.send(.acknowledge(attempt))
-        daemon.wakeUp()
+        runner.send(.acknowledge(attempt))
+        wakeUp()
         running.removeValue(forKey: attempt)?.end(ending)
     }
 

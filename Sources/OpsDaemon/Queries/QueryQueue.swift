@@ -6,9 +6,12 @@ internal import OpsSystemd
 /// Answers queries. What takes a moment is read in the loop; everything else beside it, where users take turns, slice by
 /// slice, and so do the queries of one user: who asks little waits for one slice of each who asks much.
 final class QueryQueue {
-    private unowned let daemon: Daemon
+    private let history: History
+    /// Path of the database.
+    private let path: String
+    private let fail: (Exchange, any Error) -> Void
     private let limits: QueryLimits
-    private lazy var thread = SideWork(loop: daemon.loop, log: daemon.log)
+    private let thread: SideWork
     private let reader: QueryReader
     private var waiting = FairBacklog<Entry>(slots: 1)
     private var users: [UInt32: Int] = [:]
@@ -22,8 +25,14 @@ final class QueryQueue {
         let start: () -> Void
     }
 
-    init(daemon: Daemon, limits: QueryLimits = QueryLimits()) {
-        self.daemon = daemon
+    init(
+        loop: EventLoop, log: DaemonLog, history: History, path: String, limits: QueryLimits = QueryLimits(),
+        fail: @escaping (Exchange, any Error) -> Void
+    ) {
+        self.history = history
+        self.path = path
+        self.fail = fail
+        thread = SideWork(loop: loop, log: log)
         self.limits = limits
         reader = QueryReader(limits)
     }
@@ -52,7 +61,7 @@ final class QueryQueue {
             // Nothing is read, so nothing fails but to open the database.
             switch result {
             case .success(let bytes): send(bytes)
-            case .failure(let error): self.daemon.requests.fail(exchange, error)
+            case .failure(let error): self.fail(exchange, error)
             }
         }
     }
@@ -69,15 +78,15 @@ final class QueryQueue {
     private func answerInLoop<Q: Query>(
         _ query: inout Q, _ user: UInt32, from start: Int64
     ) -> Result<Q.Answer, any Error>? {
-        // What a user asks is answered in about its order.
+        // Queries of one user are answered in about their order.
         guard spent < limits.inLoop, users[user] == nil else { return nil }
         let end = start + limits.inLoop - spent
         repeat {
             let before = query
             do {
                 let isLate = { Clock.read().monotonic >= end }
-                let answer = try daemon.history.reading(until: isLate) {
-                    try query.proceed(daemon.history)
+                let answer = try history.reading(until: isLate) {
+                    try query.proceed(history)
                 }
                 if let answer { return .success(answer) }
             } catch let error as StoreError where error.kind == .interrupted {
@@ -100,9 +109,8 @@ final class QueryQueue {
         let entry = Entry(
             exchange: exchange,
             start: { [unowned self] in
-                let path = self.daemon.store.path
                 self.thread.run(
-                    { [reader] in reader.readSlice(of: query, used: used, path) },
+                    { [reader, path] in reader.readSlice(of: query, used: used, path) },
                     then: { [unowned self] slice in
                         self.waiting.end(of: exchange.caller.user)
                         switch slice {
@@ -138,7 +146,7 @@ final class QueryQueue {
     }
 
     private func startNext() {
-        // Where no thread can be had the end of one slice starts the next.
+        // Without a thread, the end of one slice starts the next.
         guard !isStarting else { return }
         isStarting = true
         defer { isStarting = false }
@@ -192,7 +200,7 @@ private final class QueryReader: @unchecked Sendable {
         } catch let error as StoreError where error.kind == .interrupted {
             return .over(.failure(QueryTooLong(limit: limits.total)))
         } catch {
-            // What the connection met once it may keep.
+            // A connection may keep failing after one error of the store.
             if error is StoreError { close() }
             return .over(.failure(error))
         }

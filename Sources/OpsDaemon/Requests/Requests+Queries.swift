@@ -156,7 +156,9 @@ extension Requests {
 
     func status(_ exchange: Exchange) throws {
         if exchange.call.more {
-            let stream = StatusStream(exchange, daemon: daemon)
+            let stream = StatusStream(
+                exchange, publisher: daemon.publisher, loop: daemon.loop, log: daemon.log,
+                status: { [unowned daemon] in try daemon.statusReply() })
             daemon.publisher.add(stream)
             return exchange.goOn(with: stream)
         }

@@ -66,7 +66,7 @@ extension Requests {
         let event = Event.setCategory(request.name, capacity: Int32(request.capacity))
         daemon.request(event, of: exchange) { [unowned daemon] _ in
             var reply = SetCategoryReply()
-            // What was just given a capacity is there.
+            // A category that was just given a capacity exists.
             reply.category = daemon.core?.categoryStanding(of: request.name).map(CategoryRow.init) ?? CategoryRow()
             exchange.reply(reply)
         }

@@ -43,9 +43,10 @@ extension Requests {
             throw invalid("since", "the last event is \(last); \(since) has not happened yet")
         }
         try resolve(request.selection, exchange) { [unowned self] query in
-            let filter = query.map { EventFilter($0) }
-            let stream = WatchStream(exchange, since: max(0, since), filter: filter, daemon: self.daemon)
-            self.daemon.publisher.audience.add(stream)
+            let audience = self.daemon.publisher.audience
+            let filter = query.map { EventFilter($0, self.daemon.history) }
+            let stream = WatchStream(exchange, since: max(0, since), filter: filter, audience: audience)
+            audience.add(stream)
             exchange.goOn(with: stream)
         }
     }
@@ -84,7 +85,8 @@ extension Requests {
             current: current,
             attemptHasEnded: record.state == .finished || current < record.attempt
                 || current == record.attempt && record.state != .executing,
-            operationHasEnded: record.state == .finished, daemon: daemon)
+            operationHasEnded: record.state == .finished, logs: daemon.logs, fileWatch: daemon.fileWatch,
+            history: daemon.history, publisher: daemon.publisher)
         if follows { daemon.publisher.add(stream) }
         exchange.goOn(with: stream)
     }

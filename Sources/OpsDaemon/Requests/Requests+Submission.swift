@@ -122,7 +122,7 @@ extension Requests {
                 return try self.lookUp(keys, input, order, exchange)
             }
             if let earlier = answer.earlier { return self.answer(earlier, answer.names, order, exchange) }
-            // What has to be there may have changed since: the scheduler looks again.
+            // The answer may be out of date: the scheduler checks it again.
             var builder = try SubmissionBuilder(input, order, exchange.caller, self.daemon)
             builder.take(answer)
             try self.submit(builder, input, order, exchange)

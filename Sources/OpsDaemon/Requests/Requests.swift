@@ -15,7 +15,7 @@ private struct Incoming: Sendable {
         let call = try Call(frame: frame)
         self.call = call
         request = Result { call.interface == ServiceInterface.name ? nil : try ControlRequest(call) }
-        // What they said is in the request: a large message is not kept twice.
+        // The request holds the parameters: a large message is not kept twice.
         if frame.count > DaemonLimits.bytesReadInTheLoop { self.call.parameters = [] }
     }
 }
@@ -26,11 +26,13 @@ private struct Incoming: Sendable {
 /// goes to the scheduler at once, after what it must know of the store has been settled.
 final class Requests {
     unowned let daemon: Daemon
-    /// Where large messages are taken apart.
+    /// Thread that parses large messages.
     private(set) lazy var parsing = SideWork(loop: daemon.loop, log: daemon.log)
-    /// Where much of the database is read.
+    /// Thread that reads much of the database.
     private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
-    private(set) lazy var queries = QueryQueue(daemon: daemon)
+    private(set) lazy var queries = QueryQueue(
+        loop: daemon.loop, log: daemon.log, history: daemon.history, path: daemon.store.path,
+        fail: { [unowned self] in self.fail($0, $1) })
     private(set) lazy var schedulerQueries = SchedulerQueries(daemon: daemon)
 
     init(daemon: Daemon) { self.daemon = daemon }

@@ -47,6 +47,8 @@ final class Connection {
         self.server = server
     }
 
+    func resumeLater(_ stream: any ReplyStream) { server.resumeLater(stream) }
+
     func start(in group: ReadinessGroup) throws(SystemError) {
         source = try group.watch(descriptor.rawValue, for: .readable) { [unowned self] readiness in
             self.isReady(readiness)
@@ -72,7 +74,7 @@ final class Connection {
         if readiness.contains(.writable) { flush() }
         guard !isClosed else { return }
         if readiness.contains(.readable) && !inputHasEnded {
-            // What was sent before the end counts: a one-way call may be all there is.
+            // Bytes that came before the end count: there may be nothing but a one-way call.
             read()
         } else if readiness.contains(.hungUp) || readiness.contains(.error) {
             close()

@@ -24,6 +24,9 @@ final class Exchange {
     /// All that was answered so far has left.
     var hasDrained: Bool { connection.hasDrained }
 
+    /// Lets a stream of this call go on in the next turn.
+    func resumeLater(_ stream: any ReplyStream) { connection.resumeLater(stream) }
+
     /// The connection's next call is taken only after this one is answered for the last time: answers come in the
     /// order of the calls, however long one goes on.
     func pauseReading() { connection.pauseReading(for: self) }
@@ -34,7 +37,7 @@ final class Exchange {
     /// The same, as bytes already.
     func reply(frame: [UInt8]) {
         if isRefused { return }
-        // What it was made of goes with this call.
+        // The memory of the request is released with this call.
         share.set(0)
         if call.oneway { return end() }
         guard frame.count <= Limits.frameBytes else {

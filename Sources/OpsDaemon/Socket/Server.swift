@@ -66,7 +66,7 @@ final class Server {
             // A bounded number in a row: the others of this turn wait.
             for _ in 0..<16 {
                 guard let descriptor = try UnixSocket.accept(from: socket.descriptor) else { return }
-                // What fails for one client is no reason to let the others wait.
+                // A failure for one client must not let the others wait.
                 do { try welcome(descriptor) } catch { log.warning("a client was not served: \(error)") }
             }
         } catch {

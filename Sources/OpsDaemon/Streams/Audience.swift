@@ -4,13 +4,13 @@ internal import OpsStore
 /// Watchers of the event stream. Each reads on from its own place when it has room, and the server says whose turn it
 /// is. A block that several watchers read at the same place is made, and kept in memory, once.
 final class Audience {
-    private unowned let daemon: Daemon
+    private let history: History
     private var watchers: [ObjectIdentifier: WatchStream] = [:]
     private var tail = EventTail()
     /// Block that was read last, with the event before it: most watchers keep step.
     private var shared: (after: Int64, block: EventBlock)?
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(history: History) { self.history = history }
 
     func add(_ watcher: WatchStream) { watchers[ObjectIdentifier(watcher)] = watcher }
 
@@ -44,6 +44,6 @@ final class Audience {
         if tail.reaches(sequence) { return tail.block(after: sequence) }
         // To the next whole batch: those who began at different places soon keep step.
         let limit = DaemonLimits.eventsInABatch - Int(sequence % Int64(DaemonLimits.eventsInABatch))
-        return EventBlock(try daemon.history.events(after: sequence, limit: limit))
+        return EventBlock(try history.events(after: sequence, limit: limit))
     }
 }

@@ -4,14 +4,16 @@ internal import OpsStore
 /// Which events a watcher wants: those of the operations it selected.
 final class EventFilter {
     private let query: OpsStore.Selection
+    private let history: History
     /// Answers of the store, for selections that do not change with the state of an operation.
     private var known: [OperationID: Bool] = [:]
 
     /// In the order of ids and apart from each other.
     private let ranges: [ClosedRange<Int64>]
 
-    init(_ query: OpsStore.Selection) {
+    init(_ query: OpsStore.Selection, _ history: History) {
         self.query = query
+        self.history = history
         ranges = SelectionCursor.apart(query.ids ?? [])
     }
 
@@ -24,7 +26,7 @@ final class EventFilter {
         return low < ranges.count && ranges[low].contains(id)
     }
 
-    func admits(_ report: Report, _ daemon: Daemon) -> Bool {
+    func admits(_ report: Report) -> Bool {
         guard let operation = report.operation else {
             return query.ids == nil && query.graph == nil || query.graph != nil && report.graph == query.graph
         }
@@ -42,8 +44,8 @@ final class EventFilter {
         one.outcome = nil
         one.outcomes = []
         one.standings = []
-        // What cannot be asked now is shown: better one event too many than one lost.
-        let answer = (try? daemon.history.select(one, limit: 1).isEmpty == false) ?? true
+        // If the store cannot be asked now, the event is shown: better one too many than one lost.
+        let answer = (try? history.select(one, limit: 1).isEmpty == false) ?? true
         if known.count >= Self.kept { known.removeAll(keepingCapacity: true) }
         if query.queue == nil { known[operation] = answer }
         return answer

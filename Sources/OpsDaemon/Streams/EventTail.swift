@@ -6,7 +6,7 @@ struct EventBlock {
     let reports: [Report]
     /// All their messages, one after the other.
     let bytes: [UInt8]
-    /// Where in `bytes` each message ends.
+    /// Offset in `bytes` of the end of each message.
     let ends: [Int]
 
     init?(_ reports: [Report]) {
@@ -58,7 +58,7 @@ struct EventTail {
     }
 
     mutating func append(_ more: [Report]) {
-        // What one commit of such a size tells is read from the store, a little at a time.
+        // Events of a commit of this size are read from the store, a little at a time.
         guard more.count <= DaemonLimits.eventsKept else { return removeAll() }
         guard let block = EventBlock(more) else { return }
         if let last, block.first != last + 1 { removeAll() }

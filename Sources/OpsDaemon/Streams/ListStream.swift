@@ -35,7 +35,7 @@ final class ListStream: ReplyStream {
         if wantsNewest, newest == nil {
             return ask(SelectionQuery(cursor, limit: left)) { [unowned self] ids in
                 self.newest = ids
-                self.daemon.server?.resumeLater(self)
+                self.exchange.resumeLater(self)
             }
         }
         let rows = daemon.rows(for: exchange.caller)
@@ -67,7 +67,7 @@ final class ListStream: ReplyStream {
         isReading = true
         daemon.requests.send(answer.rows, exchange, isLast: isOver) { [self] in
             isReading = false
-            if !isOver { daemon.server?.resumeLater(self) }
+            if !isOver { exchange.resumeLater(self) }
         }
     }
 

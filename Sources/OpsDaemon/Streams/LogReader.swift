@@ -25,10 +25,10 @@ struct LogReader: ~Copyable {
     }
 
     private static let chunk = 48 << 10
-    /// Where the search for line ends gives up: more than that is asked for by offset.
+    /// Number of bytes after which the search for line ends gives up; clients ask for more by offset.
     private static let searched: Int64 = 16 << 20
 
-    /// Where the last `lines` lines begin. A last line without its end counts.
+    /// Returns the offset of the last `lines` lines. A last line without its end counts.
     private static func start(
         ofLast lines: Int, in file: borrowing ReadableFile, size: Int64, from first: Int64
     ) throws(SystemError) -> Int64 {

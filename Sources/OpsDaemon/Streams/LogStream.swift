@@ -16,7 +16,10 @@ final class LogStream: ReplyStream, Follower {
         let follows: Bool
     }
 
-    private unowned let daemon: Daemon
+    private let logs: Logs
+    private let fileWatch: FileWatch
+    private let history: History
+    private unowned let publisher: Publisher
     private let exchange: Exchange
     private let request: Request
     /// The attempt that is read; 0: none has started.
@@ -34,11 +37,14 @@ final class LogStream: ReplyStream, Follower {
 
     init(
         _ exchange: Exchange, _ request: Request, current: Int32, attemptHasEnded: Bool, operationHasEnded: Bool,
-        daemon: Daemon
+        logs: Logs, fileWatch: FileWatch, history: History, publisher: Publisher
     ) {
         self.exchange = exchange
         self.request = request
-        self.daemon = daemon
+        self.logs = logs
+        self.fileWatch = fileWatch
+        self.history = history
+        self.publisher = publisher
         self.current = current
         self.attemptHasEnded = attemptHasEnded
         self.operationHasEnded = operationHasEnded
@@ -80,8 +86,8 @@ final class LogStream: ReplyStream, Follower {
 
     private func openIfNeeded() throws(SystemError) {
         guard reader == nil, current > 0 else { return }
-        let path = daemon.logs.path(AttemptID(request.operation, current), request.stream)
-        // Of attempts that follow, all is wanted.
+        let path = logs.path(AttemptID(request.operation, current), request.stream)
+        // Offset and number of lines apply to the first attempt alone.
         let isFirst = !hasReplied
         reader = try LogReader.open(path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil)
         if reader != nil { stopWatching() }
@@ -117,7 +123,7 @@ final class LogStream: ReplyStream, Follower {
     private func finish() throws {
         // It was waited for, and the operation ended without it.
         if let attempt = request.attempt, reader == nil,
-            let last = try daemon.history.brief(of: request.operation)?.attempt, last < attempt
+            let last = try history.brief(of: request.operation)?.attempt, last < attempt
         {
             leave()
             return exchange.fail(ControlError.notFound(kind: "attempt", name: "\(attempt)", nearest: "\(last)"))
@@ -135,18 +141,18 @@ final class LogStream: ReplyStream, Follower {
         guard watched == nil, current > 0 else { return }
         let path: String
         if reader == nil {
-            try daemon.logs.makeDirectory(for: request.operation)
-            path = daemon.logs.directory(of: request.operation)
+            try logs.makeDirectory(for: request.operation)
+            path = logs.directory(of: request.operation)
         } else {
-            path = daemon.logs.path(AttemptID(request.operation, current), request.stream)
+            path = logs.path(AttemptID(request.operation, current), request.stream)
         }
-        watched = try daemon.fileWatch.watch(path) { [unowned self] in self.resume() }
+        watched = try fileWatch.watch(path) { [unowned self] in self.resume() }
         // It may have come, or grown, before the watch began.
-        daemon.server?.resumeLater(self)
+        exchange.resumeLater(self)
     }
 
     private func stopWatching() {
-        if let watched { daemon.fileWatch.cancel(watched) }
+        if let watched { fileWatch.cancel(watched) }
         watched = nil
     }
 
@@ -185,7 +191,7 @@ final class LogStream: ReplyStream, Follower {
     private func leave() {
         isOver = true
         stopWatching()
-        daemon.publisher.remove(self)
+        publisher.remove(self)
     }
 
     func readerLeft() { leave() }

@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -10,19 +11,19 @@ protocol Follower: AnyObject {
 /// Tells followers what became durable, in the order in which it did: a little in each turn, where there is much to tell or
 /// there are many followers.
 final class Publisher {
-    private unowned let daemon: Daemon
+    private let loop: EventLoop
     /// By the number of each: they count up in the order in which they came.
     private var followers: [Int: any Follower] = [:]
     private var numbers: [ObjectIdentifier: Int] = [:]
     /// Number of the next follower.
     private(set) var nextNumber = 0
-    private(set) lazy var audience = Audience(daemon: daemon)
+    let audience: Audience
     private let journal: JournalWriter
     /// Reports that are not told to anybody yet, a little of a commit at a time.
     private var waiting = Backlog<Portion>()
     /// The portion that some followers have been told.
     private var current: (reports: [Report], followers: Backlog<Int>)?
-    private lazy var work = DeferredWork(daemon.loop) { [unowned self] in
+    private lazy var work = DeferredWork(loop) { [unowned self] in
         self.tell(until: Clock.read().monotonic + self.inATurn)
     }
     /// Nanoseconds of a turn in which followers are told.
@@ -39,10 +40,11 @@ final class Publisher {
     /// are told.
     private static let mostWaiting = 10_000
 
-    init(daemon: Daemon, inATurn: Int64 = DaemonLimits.streaming) {
-        self.daemon = daemon
+    init(loop: EventLoop, log: DaemonLog, history: History, inATurn: Int64 = DaemonLimits.streaming) {
+        self.loop = loop
+        audience = Audience(history: history)
         self.inATurn = inATurn
-        journal = JournalWriter(log: daemon.log, history: daemon.history)
+        journal = JournalWriter(log: log, history: history)
     }
 
     func add(_ follower: any Follower) {
@@ -63,7 +65,7 @@ final class Publisher {
             let end = min(start + Self.reportsInAPortion, reports.count)
             waiting.append(Portion(reports: reports[start..<end], newcomer: newcomer))
         }
-        // What came before is told first, in its turn.
+        // Earlier events are published first, in their order.
         if !isBusy || waiting.count > Self.mostWaiting { tell(until: Clock.read().monotonic + inATurn) }
         audience.publish(reports)
     }

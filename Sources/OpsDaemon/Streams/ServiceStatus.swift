@@ -1,16 +1,26 @@
 internal import OpsCore
 internal import OpsSystem
+internal import OpsSystemd
 
 /// Tells the service manager how things stand, after changes and at most once a second: `systemctl status opsd`.
 final class ServiceStatus: Follower {
-    private unowned let daemon: Daemon
-    private lazy var alarm = Alarm(daemon, accuracy: 100_000) { [unowned self] in self.tell() }
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private let text: () -> String
+    private let notify: () -> Void
+    private lazy var alarm = Alarm(loop, log, accuracy: 100_000) { [unowned self] in self.tell() }
     private var told = ""
     private var nextAt: Int64 = 0
 
     private static let interval: Int64 = 1_000_000_000
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    /// `text`: the present status.
+    init(loop: EventLoop, log: DaemonLog, text: @escaping () -> String, notify: @escaping () -> Void) {
+        self.loop = loop
+        self.log = log
+        self.text = text
+        self.notify = notify
+    }
 
     /// True if there is a service manager that wants messages.
     static var isWanted: Bool { Environment["NOTIFY_SOCKET"] != nil }
@@ -18,7 +28,7 @@ final class ServiceStatus: Follower {
     func take(_ reports: [Report]) { tell() }
 
     private func tell() {
-        let text = daemon.statusText
+        let text = self.text()
         guard text != told else { return }
         let now = Clock.read().monotonic
         guard now >= nextAt else {
@@ -27,6 +37,6 @@ final class ServiceStatus: Follower {
         }
         nextAt = now + Self.interval
         told = text
-        daemon.notifyStatus()
+        notify()
     }
 }

@@ -1,20 +1,30 @@
 internal import OpsCore
 internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// `Status` again after every change, at most ten times a second.
 final class StatusStream: ReplyStream, Follower {
-    private unowned let daemon: Daemon
+    private unowned let publisher: Publisher
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private let status: () throws -> StatusReply
     private let exchange: Exchange
-    private lazy var pace = Alarm(daemon) { [unowned self] in self.resume() }
+    private lazy var pace = Alarm(loop, log) { [unowned self] in self.resume() }
     private var nextAt: Int64 = 0
     private(set) var wantsRoom = false
 
     private static let interval: Int64 = 100_000_000
 
-    init(_ exchange: Exchange, daemon: Daemon) {
+    init(
+        _ exchange: Exchange, publisher: Publisher, loop: EventLoop, log: DaemonLog,
+        status: @escaping () throws -> StatusReply
+    ) {
         self.exchange = exchange
-        self.daemon = daemon
+        self.publisher = publisher
+        self.status = status
+        self.loop = loop
+        self.log = log
     }
 
     func take(_ reports: [Report]) { resume() }
@@ -33,15 +43,15 @@ final class StatusStream: ReplyStream, Follower {
                 return
             }
             nextAt = now + Self.interval
-            exchange.replyAndGoOn(try daemon.statusReply())
+            exchange.replyAndGoOn(try status())
         } catch {
-            daemon.publisher.remove(self)
+            publisher.remove(self)
             exchange.fail(ControlError.storageUnavailable("\(error)"))
         }
     }
 
     func readerLeft() {
         pace.set(at: nil)
-        daemon.publisher.remove(self)
+        publisher.remove(self)
     }
 }

@@ -20,7 +20,7 @@ final class SteppedWork: ReplyStream {
         guard !exchange.isAbandoned else { return }
         if usesStore, daemon.putOff({ [self] in self.resume() }) { return }
         do {
-            if try !step() { daemon.server?.resumeLater(self) }
+            if try !step() { exchange.resumeLater(self) }
         } catch {
             daemon.requests.fail(exchange, error)
         }

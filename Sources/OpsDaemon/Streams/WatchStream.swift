@@ -7,7 +7,7 @@ internal import OpsWire
 /// It takes a block of events when all it took before has left, so next to nothing is buffered for a slow reader; one
 /// that is too far behind is told where to resume.
 final class WatchStream: ReplyStream {
-    private unowned let daemon: Daemon
+    private unowned let audience: Audience
     private let exchange: Exchange
     private let filter: EventFilter?
     /// The last event that was sent, or passed over by the filter.
@@ -15,21 +15,19 @@ final class WatchStream: ReplyStream {
     private var hasAll = false
     private var isOver = false
 
-    init(_ exchange: Exchange, since: Int64, filter: EventFilter?, daemon: Daemon) {
+    init(_ exchange: Exchange, since: Int64, filter: EventFilter?, audience: Audience) {
         self.exchange = exchange
         self.filter = filter
-        self.daemon = daemon
+        self.audience = audience
         sent = since
     }
-
-    private var audience: Audience { daemon.publisher.audience }
 
     var wantsRoom: Bool { !hasAll }
 
     func hear(ofEventsUpTo last: Int64) {
         hasAll = false
         if exchange.hasDrained {
-            daemon.server?.resumeLater(self)
+            exchange.resumeLater(self)
         } else if last - sent > DaemonLimits.eventsBehind {
             leave(with: ControlError.lagged(resume: sent))
         }
@@ -38,12 +36,12 @@ final class WatchStream: ReplyStream {
     func resume() {
         guard !isOver, !exchange.isAbandoned, exchange.hasDrained else { return }
         do {
-            // What a turn has not committed yet is not there and not missed.
+            // Events that a turn has not committed yet are not there and not missed.
             guard let block = try audience.block(after: sent) else {
                 hasAll = true
                 return
             }
-            // What came in between was pruned.
+            // The events in between were pruned.
             if sent > 0 && block.first > sent + 1 { return leave(with: ControlError.lagged(resume: block.first - 1)) }
             send(block)
         } catch {
@@ -54,14 +52,14 @@ final class WatchStream: ReplyStream {
     private func send(_ block: EventBlock) {
         sent = block.last
         if let filter {
-            let bytes = block.bytes { filter.admits($0, daemon) }
+            let bytes = block.bytes { filter.admits($0) }
             if !bytes.isEmpty { exchange.forward(bytes) }
         } else {
             exchange.forward(block.bytes)
         }
         hasAll = audience.isNewest(sent)
-        // Where the filter admitted nothing, nothing leaves after which it would be called again.
-        if !hasAll && exchange.hasDrained { daemon.server?.resumeLater(self) }
+        // If the filter admitted nothing, nothing is sent, and no drained output would call this again.
+        if !hasAll && exchange.hasDrained { exchange.resumeLater(self) }
     }
 
     private func leave(with error: ControlError) {

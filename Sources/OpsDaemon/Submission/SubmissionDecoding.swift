@@ -66,7 +66,7 @@ final class SubmissionDecoding: ReplyStream {
         }
         if hasMore {
             begin()
-            requests.daemon.server?.resumeLater(self)
+            exchange.resumeLater(self)
             return
         }
         let isLarge =

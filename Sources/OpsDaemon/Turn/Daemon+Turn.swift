@@ -90,7 +90,7 @@ extension Daemon {
         } else if turn.isAheadOfStore {
             settle(within: turn.hasEvents ? DaemonLimits.gathering : DaemonLimits.patience)
         }
-        // What needs no commit: helpers that are over or have had their time.
+        // Work without a commit: messages to the runner and to clients.
         runner.flush()
         server?.flush()
         if longTurn == nil, outage == nil, ask({ $0.hasPutOff }) == true {
@@ -100,7 +100,7 @@ extension Daemon {
         setAlarms()
         stopIfDrained()
         upkeep.turnEnded()
-        idleExit.turnEnded()
+        if isActivated, let limit = configuration.exitWhenIdle { idleExit.turnEnded(after: limit) }
         requests.queries.turnEnded()
         requests.schedulerQueries.turnEnded()
         if turnIsDue { wakeUp() }
