@@ -1,2 +1,2 @@
-// What Swift's own Glibc module leaves out.
+// Functions that Swift's own Glibc module leaves out.
 #include <malloc.h>

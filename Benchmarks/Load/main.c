@@ -201,7 +201,7 @@ static void submit(const char *path, int watchers, int clients, long count) {
     }
     double begin = now();
     long sent = 0, answered = 0;
-    // What one held submission tells: `submitted` and `ready`; with what there was before it may be more.
+    // Events of one held submission: `submitted` and `ready`; earlier submissions may add more.
     long wanted = 2 * count, behind = count > 0 ? watchers : 0;
     for (int i = 0; i < clients && sent < count; i++, sent++) add(epoll, &all[watchers + i], path, SUBMIT);
     double done = 0;

@@ -13,7 +13,7 @@ extension Scheduler {
         if !isBackward || (hasGroups && (hasBarriers || !submission.edges.isEmpty)) {
             let draft = DraftCycle(submission)
             if let cycle = draft.find() { throw .cycle(cycle) }
-            // Of children more is to be said, once they are in the table.
+            // Children are checked again once they are in the table.
             if !submission.asChildren, let refusal = draft.deadlock(capacity: categories.capacity(of:)) {
                 throw refusal
             }

@@ -127,7 +127,7 @@ extension Scheduler {
             }
         }
         guard old != all else {
-            // What executes waits for nothing: only its children may be of a ring.
+            // An executing operation waits for nothing: only its children may be part of a cycle.
             if table[operation].state != .executing, all > ownPriority(of: operation) { suspect(.start(operation)) }
             return
         }
@@ -198,7 +198,7 @@ extension Scheduler {
         categories[category].isClaimInDoubt = false
         let claim = categories[category].longHolders.isEmpty ? .min : claim(on: category)
         guard categories[category].claim != claim else {
-            // What it is worth reaches all its holders, so one tells whether it is founded.
+            // The claim reaches all holders, so that one of them shows if it still has an origin.
             let holder = categories[category].longHolders.first { holder in
                 table[holder].group.map { groups[$0].inherited == claim } ?? false
             }

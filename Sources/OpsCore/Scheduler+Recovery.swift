@@ -198,7 +198,7 @@ extension Scheduler {
             isSupported: inventory.acceptsStaging && !inventory.isEnding, acceptsWaiting: inventory.acceptsWaiting)
         let strangers = inventory.entries.keys.filter { registry.execution(of: $0) == nil }
         let all = Array(executions.indices)
-        // What was only staged began where another had ended, and perhaps because of that end.
+        // A staged launch started after another attempt had ended, and perhaps because of that end.
         let assumed = all.filter { executions[$0].isAssumed }
         for index in all where !executions[index].isAssumed && isUncertain(index) { reconcile(index, inventory) }
         let begun = assumed.filter { isUncertain($0) && confirmOrUnstage($0, inventory) }
@@ -232,7 +232,7 @@ extension Scheduler {
         if let entry = inventory.entries[attempt] {
             confirm(index)
             if case .running(let process) = entry { launched(attempt, process) }
-            // What it said counts before how it ended.
+            // The updates that it sent come before its end.
             if let words = inventory.updates[attempt] { updated(attempt, words) }
             switch entry {
             case .running: break

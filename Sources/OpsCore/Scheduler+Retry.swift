@@ -82,7 +82,7 @@ extension Scheduler {
     private mutating func restoreEdges(_ revived: Revival) -> [ImpossibleEdge] {
         var impossible: [ImpossibleEdge] = []
         for edge in revived.edges {
-            // What waits and was not brought back keeps what it has been granted.
+            // An operation that waits and was not brought back keeps its satisfied edges.
             guard let from = unfinished(edge.from), revived.brings(edge.from) else { continue }
             let on = table.index(of: edge.on)
             if let fact = fact(about: edge.on, on, revived.finished) {

@@ -10,7 +10,7 @@ extension Scheduler {
                 consider(entry)
                 recordFinishes()
                 settleDoubts()
-                // What has started or ended may be what others let go first.
+                // Groups may have yielded to an operation that has started or ended.
                 if output.sequence != before { _ = reviewBlocked(ofYieldingGroupsAlone: true) }
             }
         } while !hasPutOff && (reviewReservations() || reviewBlocked())
@@ -25,7 +25,7 @@ extension Scheduler {
     mutating func hasCandidate() -> Bool { lanes.hasCandidate(hasFreeSlot: capacity.hasFreeSlot) }
 
     /// Starts the first of a lane, or sends the lane to wait at what keeps it back.
-    private mutating func consider(_ entry: LaneHeap.Entry) {
+    private mutating func consider(_ entry: LaneEntry) {
         let lane = entry.lane
         let token = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
@@ -100,7 +100,7 @@ extension Scheduler {
                 table[operation].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
                 runner: execution.runner, at: begun))
         publish(.started, operation, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
-        // Who waited for its start alone lends it nothing any more; nor does it grow older.
+        // Operations that waited for its start alone lend it nothing any more, and it ages no longer.
         let row = table[operation]
         let mayCountForLess =
             row.traits.contains(.startIsAwaited) || row.group != nil || queues[row.queue].aging != nil

@@ -123,7 +123,7 @@ extension Scheduler {
     {
         guard let operation else {
             guard let fact = facts[id], fact.root != id, unfinished(fact.root) != nil else { return facts[id] }
-            // What it was skipped for has come back since: how that ended says nothing any more.
+            // The operation that caused the skip has come back since, so that its earlier end says nothing any more.
             return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
         }
         guard let index = table[operation].finished else { return nil }

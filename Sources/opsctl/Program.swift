@@ -43,7 +43,7 @@ enum Program {
             try session.output.flush()
             return status
         } catch {
-            // What was printed before it went wrong is still true. The first failure is the one to tell.
+            // Lines that were printed before the failure are still true. The first failure is the one to report.
             try? session.output.flush()
             throw error
         }

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Where copies go, from the state directory.
+    /// Path of the copies, relative to the state directory.
     private static let copies = "/../copies"
 
     /// Makes the files that the commands of README.md expect in the working directory.

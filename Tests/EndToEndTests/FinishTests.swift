@@ -94,7 +94,7 @@ import Testing
         #expect(write(gate, "go\n", 3) == 3)
         close(gate)
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
-        // What was left has been ended; the runner may be still to wait for it.
+        // The leftover processes have been killed; the runner may still have to wait for them.
         try waitUntil { kill(pid, 0) != 0 }
     }
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the shell of an operation waits, with `read x < PATH`, until the test tells it to go on.
+/// A gate at which the shell of an operation waits, with `read x < PATH`, until the test opens it.
 final class Gate {
     let path: String
     /// Open for reading too: opening waits for nobody, and what is written stays until it is read.

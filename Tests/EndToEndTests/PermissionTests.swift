@@ -308,7 +308,7 @@ struct PermissionTests {
             environment: ["PATH": "/usr/bin:/bin"], in: "/")
         try hostile.until { $0.hasSuffix("\n") }
         let refused = try #require(Int(hostile.outSoFar.trimmingCharacters(in: .whitespacesAndNewlines)))
-        // Of each that was sent whole the kernel may hold a fifth.
+        // The kernel may hold a fifth of each message that was sent whole.
         #expect(refused >= 7, "of 12 MiB at most 4")
         let submitted = try house.run(Self.bob, ["submit", "--", "true"])
         #expect(submitted.status == 0, "\(submitted.err)")

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ProtocolTests {
     private static func runs(_ words: String...) -> Bool {
         let command = try? Command("/usr/bin/env", words, environment: Machine.environment, in: "/")
-        // What cannot be started is not there.
+        // A program that cannot be started does not exist.
         return (try? command?.wait().status) == 0
     }
     private static let hasPython = runs("python3", "-c", "")

@@ -169,7 +169,7 @@ import Testing
             let output = try command.wait()
             #expect(output.status == 0, "\(output.err)")
             try machine.ok("wait", "--all")
-            // What opsd and the shell add.
+            // Variables that opsd and the shell add.
             let added = ["OPS_ID", "OPS_NAME", "OPS_GRAPH", "OPS_QUEUE", "OPS_ATTEMPT", "OPS_SLOT", "OPS_SOCKET"]
             return try machine.ok("log", String(output.out.dropLast())).lines.filter { line in
                 !(added + ["TRACEPARENT", "NOTIFY_SOCKET", "PWD", "_"]).contains { line.hasPrefix($0 + "=") }

@@ -5,7 +5,7 @@ import Testing
     @Test func fromNowOnOutlivesARestart() throws {
         let machine = try Machine()
         let watch = try machine.begin(["watch", "--json"])
-        // What was before the watcher came is not told: submit until it sees something.
+        // Events before the watcher are not sent: submit until it sees one.
         try watch.until { seen in
             try machine.ok("wait", "\(try machine.submit("--", "true"))")
             return !seen.isEmpty

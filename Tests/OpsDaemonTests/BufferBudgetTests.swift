@@ -56,7 +56,7 @@ import Testing
         #expect(isBusy(try clients[3].receive()))
         #expect(try clients[3].receive() == nil, "and it is closed")
         #expect(used(fixture) < Self.budget)
-        // Where there is room again, all goes on.
+        // With room again, all go on.
         try clients[0].send(Array(#""}}"#.utf8) + [0])
         #expect(try clients[0].receive()?.failure != nil, "there is no parameter x")
         #expect(try clients[0].call(StatusRequest()).workers == 2)
@@ -101,7 +101,7 @@ import Testing
             return
         }
         #expect(used(fixture) < 4096, "what was there is dropped")
-        // What follows is not taken for the rest of it.
+        // The next bytes are not read as the rest of it.
         for failure in [try client.refusal(part(0, 1)), try client.refusal(CommitSubmissionRequest())] {
             guard case .control(.wrongState) = failure else {
                 Issue.record("a part of a submission was taken: \(String(describing: failure))")

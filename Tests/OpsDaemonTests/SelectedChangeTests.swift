@@ -28,7 +28,7 @@ import Testing
     /// Keeps all queries of the clients waiting; returns what lets them go on.
     private func closeGate(_ fixture: Fixture) throws -> DispatchSemaphore {
         let isOpen = DispatchSemaphore(value: 0)
-        // Of the user of the clients, whose queries are answered in about their order.
+        // A query of the same user, whose queries are answered in about their order.
         let exchange = try fixture.exchange(of: getuid())
         fixture.daemon.requests.queries.ask(
             Gate(isOpen: isOpen, loop: ObjectIdentifier(fixture.daemon.history)), of: exchange

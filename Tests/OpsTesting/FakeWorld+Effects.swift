@@ -69,7 +69,7 @@ extension FakeWorld {
         }
         nextPid += 1
         let process = Process(pid: nextPid, startTicks: UInt64(nextPid) * 10, at: now)
-        // Who waits for a word lets live what may say it.
+        // An operation that waits for a report keeps the processes that may send it.
         let leftovers = policy.completion == .notify ? .wait : policy.leftovers
         let plan = Plan(
             code: random.chance(isTame ? 90 : 70) ? 0 : Int32(random.below(3)),

@@ -63,7 +63,7 @@ extension FakeWorld {
     mutating func noteEnd(of ended: Tree) {
         guard isConnected, ended.runner == runner, isRunnerAlive, !isRunnerEnding else { return }
         let isOver = !ended.othersAreAlive || ended.leftovers == .leave
-        // What it has said is for opsd to hand on.
+        // opsd passes on the results that it has published.
         let speaks = updates[ended.attempt]?.result != nil
         let isAwaited = staging.launches.contains { $0.after.contains(ended.attempt) }
         guard !ended.isTerminating, isOver, ended.plan.code == 0, !ended.plan.isSignalled, !speaks || !isAwaited else {
@@ -101,7 +101,7 @@ extension FakeWorld {
                 throw Violation(.dependencyOrder, "\(attempt) begun before the success of \(edge.on)")
             }
         }
-        // What was given up may live on in a slot that has been given to another.
+        // An abandoned process may run on in a slot that another operation has now.
         let isShared = trees.contains {
             $0.slot == slot && $0.mainIsAlive && !$0.isReaped
                 && store[$0.attempt.operation].running?.attempt == $0.attempt

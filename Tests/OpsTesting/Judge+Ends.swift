@@ -20,7 +20,7 @@ extension Judge {
         try judgeNeed(record, outcome, cause, rules)
         try judgeGroup(record, outcome, cause, rules)
         if outcome == .skipped || outcome == .notNeeded, case .dependency(let root, let how)? = cause {
-            // Of one that has come back since, or whose own root has, there is no more to say.
+            // An operation that has come back since, or whose own root has, is not judged.
             let deeper = rules.store.root(rules.store[root])
             let isRoot = deeper == root || !rules.store[deeper].isFinished || rules.store[root].run > 1
             try require(
@@ -38,14 +38,14 @@ extension Judge {
         switch cause {
         case .conditionFalse: isNeedless = true
         case .dependency(let root, _), .neverStarted(let root):
-            // Of what has come back since, or is to end with what contains it, the edges say nothing any more.
+            // The edges of operations that have come back since, or that end with their group, say nothing any more.
             let out = record.edges.filter { rules.isOutOfReach($0) }
             guard rules.store[root].run == 1, !out.isEmpty else { return }
             let needless = out.filter { edge in
                 let target = rules.store[edge.on].outcome
                 return target == .notNeeded || edge.when == .failed && target == .succeeded
             }
-            // Where edges disagree, the first that was out of reach has decided.
+            // If edges disagree, the first impossible one has decided.
             guard needless.isEmpty || needless.count == out.count else { return }
             isNeedless = !needless.isEmpty
         default: return
@@ -90,7 +90,7 @@ extension Judge {
     /// The back-off grows by its factor up to its bound, and jitter moves it by its share at most.
     func judgeRetry(_ id: OperationID, _ notBefore: Int64, _ counts: Bool, _ rules: Rules) throws(Violation) {
         let record = rules.store[id]
-        // What no runner took costs nothing.
+        // An attempt that no runner accepted does not count.
         if !counts { return try require(record.running?.process == nil, .oneOutcome, "\(id) begun, and not counted") }
         guard let retry = record.policy.retry else { throw Violation(.oneOutcome, "\(id) retried without a policy") }
         try require(record.attemptsInRun <= retry.limit, .oneOutcome, "\(id) retried beyond \(retry.limit)")
@@ -147,7 +147,7 @@ extension Judge {
             running.timeoutRemaining == nil,
             let timeout = record.policy.timeout
         else { return }
-        // How it comes out is settled by then, unless it is to wait for others or for its word.
+        // The outcome is settled by then, unless it waits for children or for its own report.
         if let exit = running.exit {
             let waitsForWord = record.policy.completion == .notify && exit.status == .code(0)
             guard waitsForWord || (record.policy.completion == .exit && record.policy.leftovers == .wait) else {

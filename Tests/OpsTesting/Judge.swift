@@ -156,7 +156,7 @@ public struct Judge {
             try require(
                 count <= Int(Limits.overtakes), .overtaking, "\(other.id) passed \(count) times, now by \(id)")
         }
-        // Who rests, and so hands no priority on, is not always known: the order is wrong when it is so either way.
+        // Operations that rest lend no priority, which is not always known: the order is wrong if it is wrong both ways.
         var otherwise = rules
         otherwise.unknownRestsAreOver = false
         if let wrong = wrongOrder(record, rules), wrongOrder(record, otherwise) != nil { throw wrong }

@@ -33,7 +33,7 @@ struct Rules {
     /// The barriers before it in its queue that order it, and, for a barrier, all operations before it there that it
     /// orders. Never what contains it. A barrier of root orders everybody's operations, another those of its user.
     func barriersAhead(of record: Record) -> [OperationID] {
-        // What has started once in this run has passed its barriers.
+        // An operation that has started once in this run has passed its barriers.
         if record.hasStarted { return [] }
         let above = Set(store.ancestors(of: record).map(\.id))
         return store.unfinished.filter {

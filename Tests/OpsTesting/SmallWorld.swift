@@ -41,7 +41,7 @@ struct SmallWorld {
                 var next = moves
                 if canStart(place, moves) {
                     next.started |= 1 << place
-                    // What is no group can end at once, and holds the least when it does.
+                    // An operation that is no group can end at once, and then holds the least.
                     if !isGroup(place) { next.ended |= 1 << place }
                     open.append(next)
                 } else if isGroup(place), canEnd(place, moves) {

@@ -54,7 +54,7 @@ public struct SmallWorlds {
         }
         worlds += 1
         if canEnd { return try follow(stage) }
-        // Of two orders that are both open the rules try none: only the search over all of them sees such a circle.
+        // The rules try neither of two possible orders: only the search over all of them sees such a cycle.
         try require(world.hasGroups, .rejection, "taken, and can never end")
         unforeseen += 1
     }

@@ -92,7 +92,7 @@ import Testing
             (["run", "--foo"], true), (["wait", "--exit-code", "1"], true), (["wait", "1"], false),
         ] {
             var parser = Parser(words)
-            // Whether it parses is not the question.
+            // The result of parsing does not matter.
             _ = try? parser.parse()
             #expect(parser.isForOperation == expected)
         }

@@ -17,7 +17,7 @@ public final class TerminalProgram {
     public init(
         _ program: String, _ arguments: [String], environment: [String: String], columns: Int = 80, rows: Int = 24
     ) throws {
-        // What posix_openpt and its like do, which Swift does not see.
+        // Calls such as posix_openpt, which Swift does not see.
         master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var unlocked: Int32 = 0
         var number: Int32 = 0

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests that each message to an administrator stands in docs/OPERATIONS.md with its cure.
 @Suite struct MessageTests {
-    /// Where a message begins: the text that follows is one, up to what is put into it at run time.
+    /// The beginnings of messages: the text that follows is one, up to the parts that are put in at run time.
     private static let beginnings = [
         #"log\.(?:error|warning)\(\s*"#, #"log\.write\(\s*\.(?:error|warning),\s*"#, #"Program\.writeError\(\s*"#,
         #"StartError\(\s*description:\s*"#,

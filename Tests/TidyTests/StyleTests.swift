@@ -76,7 +76,7 @@ import Testing
     @Test func functionsFitAScreen() throws {
         let beginning = #/^\s*[a-z@\w ()]*\b((func|init|subscript|deinit)\b.*[({]|var\b.*\{)$/#
         for file in try Tree.everything(".swift") {
-            // Those that are open at a line, the outermost first.
+            // Scopes that are open at a line, the outermost first.
             var open: [(line: Int, indent: Int)] = []
             for (number, line) in file.code.enumerated() {
                 let indent = line.prefix { $0 == " " }.count

@@ -41,7 +41,7 @@ struct Client {
     }
 
     private mutating func act(_ choice: Int) throws(CallError) {
-        // What is held holds up what depends on it, until nothing but that is left.
+        // Held operations block those that depend on them, until nothing else is left.
         if choice >= 40, dice.happens(2) {
             _ = try call("Resume", ["selection": ["all": true]])
             return
@@ -181,7 +181,7 @@ struct Client {
 
     private func noteCancelled(_ reply: [String: Any]) {
         let ids = reply["ids"] as? [Int] ?? []
-        // Of what has ended meanwhile nothing is touched, and nothing promised.
+        // Operations that have ended in the meantime are left alone, and nothing is promised for them.
         guard reply["touched"] as? Int == ids.count else { return }
         ledger.write { $0.cancelled.formUnion(ids) }
     }

@@ -8,7 +8,7 @@ extension Evidence {
     mutating func readLogs(_ victims: Victims, _ dice: Dice) throws {
         var dice = dice
         let spans = spans
-        // What was written before that may be lost: nothing flushes output.
+        // Output that was written before that may be lost: nothing flushes it.
         let lastLoss = faults.filter { $0.harm.contains(.lostOutput) }.map(\.before).max() ?? 0
         for row in rows.values.sorted(by: { $0.id < $1.id }).shuffled(using: &dice) where logs.count < Self.mostLogs {
             guard let plan = planned[row.name], plan.lines > 0 else { continue }

@@ -207,7 +207,7 @@ private struct ClockReader {
     mutating func instant(of reading: Double) -> Double {
         while let setting = settings.first, let next = settings.dropFirst().first {
             let instant = reading - setting.ahead
-            // Of two settings that both explain it the older one is taken, unless that were long before the last one.
+            // If two settings explain it, the older one is taken, unless it is much older than the last one.
             if instant <= next.since + Self.rounding, instant >= latest - Self.disorder { break }
             settings.removeFirst()
         }

@@ -38,7 +38,7 @@ extension Faults {
         do throws(CallError) {
             problems = try Wire.call(victims.socket, "Check")["problems"] as? [String] ?? []
         } catch {
-            // Who cannot be asked just now is asked after the next.
+            // A daemon that does not answer now is asked after the next fault.
             problems = "\(error)".contains("malformed") ? ["\(error)"] : []
         }
         if !problems.isEmpty { throw Trouble("damage, seen after \(fault.kind): \(problems)") }

@@ -16,7 +16,7 @@ struct Report {
         print("calls: \(Self.list(evidence.ledger.calls))")
         var faults: [String: Int] = [:]
         for fault in evidence.faults { faults[fault.kind, default: 0] += 1 }
-        // What clients did to their connections.
+        // Faults of clients in their connections.
         for kind in ["connections cut", "vanished submissions"] { faults[kind] = evidence.ledger.calls[kind] }
         print("faults: \(faults.values.reduce(0, +)): \(Self.list(faults)); starts of opsd: \(victims.starts)")
         if !evidence.attacks.isEmpty {

@@ -42,7 +42,7 @@ extension ZoneRules {
             let offset = Int(try reader.integer32())
             guard Self.offsets.contains(offset) else { throw .damaged("an offset of \(offset) s") }
             offsets.append(offset)
-            // Whether it is daylight-saving time, and its abbreviation: local time does not depend on them.
+            // Daylight-saving flag and abbreviation: local time does not depend on them.
             try reader.skip(2)
         }
         try reader.skip(header.letters + header.standardMarks + header.utcMarks)

@@ -1,4 +1,4 @@
-/// An executing operation: its attempt, or that a group has started.
+/// An attempt that executes, or a group that has started.
 struct Execution {
     let operation: OperationIndex
     /// 0 for a group.
@@ -8,7 +8,7 @@ struct Execution {
     var attemptsInRun: Int32
     /// Nil for a group, and once its process tree is gone.
     var slot: Int32?
-    /// Its slot is free, since nothing of it is alive, and it waits to be told how it ended.
+    /// True if its slot is free because no process of it is alive, and its result is yet to be reported.
     var hasFreedSlot = false
     var runner: String
     /// Empty for an attempt of the present boot that no later runner has listed.
@@ -18,37 +18,37 @@ struct Execution {
     var holding: [Need]
     var process: Process?
     var exit: Exit?
-    /// Wall instant at which nothing of it was alive any more, as the runner tells it: opsd may have been away.
+    /// Wall instant at which its last process ended, as reported by the runner: opsd may have been away.
     var endedAt: Int64?
     /// The end that was stored first.
     var resolution: Resolution?
-    /// Nothing of its process tree is alive.
+    /// True if no process of its tree is alive.
     var isGone = false
-    /// `attemptEnded` is told; what remains are its children.
+    /// True if `attemptEnded` is recorded; only its children remain.
     var isOver = false
-    /// Cancelled, or ended by a clock: SIGTERM is on its way.
+    /// True after a cancel, a timeout or a deadline: SIGTERM is on its way.
     var isCancelling = false
-    /// The runner never started it, for reasons of its own: it is to be tried again whatever its policy.
+    /// True if the runner refused to start it for reasons of its own: it is tried again whatever its policy says.
     var isRefused = false
-    /// A killed runner's remains are being looked for.
+    /// True while its runner is gone and processes that are left are looked for.
     var isReaping = false
-    /// The runner that holds it has answered since the scheduler was made.
+    /// True if its runner has answered since the scheduler was made.
     var isConfirmed = true
-    /// It was staged, and the runner has not reported yet if it has started.
+    /// True if it was staged and the runner has not reported yet if it has started.
     var isAssumed = false
     /// A dependency that failed in the meantime. It counts only if this attempt turns out not to have started.
     var missed: Missed?
-    /// Monotonic instant of its timeout; while frozen, what is left of it is in `timeoutLeft`.
+    /// Monotonic instant of its timeout; while frozen, the rest of the time is in `timeoutLeft`.
     var timeoutAt: Int64?
     var timeoutLeft: Int64?
-    /// Its timeout as the disk has it, until the runner has confirmed the attempt.
+    /// Timeout as stored, until the runner has confirmed the attempt.
     var timeoutDue: Int64?
 
     /// True if it counts for the limits of its queue and its group.
     var countsForLimits: Bool { slot != nil || hasFreedSlot }
 }
 
-/// The end that an edge can no longer be met after.
+/// The end of a dependency after which an edge can no longer be met.
 struct Missed {
     var dependency: FinishedOperation
     var when: EdgeCondition
@@ -58,7 +58,7 @@ struct Missed {
 struct Inquiry {
     /// Nil: a privileged user.
     let user: UInt32?
-    /// Names the question; an answer to an earlier one counts for nothing.
+    /// Name of the question; an answer to an earlier one is ignored.
     var token: Int64
     var isAsking: Bool
     /// Monotonic instant until which a true answer stands.
@@ -82,7 +82,7 @@ public struct Resolution: Hashable, Sendable {
 struct FinishedOperation: Equatable {
     var operation: OperationIndex
     var outcome: Outcome
-    /// Where the cascade began that ended it, and how that one ended.
+    /// The operation at which the cascade began, and the outcome of that operation.
     var root: OperationID
     var rootOutcome: Outcome
     var hasStarted: Bool
@@ -92,6 +92,6 @@ struct FinishedOperation: Equatable {
 struct Run {
     var number: Int32
     var attempts: Int32
-    /// Instants of both clocks until which it rests; 0: not at all.
+    /// Instants of both clocks until which it rests; 0 if it does not.
     var restsUntil = Moment(monotonic: 0, wall: 0)
 }

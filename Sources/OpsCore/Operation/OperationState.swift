@@ -1,4 +1,4 @@
-/// Where an operation stands. It only moves downwards in this list, but for the two ways back that
+/// The state of an operation. It only moves downwards in this list, except for the two ways back that
 /// the contract names: an automatic retry, and an edge added to a ready operation.
 public enum OperationState: UInt8, Sendable, CaseIterable {
     /// A dependency, a barrier or its group is outstanding.

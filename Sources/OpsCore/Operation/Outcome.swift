@@ -1,8 +1,8 @@
 /// The outcome of a finished operation: one in each run.
 public enum Outcome: UInt8, Sendable, CaseIterable {
     case succeeded, failed, timedOut, cancelled, skipped, interrupted
-    /// Skipped although nothing went wrong: the operation was for a case that did not arise. Elsewhere than in the core
-    /// and the store that is `skipped`, marked as not needed.
+    /// Skipped although nothing went wrong: the operation was for a case that did not arise. Outside of the core and the
+    /// store this is `skipped` with the mark "not needed".
     case notNeeded
 
     /// True for an end that went wrong by itself: nobody cancelled the operation, and it was not skipped.
@@ -17,7 +17,7 @@ extension Observers {
     func observesEnd(_ outcome: Outcome) -> Bool { contains(.finish) || contains(.failed) && outcome.isFailure }
 }
 
-/// Why an operation ended as it did; the text for people is made from it where names are known.
+/// The cause of an outcome; the text for people is made from it where names are known.
 public enum Cause: Hashable, Sendable {
     case exitStatus(Int32)
     case signal(Int32)
@@ -26,20 +26,20 @@ public enum Cause: Hashable, Sendable {
     case cannotStart(step: String, errno: Int32)
     case ranLongerThan(nanoseconds: Int64)
     case deadlinePassed
-    /// `by` is a user's name; `reason` what that user said.
+    /// `by` is the name of a user, `reason` the text that this user gave.
     case cancelledBy(String, reason: String?)
-    /// Reached by the cancel (or the time-out) of the group that holds it.
+    /// Cancelled (or timed out) with the group around it.
     case groupCancelled(OperationID)
     case groupTimedOut(OperationID)
-    /// A dependency that can no longer be satisfied: the ROOT of the cascade, and how that one ended.
+    /// A dependency that can no longer be satisfied: the root of the cascade, and its outcome.
     case dependency(root: OperationID, Outcome)
-    /// It was to start after `root` had started, and `root` ended without starting.
+    /// A dependency on the start of `root`, which ended without starting.
     case neverStarted(root: OperationID)
     /// The condition at this position in the operation's list was false.
     case conditionFalse(index: Int32, detail: String)
     /// Children of a group, or produced ones, that did not succeed: the first, and how many there are.
     case children(first: OperationID, count: Int32)
-    /// Reached by the skip of the group that holds it; `because`: the root of that, where it was not the group's own.
+    /// Skipped with the group around it; `because` is the root of that skip if it lies outside of the group.
     case groupSkipped(OperationID, because: Root? = nil)
     case runnerLost
     case machineRestarted
@@ -47,10 +47,10 @@ public enum Cause: Hashable, Sendable {
     case abandoned(by: String)
     /// `opsctl finish --failed --message`.
     case finishedBy(String, message: String?)
-    /// It said so itself through its notify socket.
+    /// Reported by the operation itself through its notify socket.
     case reported(status: Int32)
 
-    /// Where a cascade of skips began, and how that one ended.
+    /// The operation at which a cascade of skips began, and its outcome.
     public struct Root: Hashable, Sendable {
         public var operation: OperationID
         public var outcome: Outcome

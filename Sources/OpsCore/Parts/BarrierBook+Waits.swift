@@ -219,7 +219,7 @@ extension BarrierBook {
             let barrier = later.operation
             let isInside = barrier == operation || rows.isAncestor(operation, of: barrier)
             if !isInside, rows[barrier].state == .pending { kept.append(barrier) }
-            // What is behind a barrier that this one encloses, or that has passed it, waits for both.
+            // Operations behind a barrier that this one encloses, or that has passed it, wait for both.
             if row.traits.contains(.barrier), isInside || Self.hasPassed(barrier, in: rows) {
                 for id in later.behind {
                     guard let other = rows.unfinished(OperationID(id)),

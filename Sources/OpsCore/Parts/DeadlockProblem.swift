@@ -197,7 +197,7 @@ struct DeadlockProblem {
         }
     }
 
-    /// Where several holders share a category, an operation that has no room beside them all may wait for those that execute.
+    /// Waits for a category with several holders: an operation without room beside them waits for the executing ones.
     private func crowded(_ contention: Int32) -> [Arc] {
         let users = contentions[Int(contention)]
         let holders = users.filter { members[Int($0)].holdsUntilChildrenFinish && members[Int($0)].isExecuting }

@@ -7,7 +7,7 @@ internal import OpsSystem
 final class EffectPerformer {
     private unowned let daemon: Daemon
     private var composer: LaunchComposer
-    /// Where the results of very many dependencies are read.
+    /// Thread that reads the results of very many dependencies.
     private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
 
     init(daemon: Daemon) {

@@ -46,7 +46,7 @@ struct LaunchComposer {
         try requireRoom(for: request, and: results)
         request.environment += results
         request.output = try output(attempt, details)
-        // What may yet say that all is done is let be; opsd tells when it is not.
+        // One of the leftover processes may still report the result; opsd ends them once it is decided.
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
         request.grace = policy.grace
         details.apply(to: &request)

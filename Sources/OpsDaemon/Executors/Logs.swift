@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsSystem
 
-/// Where the output of attempts is: a thousand operations share a directory, so that none grows without bound.
+/// Paths of the output of attempts. A thousand operations share a directory, so that none grows without bound.
 final class Logs {
     let state: String
     var directory: String { state + "/logs" }

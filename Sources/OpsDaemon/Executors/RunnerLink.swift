@@ -174,7 +174,7 @@ final class RunnerLink {
                 switch try descriptor?.write(output.rest) {
                 case .moved(let count): output.drop(count)
                 case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
-                // What it said last is still to be read; after that comes the end.
+                // Its last reports are still to be read; after them comes the end.
                 case .ended, nil: output = OutputBuffer()
                 }
             }

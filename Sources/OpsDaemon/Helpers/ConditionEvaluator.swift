@@ -27,7 +27,7 @@ final class ConditionEvaluator {
     }
 
     private unowned let daemon: Daemon
-    /// Where very many dependencies are read.
+    /// Thread that reads very many dependencies.
     private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
     private var running: [OperationID: Evaluation] = [:]
 

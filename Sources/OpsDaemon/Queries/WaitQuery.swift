@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Where a `Wait` begins: the operations that are finished, those that are not, and the event up to which that is so.
+/// The beginning of a `Wait`: operations that are finished, those that are not, and the event up to which that holds.
 struct WaitStart: Sendable {
     var scope: WaitScope
     /// Ends in the order in which they are told; one of them where any one is waited for.

@@ -1,4 +1,4 @@
-/// The words opsd was started with.
+/// The arguments of opsd.
 public struct CommandLineOptions: Sendable {
     /// Keys of `Configuration.keys` with their values, in the order given.
     private(set) var settings: [(key: String, value: String)] = []
@@ -46,29 +46,41 @@ public struct CommandLineOptions: Sendable {
 
     public static let help = """
         Usage: opsd [OPTION]...
-        Runs graphs of operations, durably. Clients talk to it with opsctl(1).
+        Runs operations and graphs of operations. Users submit them with opsctl(1).
 
-          --state DIR          database and logs (root: /var/lib/opsd, else $XDG_STATE_HOME/opsd)
-          --socket PATH        control socket (root: /run/opsd/control.sock, else $XDG_RUNTIME_DIR/opsd/control.sock)
-          --workers N          how many operations execute at once (the number of CPUs)
-          --on-stop MODE       what SIGTERM does to executing operations: keep (default), drain or cancel
+        Files
+          --state DIR          directory of the database and the logs
+                               (root: /var/lib/opsd, else $XDG_STATE_HOME/opsd)
+          --socket PATH        control socket
+                               (root: /run/opsd/control.sock, else $XDG_RUNTIME_DIR/opsd/control.sock)
+          --group NAME         group that may open the socket of root's daemon (ops)
+          --config FILE        configuration file (/etc/opsd.conf or $XDG_CONFIG_HOME/opsd.conf)
+          --runner PATH        path of opsd-runner (beside opsd, then in PATH)
+
+        Running
+          --workers N          number of operations that run at once (number of processors)
+          --on-stop MODE       running operations on SIGTERM: keep (default), drain or cancel
+          --exit-when-idle TIME  exit after this time without work or clients; systemd starts opsd again (never)
+          --on-finish COMMAND  run COMMAND as the submitter after every operation
+          --on-failure COMMAND  the same after operations that failed, timed out or were interrupted
           --log-level LEVEL    error, warning, notice (default), info or debug
-          --config FILE        in place of /etc/opsd.conf or $XDG_CONFIG_HOME/opsd.conf
-          --group NAME         who may open the socket of root's daemon (ops)
-          --runner PATH        the opsd-runner to start (beside opsd, then in PATH)
-          --keep-for TIME      how long finished operations are kept (30d), or forever
-          --keep-at-most N     how many finished operations are kept (all)
-          --log-limit SIZE     bytes of one attempt's log before its oldest part is dropped (256M), or none
-          --log-total SIZE     bytes of all logs before the oldest are removed (10G), or none
-          --on-finish COMMAND  run for every operation that has finished, as its submitter
-          --on-failure COMMAND  run for every operation that failed, timed out or was interrupted
-          --exit-when-idle TIME  ends when nobody has needed it that long; systemd starts it again (never)
+
+        Keeping
+          --keep-for TIME      keep finished operations this long (30d), or forever
+          --keep-at-most N     keep at most N finished operations (all)
+          --log-limit SIZE     size of the log of one attempt; its oldest part is dropped (256M), or none
+          --log-total SIZE     size of all logs; the oldest are removed (10G), or none
+
+        Limits
           --connections N      connections at once (4096)
-          --connections-per-user N  of an ordinary user (512)
-          --buffered-per-user SIZE  bytes held for the clients of an ordinary user (256M)
+          --connections-per-user N  connections at once of an ordinary user (512)
+          --buffered-per-user SIZE  bytes in memory for the clients of an ordinary user (256M)
           --operations-per-user N  unfinished operations of an ordinary user (1000000)
-          --check-config       print the settings that would be used, and end
-          --help, --version
+
+        Other
+          --check-config       print the settings in effect, and exit
+          -h, --help           print this help
+          -V, --version        print the version
 
         """
 }

@@ -28,7 +28,7 @@ struct Configuration: Equatable, Sendable {
     var logLevel = LogLevel.notice
     /// The group that may open the socket of root's daemon.
     var group = "ops"
-    /// Where opsd-runner is; empty: beside opsd, then in PATH.
+    /// Path of opsd-runner; empty: beside opsd, then in PATH.
     var runner = ""
     /// Time for which finished operations are kept; nil: without limit.
     var keepFor: Int64? = 30 * 86_400 * 1_000_000_000

@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Takes old finished operations away by itself, where the configuration says so, and the logs of whatever is pruned.
+/// Removes old finished operations and old logs as the configuration says, and the logs of all pruned operations.
 final class Retention {
     private unowned let daemon: Daemon
     private lazy var alarm = Alarm(daemon, accuracy: 60_000_000) { [unowned self] in self.begin() }
@@ -24,7 +24,7 @@ final class Retention {
     private var keepsLess: Bool { daemon.configuration.keepFor != nil || daemon.configuration.keepAtMost != nil }
     private lazy var beside = SideWork(loop: daemon.loop, log: daemon.log)
 
-    /// Looks once an hour, and soon after the start; never where everything is kept.
+    /// Looks once an hour, and soon after the start; never if everything is kept.
     func schedule() {
         look(after: Self.hour / 60)
     }
@@ -74,7 +74,7 @@ final class Retention {
         }
     }
 
-    /// One step of any pruning, with the logs of what it took away.
+    /// Makes one step of a pruning, and removes the logs of the removed operations.
     func step(_ pruning: Pruning) throws {
         let before = pruning.removed
         let attempts: [AttemptID]

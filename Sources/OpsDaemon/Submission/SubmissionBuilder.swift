@@ -131,7 +131,7 @@ struct SubmissionBuilder: Sendable {
             return
         }
         let id = OperationID(inside)
-        // What has ended, or was never here, produced nothing; as a parent it would be refused.
+        // An operation that has ended, or never existed, produces nothing; as a parent it would be refused.
         guard daemon.core?.state(of: id) == .executing else {
             if order.asChild { throw Rejection.producerClosed(id) }
             return

@@ -42,7 +42,7 @@ struct OperationRows: Sendable {
         row.note = record.note
         row.barrier = record.isBarrier
         row.isGroup = record.isGroup
-        // What the store keeps was an array of strings when it was put there.
+        // The stored text was an array of strings when it was written.
         row.command = record.command.flatMap { try? stringArray($0) }
     }
 

@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsStore
 
-// How operations and graphs are called where people, and clients, read of them.
+// Texts that name operations and graphs for people and clients.
 
 extension GraphID {
     /// `g7`.

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsRunner
 internal import OpsSystem
 
-// What the runner says, in the words of the rules, and back.
+// Reports of the runner in the words of the rules, and back.
 
 extension AttemptID {
     init(_ attempt: Attempt) { self.init(OperationID(attempt.operation), attempt.number) }

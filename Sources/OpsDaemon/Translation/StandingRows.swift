@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-// Where the daemon, its queues and its categories stand, in the words of the interface.
+// State of the daemon, its queues and its categories, in the words of the interface.
 
 extension CategoryRow {
     init(_ standing: Scheduler.CategoryStanding) {

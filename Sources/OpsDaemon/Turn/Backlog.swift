@@ -17,7 +17,7 @@ struct Backlog<Element> {
     mutating func removeFirst(atMost limit: Int) -> ArraySlice<Element> {
         let first = elements[taken...].prefix(limit)
         taken = first.endIndex
-        // What is moved up is less than what was taken since the last time.
+        // Fewer elements are moved than were taken since the last time.
         if taken * 2 >= elements.count {
             elements.removeFirst(taken)
             taken = 0

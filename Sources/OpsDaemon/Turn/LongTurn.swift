@@ -55,7 +55,7 @@ extension Daemon {
     ) {
         precondition(longTurn == nil, "one long turn at a time")
         exchange.pauseReading()
-        // What one turn answers may have led to the next.
+        // The answers of one turn may have led to the next.
         revokeStaged()
         while turn.isAheadOfStore && outage == nil && longTurn == nil {
             settle()
@@ -129,7 +129,7 @@ extension Daemon {
         then take: @escaping (Verdict) -> Void
     ) throws(StoreError) {
         guard let core else { return endLongTurn {} }
-        // What is committed beside the loop is not seen before the scheduler knows of it.
+        // Rows that are committed beside the loop are not shown before the scheduler knows of them.
         try history.pinSnapshot()
         longTurn?.isGathering = false
         let lent = Transferred((core: core, store: store))

@@ -25,7 +25,7 @@ extension KeyEntry {
         KeyEntry(
             .ending, [.process, .editable], .duration(canBeZero: true),
             .init(default: "`\"10s\"`", "The time between SIGTERM and SIGKILL.", example: #""grace": "1m""#),
-            options: [.value("grace", "D", .duration, "between SIGTERM and SIGKILL (10s)").written(as: .text)])
+            options: [.value("grace", "D", .duration, "time between SIGTERM and SIGKILL (10s)").written(as: .text)])
     }
 
     static var successCodes: KeyEntry {
@@ -48,7 +48,7 @@ extension KeyEntry {
             options: [
                 .value(
                     "leftovers", "HOW", .choice(["kill", "wait", "leave"]),
-                    "what becomes of processes it leaves behind (kill)"
+                    "kill, wait for or leave processes that outlive the command (kill)"
                 ).written(as: .text)
             ])
     }
@@ -115,19 +115,20 @@ extension KeyEntry {
                 default: "no further attempts", "Further attempts after one that did not succeed.",
                 example: #""retry": {"limit": 3, "backoff": "10s"}"#),
             options: [
-                .value("retry", "r", "N", .integer, "attempts beyond the first").written(as: .integer, member: "limit"),
-                .value("retry-backoff", "D", .duration, "before the second attempt (1s)")
+                .value("retry", "r", "N", .integer, "number of retries after the first attempt").written(
+                    as: .integer, member: "limit"),
+                .value("retry-backoff", "D", .duration, "delay before the first retry (1s)")
                     .written(as: .text, member: "backoff"),
-                .value("retry-factor", "F", .number, "how the back-off grows (2)")
+                .value("retry-factor", "F", .number, "factor by which the delay grows (2)")
                     .written(as: .number, member: "factor"),
-                .value("retry-max", "D", .duration, "longest back-off (5m)").written(as: .text, member: "max"),
-                .value("retry-jitter", "F", .number, "random part of the back-off (0.1 = 10 %)")
+                .value("retry-max", "D", .duration, "longest delay (5m)").written(as: .text, member: "max"),
+                .value("retry-jitter", "F", .number, "random part of the delay (0.1 = 10 %)")
                     .written(as: .number, member: "jitter"),
                 .value(
                     "retry-on", "OUTCOMES", .choices(["failed", "timedOut", "interrupted"]),
-                    "which outcomes (failed,timedOut)"
+                    "outcomes that are retried (failed,timedOut)"
                 ).written(as: .words, member: "on"),
-                .value("retry-exit-codes", "N,...", .text, "only after these exit codes")
+                .value("retry-exit-codes", "N,...", .text, "retry only after these exit codes")
                     .written(as: .codes, member: "exitCodes"),
             ])
     }

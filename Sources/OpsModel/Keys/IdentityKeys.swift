@@ -8,7 +8,7 @@ extension KeyEntry {
                 "The name of the operation, unique among those that are submitted together, and not all digits. "
                     + "`after` refers to it; `build@g3` is the operation `build` of graph `g3`.",
                 example: #""name": "compile""#),
-            options: [.value("name", "n", "NAME", .text, "its name")])
+            options: [.value("name", "n", "NAME", .text, "name of the operation")])
     }
 
     static var command: KeyEntry {
@@ -28,7 +28,7 @@ extension KeyEntry {
             .init(
                 default: "none", "A text for `/bin/sh -c`, instead of `command`.",
                 example: #""shell": "make | tee log""#),
-            options: [.value("shell", "STRING", .command, "run by /bin/sh -c, instead of a command")])
+            options: [.value("shell", "STRING", .command, "run STRING with /bin/sh -c, instead of a command")])
     }
 
     static var operations: KeyEntry {
@@ -63,7 +63,10 @@ extension KeyEntry {
                 default: "the directory of the submitter",
                 "The working directory; relative to the directory of the submitter.",
                 example: #""directory": "/srv/build""#),
-            options: [.value("directory", "C", "DIR", .directory, "where it runs (here)").written(as: .path)])
+            options: [
+                .value("directory", "C", "DIR", .directory, "working directory (default: the current one)").written(
+                    as: .path)
+            ])
     }
 
     static var environment: KeyEntry {
@@ -79,10 +82,10 @@ extension KeyEntry {
             options: [
                 .value(
                     "env", "e", "K=V", .text,
-                    "a variable laid over the captured environment; K alone takes its value here"
+                    "set a variable over the recorded environment; K alone takes its current value"
                 )
                 .known(as: "environment"),
-                .flag("clean-env", "capture only PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_* and TZ"),
+                .flag("clean-env", "record only PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_* and TZ"),
             ])
     }
 
@@ -90,7 +93,7 @@ extension KeyEntry {
         KeyEntry(
             .identity, .process, .octal,
             .init(default: "the umask of the submitter", "The umask, in octal.", example: #""umask": "027""#),
-            options: [.value("umask", "MODE", .text, "its umask, octal (this one's)").written(as: .text)])
+            options: [.value("umask", "MODE", .text, "umask, in octal (default: the current one)").written(as: .text)])
     }
 
     static var stdin: KeyEntry {
@@ -100,7 +103,7 @@ extension KeyEntry {
                 default: "`/dev/null`",
                 "The file for standard input, opened with the rights of the operation's user; relative to its "
                     + "directory.", example: #""stdin": "input.csv""#),
-            options: [.value("stdin", "FILE", .file, "its standard input (/dev/null)").written(as: .path)])
+            options: [.value("stdin", "FILE", .file, "standard input (default: /dev/null)").written(as: .path)])
     }
 
     static var user: KeyEntry {
@@ -122,7 +125,7 @@ extension KeyEntry {
                 "Texts for selecting and reporting, beside those of the group around the operation. A label and its value take at most \(Limits.labelBytes) bytes.",
                 example: #""labels": {"team": "web"}"#),
             options: [
-                .value("label", "l", "K=V", .keyValue, "a label, for selecting and reporting").known(as: "labels")
+                .value("label", "l", "K=V", .keyValue, "label for selections and reports").known(as: "labels")
                     .written(as: .pairs)
             ])
     }

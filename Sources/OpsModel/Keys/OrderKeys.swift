@@ -6,7 +6,7 @@ extension KeyEntry {
             .init(
                 default: "that of the group around it, else `default`", "The queue, which has to exist.",
                 example: #""queue": "nightly""#),
-            options: [.value("queue", "q", "Q", .queue, "its queue (default)").written(as: .text)])
+            options: [.value("queue", "q", "Q", .queue, "name of the queue (default)").written(as: .text)])
     }
 
     static var priority: KeyEntry {
@@ -36,7 +36,7 @@ extension KeyEntry {
                 .value(
                     "qos", "CLASS",
                     .choice(["userInteractive", "userInitiated", "default", "utility", "background"]),
-                    "CPU and I/O class of its processes"
+                    "CPU and I/O class of the processes"
                 ).written(as: .text)
             ])
     }
@@ -61,10 +61,10 @@ extension KeyEntry {
                     + "can no longer come this one is skipped. A cycle is refused.",
                 example: #""after": ["compile", {"op": "test", "when": "failed"}]"#),
             options: [
-                .value("after", "a", "OPS", .operation, "after these have succeeded: 12,build@g3"),
-                .value("after-finished", "OPS", .operation, "after these have finished, whatever the outcome"),
-                .value("after-failed", "OPS", .operation, "after these have finished without success"),
-                .value("after-started", "OPS", .operation, "after these have started"),
+                .value("after", "a", "OPS", .operation, "start after these have succeeded: 12,build@g3"),
+                .value("after-finished", "OPS", .operation, "start after these have finished, whatever the outcome"),
+                .value("after-failed", "OPS", .operation, "start after these have finished without success"),
+                .value("after-started", "OPS", .operation, "start after these have started"),
             ])
     }
 
@@ -90,11 +90,11 @@ extension KeyEntry {
             options: [
                 .value(
                     "category", "c", "NAME[:HOW]", .category,
-                    "excludes others of the category; HOW is shared, exclusive or a number of units"
+                    "never run at the same time as others of the category; HOW is shared, exclusive or a number of units"
                 ).known(as: "categories")
             ],
             editing: [
-                .value("category", "c", "NAME[:HOW]|none", .category, "its categories, all of them")
+                .value("category", "c", "NAME[:HOW]|none", .category, "replace all its categories")
             ])
     }
 
@@ -108,7 +108,8 @@ extension KeyEntry {
                 "A barrier of root, or of the user of the daemon, waits for and holds back the operations of every "
                     + "user; that of another user only those of that user.", example: #""barrier": true"#),
             options: [
-                .flag("barrier", "after all earlier in its queue, and before all later").written(as: .flag)
+                .flag("barrier", "start after everything earlier in the queue, and before everything later").written(
+                    as: .flag)
             ])
     }
 
@@ -116,7 +117,7 @@ extension KeyEntry {
         KeyEntry(
             .order, .start, .boolean,
             .init(default: "false", "The operation waits for opsctl resume.", example: #""held": true"#),
-            options: [.flag("hold", "waits for opsctl resume").known(as: "held").written(as: .flag)])
+            options: [.flag("hold", "do not start before opsctl resume").known(as: "held").written(as: .flag)])
     }
 
     static var notBefore: KeyEntry {
@@ -126,10 +127,10 @@ extension KeyEntry {
                 default: "at once", "The operation does not start before this instant.",
                 example: #""notBefore": "2026-12-24T22:00:00+01:00""#),
             options: [
-                .value("delay", "D", .duration, "not before this has passed").written(as: .time),
+                .value("delay", "D", .duration, "do not start before this time has passed").written(as: .time),
                 .value(
                     "at", "TIME", .time,
-                    "not before this instant: 22:00, \"tomorrow 06:00\", RFC 3339, or 5m from now"
+                    "do not start before this instant: 22:00, \"tomorrow 06:00\", RFC 3339, or 5m from now"
                 )
                 .known(as: "not-before").written(as: .time),
             ],

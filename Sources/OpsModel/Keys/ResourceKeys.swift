@@ -28,7 +28,7 @@ extension KeyEntry {
             options: [
                 .value(
                     "limit", "K=V", .keyValue,
-                    "nice, memory, tasks, cpuWeight, cpuQuota, openFiles, fileSize or coreSize"
+                    "resource limit: nice, memory, tasks, cpuWeight, cpuQuota, openFiles, fileSize or coreSize"
                 ).known(as: "limits").written(as: .quantities)
             ])
     }
@@ -51,9 +51,10 @@ extension KeyEntry {
                 example: #""output": {"stdout": "result.txt", "stderr": "errors.txt"}"#),
             options: [
                 .value(
-                    "output", "o", "WHERE", .file, "log, split, journal, null, or a file with a / in its path (log)"),
-                .value("stdout", "FILE", .file, "standard output goes to a file"),
-                .value("stderr", "FILE", .file, "standard error goes to a file (where --stdout goes)"),
+                    "output", "o", "WHERE", .file,
+                    "destination: log, split, journal, null, or a file with a / in its path (log)"),
+                .value("stdout", "FILE", .file, "write standard output to a file"),
+                .value("stderr", "FILE", .file, "write standard error to a file (default: as --stdout)"),
             ])
     }
 }

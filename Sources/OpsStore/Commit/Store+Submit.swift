@@ -1,6 +1,6 @@
 internal import OpsCore
 
-/// Where the core has put a submission.
+/// The ids that the core has given to a submission.
 struct SubmissionRows {
     var graph: GraphID
     var isNew: Bool

@@ -133,7 +133,7 @@ extension History {
             for edge in try edges(from: OperationID(id), to: OperationID(id)) {
                 if !chosen.contains(edge.on.rawValue), revival.finished[edge.on] == nil {
                     let facts = try finishedFacts([edge.on])
-                    // What is neither there nor finished was pruned: it holds nothing up.
+                    // An operation that is neither there nor finished was pruned: nothing waits for it.
                     if facts.isEmpty, try !exists(edge.on) { continue }
                     revival.finished.merge(facts) { $1 }
                 }

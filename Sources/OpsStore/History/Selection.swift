@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// Which operations a request is about: what all of its given members have in common.
+/// The operations of a request: those that match all given members.
 public struct Selection: Equatable, Sendable {
     /// Any of these; nil for all there are.
     public var ids: [ClosedRange<Int64>]?

@@ -66,7 +66,7 @@ public struct SelectionCursor: Sendable {
         if rest == nil { isAtEnd = true }
     }
 
-    /// Where selected operations can be at all; nil: nowhere.
+    /// Range of ids that can be selected at all; nil if it is empty.
     private func extent(_ history: History) throws(StoreError) -> ClosedRange<Int64>? {
         guard var extent = try history.extent(of: selection) else { return nil }
         guard let least = ranges.first?.lowerBound, let most = ranges.last?.upperBound else { return nil }

@@ -32,7 +32,7 @@ extension Store {
         guard try database.integer("SELECT count(*) FROM meta") == 1 else {
             throw StoreError(.corrupt, "the row of meta is missing", file: path)
         }
-        // What is pruned stays counted in `meta`; the tables know what came after.
+        // `meta` counts the pruned rows as well; the tables have the newer ones.
         snapshot.nextOperation = try database.integer(
             "SELECT max(nextOperation, ifnull((SELECT max(id) FROM operation), 0) + 1) FROM meta")
         snapshot.nextGraph = try database.integer(

@@ -8,7 +8,7 @@ extension Store {
         // Every operation is in one submission, and there are fewer of those to count.
         let all = try database.integer("SELECT ifnull(sum(count), 0) FROM submission")
         snapshot.operations.reserveCapacity(Int(count))
-        // Where most are unfinished, reading the table through beats following the index.
+        // If most operations are unfinished, a scan of the table is faster than the index.
         let access = count * 4 > all ? "NOT INDEXED" : "INDEXED BY operationUnfinished"
         let rows = try database.prepare(
             "SELECT \(OperationColumns.list) FROM operation \(access) WHERE state < 3 ORDER BY id")
@@ -148,7 +148,7 @@ final class SubmissionCursor {
 
     /// False when the operation belongs to none.
     func advance(to id: Int64) throws(StoreError) -> Bool {
-        // Those of many finished operations are jumped over.
+        // Long runs of finished operations are skipped.
         var patience = 32
         while id >= first + count {
             if !isOpen || patience == 0 {

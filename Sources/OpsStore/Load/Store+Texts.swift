@@ -7,7 +7,7 @@ extension Store {
         if !database.isInTransaction { try statements.beginReading.run() }
     }
 
-    /// Where there is nothing to end it does nothing.
+    /// Does nothing if there is nothing to end.
     public func endReading() { if database.isInTransaction { database.rollBack() } }
 
     /// Returns the texts that a launch of the operation needs; nil when there is no such operation.

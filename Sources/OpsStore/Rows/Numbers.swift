@@ -1,6 +1,6 @@
 internal import OpsCore
 
-// What the integers of the tables mean. They are on disk: a case is only ever added, with a number of its own.
+// The integers of the tables. They are on disk: a case is only ever added, with a number of its own.
 
 extension OperationState {
     var stored: Int64 {

@@ -44,7 +44,7 @@ extension GraphDecoder {
     }
 
     mutating func applyDefaultEdges(to draft: OperationDraft) {
-        // What all others wait for does not wait for itself.
+        // An operation that all others wait for does not wait for itself.
         for edge in defaults.after where edge.on != draft.operation.name {
             append(GraphInput.Edge(from: draft.index, on: edge.on, when: edge.when))
         }

@@ -22,7 +22,7 @@ enum HelpPage {
         try output.line("")
         try write(Option.everywhere, session)
         try output.line("")
-        try output.line("opsctl help VERB tells more, with examples.")
+        try output.line("opsctl help VERB explains a verb, with examples.")
     }
 
     static func write(_ verb: Verb, _ path: String, _ session: Session) throws(Failure) {

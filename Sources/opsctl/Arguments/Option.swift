@@ -14,8 +14,8 @@ struct OptionGroup: Sendable {
 }
 
 extension Option {
-    static let socket = Option.value("socket", "PATH", .file, "the daemon's socket")
-    static let json = Option.flag("json", "one JSON object a line, with stable keys")
+    static let socket = Option.value("socket", "PATH", .file, "socket of the daemon")
+    static let json = Option.flag("json", "print one JSON object per line, with stable keys")
     static let color = Option.value(
         "color", "WHEN", .choice(["auto", "always", "never"]),
         "colours: auto (on a terminal, without NO_COLOR), always or never")

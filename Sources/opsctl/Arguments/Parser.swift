@@ -78,7 +78,7 @@ struct Parser {
                 try readOption(word, of: verb, path)
             } else {
                 operands.append(word)
-                // What follows a command's name is the command's.
+                // All words after the name of a command belong to the command.
                 if case .command = verb.operands {
                     operands += words[position...]
                     position = words.count
@@ -149,7 +149,7 @@ struct Parser {
             if operands.count > atMost {
                 throw .usage(arguments.path, "unexpected \"\(operands[atMost])\"", Self.seeHelp(arguments.path))
             }
-            // Of a fixed number the first is of the kind: a note's text may be anything.
+            // A fixed number of operands: only the first is of the kind, since the text of a note may be anything.
             for operand in operands.prefix(atLeast == atMost ? 1 : atMost) {
                 guard let complaint = kind.complaint(about: operand) else { continue }
                 throw .usage(

@@ -6,7 +6,7 @@ extension ValueKind {
     func complaint(about value: String) -> String? {
         switch self {
         case .text, .command: nil
-        // What a script's unset variable leaves: `suspend "$ID"` must not be a bare `suspend`.
+        // An unset variable of a script leaves nothing: `suspend "$ID"` must not be a bare `suspend`.
         case .operation: value.split(separator: ",").isEmpty ? "an id or a name" : nil
         case .graph, .queue, .category: value.isEmpty ? "a name" : nil
         case .file, .directory: value.isEmpty ? "a path" : nil

@@ -82,7 +82,7 @@ final class ForwardedInput {
             pending = pending.dropFirst(written)
         }
         guard hasEnded, pending.isEmpty else { return }
-        // What is in the pipe is lost if the last end closes before a process has opened it.
+        // Bytes in the pipe are lost if the last end closes before a process has opened it.
         var left: Int32 = 0
         if ioctl(pipe, UInt(FIONREAD), &left) != 0 || left == 0 {
             close(pipe)

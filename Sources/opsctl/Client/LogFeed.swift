@@ -54,7 +54,7 @@ final class LogFeed {
         }
         attempt = request.attempt ?? first
         self.isOptional = isOptional
-        // What is not followed ends with what there is; a group has no attempts, and the daemon's word on that.
+        // Without following, the log ends with the newest attempt. A group has no attempts, and the daemon refuses it.
         lastAttempt = request.attempt ?? (request.follows ? nil : max(newest, request.since == nil ? 1 : 0))
         isOpen = lastAttempt.map { attempt <= $0 } ?? true
         if isOpen { try open() }

@@ -78,7 +78,7 @@ final class LogOfSelection {
                 if source.feed.isOpen { active[id] = source }
             }
             if active.isEmpty, ends.isOver {
-                // What started and ended while nobody told of it.
+                // Operations that started and ended without an event in between.
                 for id in try ids(where: { !seen.contains($0.id) }) { try readWhole(id) }
                 return
             }

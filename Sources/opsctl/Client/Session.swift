@@ -109,7 +109,7 @@ final class Session {
     /// Says where an operation on another host runs: nothing of this process means anything there.
     private func tellCaptured(_ reply: SubmitReply, on host: RemoteHost) {
         var place = "the home directory there, unless -C says otherwise"
-        // Where it cannot be asked, the rule must do.
+        // If the daemon cannot be asked, the rule is printed.
         if let row = try? daemon().call(ShowRequest.with { $0.ref = "\(reply.first)" }).operation,
             let directory = row.directory, reply.count == 1
         {

@@ -46,7 +46,7 @@ extension ExitStatus {
     static func of(_ ended: EndedRow) -> ExitStatus {
         if ended.notNeeded { return .done }
         if ended.outcome == .timedOut { return .operationTimedOut }
-        // It said that it was done, and what was left of it got a signal.
+        // It reported success itself, and the rest of its processes got a signal.
         if ended.outcome == .succeeded, ended.exitCode == nil { return .done }
         if let signal = ended.signal { return ExitStatus(code: Int32(truncatingIfNeeded: 128 + signal)) }
         if let code = ended.exitCode, code != 0 || ended.outcome == .succeeded {

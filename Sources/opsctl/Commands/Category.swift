@@ -2,20 +2,20 @@ internal import OpsWire
 
 /// `category`: the categories, their capacities, who holds and who waits.
 enum CategoryVerb {
-    static let capacity = Option.value("capacity", "n", "N", .integer, "how many units there are; 0 closes it")
+    static let capacity = Option.value("capacity", "n", "N", .integer, "number of units; 0 closes the category")
 
     static let verb = Verb(
         "category", aliases: ["categories"], .keeping, "list categories and set their capacities",
         forms: ["[ls]", "set NAME --capacity N"],
         about: [
-            "A category has one unit unless given more: its operations exclude each other, across queues and graphs."
+            "A category has one unit by default: its operations exclude each other, across queues and graphs."
         ],
         examples: [
             .init("Who holds what, and who waits", "opsctl category ls"),
             .init("Three at once", "opsctl category set gpu --capacity 3"),
         ],
         verbs: [
-            Verb("ls", aliases: ["list"], .keeping, "the categories", forms: [""], action: list),
+            Verb("ls", aliases: ["list"], .keeping, "list categories", forms: [""], action: list),
             Verb(
                 "set", .keeping, "change a capacity", forms: ["NAME --capacity N"], operands: .one(.category, "NAME"),
                 options: [OptionGroup("Setting", [capacity])], action: set),

@@ -5,15 +5,15 @@ enum CompletionVerb {
     static let shells = ["bash", "zsh", "fish"]
 
     static let verb = Verb(
-        "completion", .keeping, "completion for bash, zsh or fish",
+        "completion", .keeping, "print completion for bash, zsh or fish",
         forms: ["bash|zsh|fish"],
         about: [
-            "The shell asks this program what may come next, so names of operations, graphs, queues and categories complete too."
+            "Names of operations, graphs, queues and categories are completed too."
         ],
         operands: .one(.choice(shells), "SHELL"),
         examples: [
             .init("In this shell", "source <(opsctl completion bash)"),
-            .init("For good", "opsctl completion fish > ~/.config/fish/completions/opsctl.fish"),
+            .init("Permanently", "opsctl completion fish > ~/.config/fish/completions/opsctl.fish"),
         ],
         action: run)
 
@@ -26,7 +26,7 @@ enum CompletionVerb {
                 try session.output.line(":files")
                 return .done
             }
-            // What cannot be shown as it is cannot be completed.
+            // A name that cannot be shown as it is cannot be completed.
             for word in words where word.text == word.text.printable {
                 try session.output.line(word.about.isEmpty ? word.text : "\(word.text)\t\(word.about)")
             }

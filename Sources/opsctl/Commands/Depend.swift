@@ -2,13 +2,13 @@ internal import OpsWire
 
 /// `depend`: edges of what waits come and go.
 enum DependVerb {
-    private static let on = Option.value("on", "OPS", .operation, "wait for these")
+    private static let on = Option.value("on", "OPS", .operation, "operations to wait for")
     private static let when = Option.value(
-        "when", "WHEN", .choice(EdgeCondition.allCases.map(\.rawValue)), "until they have (succeeded)")
-    private static let remove = Option.value("remove", "OPS", .operation, "do not wait for these")
+        "when", "WHEN", .choice(EdgeCondition.allCases.map(\.rawValue)), "event to wait for (succeeded)")
+    private static let remove = Option.value("remove", "OPS", .operation, "operations to wait for no longer")
 
     static let verb = Verb(
-        "depend", .steering, "add and remove dependencies of an operation that waits",
+        "depend", .steering, "add and remove dependencies of a waiting operation",
         forms: ["OPERATION --on OPERATION [--when WHEN]", "OPERATION --remove OPERATION"],
         about: ["Cycles are refused. A ready operation that gets an unmet dependency waits for it again."],
         operands: .one(.operation, "OPERATION"), options: [OptionGroup("Editing", [on, when, remove])],

@@ -6,7 +6,7 @@ enum ExportVerb {
     static let otlp = Option.flag("otlp", "for OpenTelemetry: one TracesData object, with the CI/CD conventions")
 
     static let verb = Verb(
-        "export", .looking, "a graph as a trace", forms: ["GRAPH --chrome", "GRAPH --otlp"],
+        "export", .looking, "export a graph as a trace", forms: ["GRAPH --chrome", "GRAPH --otlp"],
         about: [
             "A trace has a span for each operation and each of its attempts, and for the time that an operation waited after "
                 + "it was ready. It is made from the history: a graph that still runs is exported as far as it has come.",

@@ -57,7 +57,7 @@ struct FanOut {
         var keys = OperationKeys(arguments: session.arguments)
         try keys.resolve(session)
         let command = try SubmitVerb.command(session)
-        // What is the same for all is said once.
+        // Keys with equal values in all operations are written once.
         let isShared = !session.arguments.mentions("{}", except: [.operationName, .shell])
         var defaults = JSONWriter()
         defaults.beginObject()

@@ -9,7 +9,7 @@ enum GraphVerb {
     private static let widthOfAPipe = 100
 
     static let verb = Verb(
-        "graph", .looking, "a picture of a graph",
+        "graph", .looking, "draw a graph",
         forms: ["[GRAPH] [--dot | --svg | --json]"],
         about: [
             "Without an argument it lists the newest graphs.",

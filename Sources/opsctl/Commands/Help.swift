@@ -3,7 +3,7 @@ internal import OpsWire
 /// `help`: the verbs, or one of them.
 enum HelpVerb {
     static let verb = Verb(
-        "help", .keeping, "what a verb does, with examples", forms: ["[VERB]"],
+        "help", .keeping, "explain a verb, with examples", forms: ["[VERB]"],
         operands: .list(.text, name: "VERB", atLeast: 0, atMost: 2),
         examples: [.init("About submit", "opsctl help submit")],
         action: run)

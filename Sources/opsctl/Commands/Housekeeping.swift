@@ -2,14 +2,15 @@ internal import OpsWire
 
 /// `prune`: forgets what finished long ago.
 enum PruneVerb {
-    private static let olderThan = Option.value("older-than", "D", .duration, "finished longer ago than this: 30d, 12h")
+    private static let olderThan = Option.value(
+        "older-than", "D", .duration, "only operations that finished longer ago: 30d, 12h")
 
     static let verb = Verb(
         "prune", .keeping, "delete old finished operations and their logs",
         forms: ["[SELECTION] [--older-than D]"],
         about: [
-            "A graph goes when all of it has finished, and all of it is selected. Ids are never used again.",
-            "By itself opsd removes what finished 30 days ago; keep-for and log-total in opsd.conf say otherwise.",
+            "A graph is deleted when all of it has finished and is selected. Ids are never used again.",
+            "opsd itself deletes operations 30 days after their end; keep-for and log-total in opsd.conf change that.",
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Pruning", [olderThan]), .selection],
@@ -40,7 +41,7 @@ enum BackupVerb {
     private static let force = Option.flag("force", "replace FILE even if it is no earlier copy")
 
     static let verb = Verb(
-        "backup", .keeping, "a consistent copy of the database, while the daemon runs",
+        "backup", .keeping, "copy the database while the daemon runs",
         forms: ["[--force] FILE"],
         about: ["FILE may be new, or an earlier copy. It may not be inside the state directory."],
         operands: .one(.file, "FILE"), options: [OptionGroup("Backup", [force])],
@@ -65,8 +66,8 @@ enum CheckVerb {
     static let verb = Verb(
         "check", .keeping, "verify the database",
         forms: [""],
-        about: ["Prints what is wrong, a line each. Exit status 1 where there is anything."],
-        examples: [.init("Is it whole?", "opsctl check")],
+        about: ["Prints one line per problem. Exit status 1 if there is any."],
+        examples: [.init("Is the database intact?", "opsctl check")],
         action: { (session) throws(Failure) in
             let reply = try session.call(CheckRequest())
             if session.wantsJSON {

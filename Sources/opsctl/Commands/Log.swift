@@ -3,18 +3,18 @@ internal import OpsWire
 
 /// `log`: what operations have written.
 enum LogVerb {
-    static let follow = Option.flag("follow", "f", "go on as it is written, until the operation ends")
-    private static let attempt = Option.value("attempt", "N", .integer, "that of an earlier attempt (the newest)")
-    private static let stderr = Option.flag("stderr", "standard error, where it is kept apart (output: split)")
+    static let follow = Option.flag("follow", "f", "follow the output until the operation ends")
+    private static let attempt = Option.value("attempt", "N", .integer, "output of this attempt (default: the newest)")
+    private static let stderr = Option.flag("stderr", "standard error, if it is kept apart (output: split)")
     static let lines = Option.value("lines", "n", "N", .integer, "the last N lines")
     private static let since = Option.value(
-        "since", "TIME", .past, "every attempt that was going on at TIME or began later")
+        "since", "TIME", .past, "attempts that ran at TIME or started later")
 
     static let verb = Verb(
         "log", aliases: ["logs"], .looking, "show the output of operations",
         forms: ["SELECTION [-f] [-n LINES] [--since TIME | --attempt N] [--stderr]"],
         about: [
-            "With -f it waits for one that has not started, and goes on when the daemon is restarted. "
+            "With -f it waits for an operation that has not started, and survives a restart of the daemon. "
                 + "Lines from several operations are prefixed with the name.",
             "Output has no timestamps, so --since selects whole attempts.",
         ],
@@ -23,8 +23,8 @@ enum LogVerb {
         examples: [
             .init("All of it", "opsctl log build"),
             .init("As it comes, after the last 20 lines", "opsctl log -f -n 20 build"),
-            .init("A whole graph as it goes", "opsctl log -f --graph g7"),
-            .init("What the first attempt said", "opsctl log 12 --attempt 1"),
+            .init("A whole graph while it runs", "opsctl log -f --graph g7"),
+            .init("Output of the first attempt", "opsctl log 12 --attempt 1"),
             .init("All attempts of the last hour", "opsctl log backup --since 1h"),
         ],
         action: run)

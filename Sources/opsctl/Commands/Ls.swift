@@ -4,10 +4,10 @@ internal import OpsWire
 enum LsVerb {
     static let columns = Option.value(
         "columns", "NAMES", .text, "which columns: " + Column.allCases.map(\.rawValue).joined(separator: ","))
-    static let sort = Option.value("sort", "COLUMN", .text, "by a column; -COLUMN downwards (id)")
-    static let tree = Option.flag("tree", "graphs and groups with what is in them")
-    static let watch = Option.flag("watch", "w", "again after every change")
-    static let newest = Option.value("limit", "n", "N", .integer, "the newest N alone")
+    static let sort = Option.value("sort", "COLUMN", .text, "sort by a column; -COLUMN sorts downwards (id)")
+    static let tree = Option.flag("tree", "show graphs and groups with their members")
+    static let watch = Option.flag("watch", "w", "print again after every change")
+    static let newest = Option.value("limit", "n", "N", .integer, "only the newest N")
 
     static let verb = Verb(
         "ls", aliases: ["list"], .looking, "list operations",
@@ -132,7 +132,7 @@ enum LsVerb {
         let isChosen = session.arguments.has(columns)
         let headings = shown.map { column in
             var heading = column.heading
-            // What was asked for by name is never left out.
+            // A column that was chosen by name is never left out.
             if isChosen { heading.rank = nil }
             return heading
         }
@@ -167,7 +167,7 @@ enum LsVerb {
             if shown.insert(row.id).inserted { try body(row) }
         }
         for row in ended { try body(row) }
-        // What finished between the two looks is in neither.
+        // An operation that finished between the two queries is in neither answer.
         for row in try finished(since: begun + Span(milliseconds: -1)) where !shown.contains(row.id) { try body(row) }
     }
 

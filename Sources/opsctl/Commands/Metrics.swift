@@ -3,7 +3,7 @@ internal import OpsClient
 /// `metrics`: numbers for monitoring.
 enum MetricsVerb {
     static let verb = Verb(
-        "metrics", .looking, "numbers for monitoring, as OpenMetrics text", forms: [""],
+        "metrics", .looking, "print figures for monitoring, as OpenMetrics text", forms: [""],
         about: [
             "Prometheus and others read this text. It has at most 1,000 series: queues and categories beyond the first ones "
                 + "are added up. Counters do not go back when the daemon is restarted or operations are pruned."

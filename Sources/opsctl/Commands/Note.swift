@@ -11,7 +11,7 @@ enum NoteVerb {
         operands: .list(.operation, name: "OPERATION or TEXT", atLeast: 2, atMost: 2),
         examples: [
             .init("Why it failed, once somebody knows", "opsctl note 12 'the disk of db3 was full, see ticket 481'"),
-            .init("Take it away", "opsctl note 12 ''"),
+            .init("Remove it", "opsctl note 12 ''"),
         ],
         action: run)
 

@@ -2,7 +2,7 @@ internal import OpsWire
 
 /// `queue`: the queues, their limits and flags.
 enum QueueVerb {
-    static let limit = Option.value("limit", "n", "N|none", .text, "how many of it may execute at once")
+    static let limit = Option.value("limit", "n", "N|none", .text, "number of operations that run at once")
     static let aging = Option.value("aging", "D|off", .text, "one step of priority for every D waited")
     private static let settings = OptionGroup("Setting", [limit, aging])
 
@@ -12,7 +12,7 @@ enum QueueVerb {
             "[ls]", "add NAME [--limit N|none] [--aging D]", "set NAME [--limit N|none] [--aging D|off]", "rm NAME",
         ],
         about: [
-            "Two queues always exist: default, without a limit, and main, which executes one at a time.",
+            "Two queues always exist: default, without a limit, and main, which runs one operation at a time.",
             "A limit of 0 starts nothing; lowering a limit stops nothing that executes.",
         ],
         examples: [
@@ -20,9 +20,9 @@ enum QueueVerb {
             .init("No limit but the pool", "opsctl queue set nightly --limit none"),
         ],
         verbs: [
-            Verb("ls", aliases: ["list"], .keeping, "the queues", forms: [""], action: list),
+            Verb("ls", aliases: ["list"], .keeping, "list queues", forms: [""], action: list),
             Verb(
-                "add", .keeping, "a new queue", forms: ["NAME [--limit N|none] [--aging D]"],
+                "add", .keeping, "add a queue", forms: ["NAME [--limit N|none] [--aging D]"],
                 operands: .one(.text, "NAME"), options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: true) }),
             Verb(
@@ -30,7 +30,7 @@ enum QueueVerb {
                 operands: .one(.queue, "NAME"), options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: false) }),
             Verb(
-                "rm", aliases: ["remove"], .keeping, "remove a queue in which nothing is unfinished", forms: ["NAME"],
+                "rm", aliases: ["remove"], .keeping, "remove a queue without unfinished operations", forms: ["NAME"],
                 operands: .one(.queue, "NAME"), action: remove),
         ], action: list)
 

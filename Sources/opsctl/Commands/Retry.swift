@@ -2,14 +2,16 @@ internal import OpsWire
 
 /// `retry`: a new run of what has finished.
 enum RetryVerb {
-    static let downstream = Option.flag("downstream", "also everything after them, however it ended")
+    static let downstream = Option.flag("downstream", "also retry everything after them, whatever its outcome")
 
     static let verb = Verb(
         "retry", .steering, "run finished operations again",
         forms: ["SELECTION [--downstream]"],
         about: [
-            "The same ids, with their edges. What was skipped because of them is retried too; earlier attempts and logs are kept.",
-            "Given ids are retried however they ended; of a selection such as --graph g7 those that did not succeed.",
+            "Operations keep their ids and dependencies. Those that were skipped because of them are retried too; earlier "
+                + "attempts and logs are kept.",
+            "Operations given by id are retried whatever their outcome; of a selection such as --graph g7, only those that "
+                + "did not succeed.",
         ],
         operands: .any(.operation, "OPERATION"), options: [OptionGroup("Retrying", [downstream]), .selection],
         examples: [

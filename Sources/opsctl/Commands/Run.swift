@@ -9,11 +9,11 @@ enum RunVerb {
         forms: ["[OPTION...] [--] COMMAND [ARG...]", "-f FILE|- [--set K=V]..."],
         about: [
             "Ctrl-C cancels the operation. If opsctl dies, the operation keeps running.",
-            "The exit status is the operation's own; 128+n for a signal, 124 where it timed out, 127 where the program was not "
-                + "found, 126 where it could not be executed, 125 for other errors.",
+            "The exit status is that of the operation; 128+n for a signal, 124 if it timed out, 127 if the program was not "
+                + "found, 126 if it could not be executed, 125 for other errors.",
             "Standard input is passed on to the first attempt if it is a file or a pipe and no --stdin is given.",
-            "With --json each piece of output is an object as of log --json, with its stream, and the end one as of wait --json.",
-            "With -f a graph is submitted and shown as it goes; the exit status is 0 where all of it succeeded, else 1.",
+            "With --json, each piece of output is an object as with log --json, and the end is one as with wait --json.",
+            "With -f, submits a graph and shows it while it runs. The exit status is 0 if all of it succeeded, else 1.",
         ],
         operands: .command, options: [.running] + OptionGroup.operation,
         examples: [

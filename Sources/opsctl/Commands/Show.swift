@@ -4,9 +4,9 @@ internal import OpsWire
 /// `show`: all about one operation on a screen.
 enum ShowVerb {
     static let verb = Verb(
-        "show", .looking, "all about one operation",
+        "show", .looking, "show everything about an operation",
         forms: ["OPERATION..."],
-        about: ["An operation is its id, the name of the newest one that bears it, or NAME@GRAPH."],
+        about: ["Name an operation by its id, by its name (the newest one with that name), or as NAME@GRAPH."],
         operands: .some(.operation, "OPERATION"),
         examples: [
             .init("By id", "opsctl show 12"),

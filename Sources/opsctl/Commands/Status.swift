@@ -3,7 +3,7 @@ internal import OpsWire
 /// `status`: is the daemon well, what runs, what comes next.
 enum StatusVerb {
     static let verb = Verb(
-        "status", .looking, "the daemon, its queues and counts",
+        "status", .looking, "show the daemon, its queues and counts",
         forms: ["[--watch]"], options: [OptionGroup("Showing", [LsVerb.watch])],
         examples: [
             .init("Is all well?", "opsctl status"), .init("For a program", "opsctl status --json | jq .counts"),

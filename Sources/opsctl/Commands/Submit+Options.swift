@@ -24,23 +24,23 @@ extension Option {
 
     private static func of(_ key: OperationKey, _ index: Int = 0) -> Option { key.entry.options[index] }
 
-    // How an operation is submitted.
+    // Options of the submission itself.
     static let file = Option.value("file", "f", "FILE", .file, "a graph: JSON, JSON Lines, or - for standard input")
-    static let set = Option.value("set", "s", "K=V", .keyValue, "fills ${K} in the texts of the file")
-    static let dryRun = Option.flag("dry-run", "validate, and tell what would be stored")
+    static let set = Option.value("set", "s", "K=V", .keyValue, "value of ${K} in the file")
+    static let dryRun = Option.flag("dry-run", "check only, and print what would be stored")
     static let each = Option.value(
-        "each", "FILE", .file, "one operation a line of FILE or -; {} is the line, in values of options too")
+        "each", "FILE", .file, "one operation per line of FILE or -; {} expands to the line, in option values too")
     static let array = Option.value(
         "array", "A-B[:STEP]", .text,
-        "one operation an index; {}, in values of options too, and $OPS_INDEX are the index")
+        "one operation per index; {}, in option values too, and $OPS_INDEX are the index")
     static let again = Option.value(
-        "again", "OPERATION", .operation, "the same command in the same environment; options change the rest")
-    static let graphName = Option.value("graph-name", "NAME", .text, "the name of the graph")
+        "again", "OPERATION", .operation, "repeat the command of OPERATION in its environment; options change the rest")
+    static let graphName = Option.value("graph-name", "NAME", .text, "name of the graph")
     static let key = Option.value(
         "key", "k", "KEY", .text, "if KEY was submitted before, return that operation instead of a new one")
     static let unlessActive = Option.value(
         "unless-active", "KEY", .text, "like --key, but only while that operation is unfinished")
-    static let child = Option.flag("child", "a child of the operation within which this is called")
+    static let child = Option.flag("child", "add a child to the operation that calls this")
 }
 
 extension OptionGroup {

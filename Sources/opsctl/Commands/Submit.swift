@@ -14,12 +14,12 @@ enum SubmitVerb {
             "--again OPERATION [OPTION...]",
         ],
         about: [
-            "Prints the id of the operation, or the id of the graph and how many operations it has. When it returns, "
-                + "what was submitted is on disk.",
+            "Prints the id of the operation, or the id of the graph and its number of operations. When it returns, the "
+                + "submission is on disk.",
             "The current environment, directory and umask are recorded. Options must come before the command.",
             "A graph is submitted whole or not at all; errors name file, line, operation and key, all at once. Options "
                 + "beside -f apply to every operation of the file that does not set the key itself; --hold, --at, --delay "
-                + "and --after to those that wait for no other.",
+                + "and --after apply to the operations that wait for no other.",
         ],
         operands: .command, options: [.submission] + OptionGroup.operation,
         examples: [

@@ -2,15 +2,15 @@ internal import OpsWire
 
 /// `suspend` and `resume`: nothing new starts, or it does again.
 enum SuspendVerb {
-    static let freeze = Option.flag("freeze", "stop the processes of what executes, too")
+    static let freeze = Option.flag("freeze", "also stop the processes of running operations")
 
     static let verb = Verb(
         "suspend", aliases: ["pause"], .steering, "stop starting operations",
         forms: ["[SELECTION] [--freeze]"],
         about: [
-            "Without a selection the whole daemon; with --graph or --queue alone that graph or queue; else operations.",
-            "What executes goes on unless it is frozen; frozen operations keep their slots and categories, and their "
-                + "timeouts stand still. It all survives restarts.",
+            "Suspends the whole daemon if there is no selection, a graph or a queue with --graph or --queue alone, else operations.",
+            "Running operations go on unless they are frozen; frozen ones keep their slots and categories, and their "
+                + "timeouts stand still. Suspensions survive restarts.",
         ],
         operands: .any(.operation, "OPERATION"), options: [OptionGroup("Suspending", [freeze]), .selection],
         examples: [

@@ -4,17 +4,18 @@ internal import OpsWire
 
 /// `tell`: what an operation says of itself, through NOTIFY_SOCKET.
 enum TellVerb {
-    private static let progress = Option.value("progress", "N[/M]", .text, "what is done, and of how much")
-    private static let status = Option.value("status", "TEXT", .text, "a line about what it does")
-    private static let result = Option.value("result", "TEXT", .text, "handed to dependents (at most 4 KiB)")
-    private static let done = Option.flag("done", "it has succeeded (completion: notify)")
-    private static let failed = Option.flag("failed", "it has failed (completion: notify)")
+    private static let progress = Option.value(
+        "progress", "N[/M]", .text, "amount of work that is done, and of how much")
+    private static let status = Option.value("status", "TEXT", .text, "one line about the current work")
+    private static let result = Option.value("result", "TEXT", .text, "result for dependents (at most 4 KiB)")
+    private static let done = Option.flag("done", "end with success (completion: notify)")
+    private static let failed = Option.flag("failed", "end with a failure (completion: notify)")
 
     static let verb = Verb(
-        "tell", .steering, "inside an operation: tell progress, status, result or end",
+        "tell", .steering, "report progress, status, result or end from inside an operation",
         forms: ["[--progress N/M] [--status TEXT] [--result TEXT] [--done | --failed]"],
         about: [
-            "For a command that opsd runs: it says to NOTIFY_SOCKET what systemd-notify would, and needs no daemon's answer."
+            "For commands that opsd runs. Sends the same messages to NOTIFY_SOCKET as systemd-notify, and waits for no answer."
         ],
         options: [OptionGroup("Telling", [progress, status, result, done, failed])],
         examples: [

@@ -6,7 +6,7 @@ enum VersionVerb {
     static let number = Release.current.text
 
     static let verb = Verb(
-        "version", .keeping, "which version this is", forms: [""],
+        "version", .keeping, "print the version", forms: [""],
         action: { (session) throws(Failure) in
             if session.wantsJSON {
                 try session.output.line(JSONWriter.object { $0.member("version", number) })

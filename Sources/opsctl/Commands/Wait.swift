@@ -8,7 +8,7 @@ extension Option {
 /// `wait`: until operations have finished.
 enum WaitVerb {
     static let any = Option.flag("any", "return when the first has finished, with its result")
-    static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this (exit status 7)")
+    static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this time (exit status 7)")
 
     static let progress = Option.flag(
         "progress", "p", "show starts, ends and the output of failures: in a terminal as a live display")
@@ -25,7 +25,7 @@ enum WaitVerb {
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Waiting", [any, timeout, progress, .exitCode]), .selection],
         examples: [
-            .init("Then deploy", "opsctl wait build test && ./deploy"),
+            .init("Deploy after the builds", "opsctl wait build test && ./deploy"),
             .init("A graph, with a display", "opsctl wait --graph g7 --progress"),
             .init("Whichever is first", "opsctl wait --any 12 13 14"),
             .init("As if it had run here", "opsctl wait --exit-code build"),

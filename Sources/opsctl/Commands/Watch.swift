@@ -4,10 +4,10 @@ internal import OpsWire
 /// `watch`: the stream of events.
 enum WatchVerb {
     static let since = Option.value(
-        "since", "SEQ", .integer, "everything after this event, then what comes (from now on)")
+        "since", "SEQ", .integer, "start after this event (default: with the next one)")
 
     static let verb = Verb(
-        "watch", aliases: ["events"], .looking, "the event stream, without gaps",
+        "watch", aliases: ["events"], .looking, "print events as they happen, without gaps",
         forms: ["[SELECTION] [--since SEQ]"],
         about: [
             "Sequence numbers have no gaps and survive restarts: a watcher that resumes with --since misses nothing."

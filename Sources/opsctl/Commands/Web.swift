@@ -8,7 +8,7 @@ enum WebVerb {
     private static let program = "opsd-web"
 
     static let verb = Verb(
-        "web", .looking, "the page: see and steer everything in a browser",
+        "web", .looking, "serve a page to see and steer everything in a browser",
         forms: ["[--read-only] [--port N | --socket PATH] [--open]"],
         about: [
             "Runs opsd-web in the foreground, found beside opsctl or in $PATH, with the rights of the user who starts it. It "

@@ -5,13 +5,14 @@ internal import OpsWire
 enum WhyVerb {
     static let whatIf = Option.value(
         "what-if", "CHANGE", .text,
-        "answer as if \"cancel 7\", \"finish 7\", \"resume\" or \"capacity gpu 3\" had been done")
+        "answer as if this had been done: cancel ID, finish ID, fail ID, resume [ID], suspend [ID], workers N, "
+            + "limit QUEUE N, capacity CATEGORY N or priority ID N")
 
     static let verb = Verb(
-        "why", .looking, "what an operation waits for",
+        "why", .looking, "explain why an operation waits",
         forms: ["OPERATION... [--what-if CHANGE]"],
         about: [
-            "Names holders of categories, the place in line, unmet dependencies: everything that keeps it from starting."
+            "Lists everything that keeps it from starting: unmet dependencies, holders of categories, the position in line."
         ],
         operands: .some(.operation, "OPERATION"), options: [OptionGroup("Asking", [whatIf])],
         examples: [

@@ -17,7 +17,7 @@ final class TopScreen {
     private var message = ""
     private var question: (text: String, action: () throws(Failure) -> Void)?
 
-    /// Drawn again without a change, so that times go on.
+    /// Milliseconds after which the screen is drawn again without a change, so that times go on.
     private static let ticks: Int32 = 1000
     private static let mostRows = 500
 
@@ -39,7 +39,7 @@ final class TopScreen {
         func list(_ state: StateName, newest: Bool = false) throws(Failure) -> [OperationRow] {
             let limit = newest ? 20 : mostRows
             let found = try session.rows(of: Selection(state), limit: limit, newest: newest)
-            // What starts first stands first.
+            // The operation that starts first stands first.
             guard state == .ready else { return found }
             return found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) }
         }
@@ -70,7 +70,7 @@ final class TopScreen {
         }
     }
 
-    // MARK: - What is shown
+    // MARK: - Display
 
     private func takeChanges() throws(Failure) {
         var isNews = false
@@ -143,7 +143,7 @@ final class TopScreen {
         return lines.lines
     }
 
-    /// Without colours, over the whole width: a line that is chosen.
+    /// Returns a chosen line: without colours, over the whole width.
     private func plain(_ line: String, _ width: Int) -> String {
         var text = ""
         var isEscape = false
@@ -157,7 +157,7 @@ final class TopScreen {
 
     // MARK: - Keys
 
-    /// False to leave.
+    /// Handles a key; returns false to leave.
     private func handle(_ key: RawTerminal.Key) throws(Failure) -> Bool {
         if let question {
             self.question = nil
@@ -209,7 +209,7 @@ final class TopScreen {
         }
     }
 
-    /// A refusal is a message at the bottom, not the end; a lost daemon is the end.
+    /// Shows a refusal as a message at the bottom; only a lost daemon ends the screen.
     private func attempt(_ action: () throws(Failure) -> Void) throws(Failure) {
         do throws(Failure) {
             try action()
@@ -220,7 +220,7 @@ final class TopScreen {
         }
     }
 
-    /// Suspends what runs, resumes what is suspended.
+    /// Suspends or resumes a selection, or the daemon.
     private func suspend(_ selection: Selection?, isSuspended: Bool, freeze: Bool = false) throws(Failure) {
         if isSuspended {
             _ = try session.call(ResumeRequest.with { $0.selection = selection })
@@ -233,7 +233,7 @@ final class TopScreen {
         _ = try session.call(SetRequest(Selection(id), [.init("priority", .integer(Int64(priority)))]))
     }
 
-    /// The output of another verb on the whole screen, until a key.
+    /// Shows the output of another verb on the whole screen, until a key is pressed.
     private func page(_ words: [String]) throws(Failure) {
         try session.clear()
         try session.output.flush()
