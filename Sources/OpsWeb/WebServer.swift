@@ -213,7 +213,8 @@ public final class WebServer {
             [weak self, weak exchange] status in
             guard let self, let exchange else { return }
             guard status.status == 200 else { return exchange.respond(status) }
-            exchange.ended = self.bridge.call(Call.frame(MetricsRequest()), isReading: true) { [weak exchange] metrics in
+            exchange.ended = self.bridge.call(Call.frame(MetricsRequest()), isReading: true) {
+                [weak exchange] metrics in
                 exchange?.respond(MetricsPage.response(status: status, metrics: metrics))
             }
         }
