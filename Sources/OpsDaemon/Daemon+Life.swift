@@ -85,7 +85,7 @@ extension Daemon {
         turn.hasEvents = true
         wakeUp()
         try Service.notify("READY=1\nSTATUS=\(statusText)")
-        log.notice("opsd \(Release.current.text) serves \(configuration.socket), state in \(configuration.state)")
+        log.notice("opsd \(Release.current.text) listens on \(configuration.socket), state in \(configuration.state)")
     }
 
     private func setStrangeLogsAside() {
@@ -150,6 +150,6 @@ extension Daemon {
             // Nobody listens: what is there is left of somebody dead, and replaced.
             return
         }
-        throw StartError(description: "another daemon serves \(path); end it first, or say --socket")
+        throw StartError(description: "another daemon listens on \(path); stop it first, or give --socket")
     }
 }

@@ -39,7 +39,7 @@ import Testing
         (.runnerLost, "the runner died"),
         (.machineRestarted, "the machine restarted"),
         (.abandoned(by: "root"), "given up by root, its processes may be alive"),
-        (.finishedBy("ada", message: "bad"), "declared failed by ada: bad"),
+        (.finishedBy("ada", message: "bad"), "rejected by ada: bad"),
         (.reported(status: 3), "it reported status 3"),
     ])
     func causesReadAsSentences(_ cause: Cause, _ text: String) throws {

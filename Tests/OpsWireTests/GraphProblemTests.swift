@@ -36,7 +36,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
                 #"1 second shell: there is a "command" too; one of them is possible"#,
                 #"1 second after: no operation of this graph is named "frist"; did you mean "first"?"#,
                 #"1 second after: waits for itself"#,
-                #"2 - name: "first" is the name of operation 1 too"#,
+                #"2 - name: "first" is already used by operation 1"#,
                 #"2 - limit: only a group (with "operations") has a limit"#,
                 #"3 group stdin: a group has no process; give it to the operations inside"#,
                 #"3 group grace: a group has no process; give it to the operations inside"#,

@@ -59,7 +59,7 @@ final class JournalWriter {
                 Message.finished, report.outcome?.verb ?? "finished",
                 report.outcome?.isUnsuccessful == false ? .info : .notice
             )
-        case .retrying: (Message.retrying, "is tried again", .info)
+        case .retrying: (Message.retrying, "is retried", .info)
         case .interrupted: (Message.interrupted, "was interrupted", .warning)
         case .cancelling: (Message.cancelling, "is being cancelled", .info)
         case .submitted, .ready, .progress, .produced, .suspended, .resumed, .edited, .conditionFalse: nil

@@ -48,7 +48,7 @@ struct ReasonText {
         case .process: return "its process is running"
         case .children: return "waits for its children \(who)"
         case .finishMessage:
-            return "its process has ended; waits for its own word (X_OPS_FINISHED), or for opsctl finish"
+            return "its process has ended; waits for opsctl finish, or for X_OPS_FINISHED"
         case .runner:
             return runnerSilence.map { "waits for opsd-runner, which has not answered for \($0)" }
                 ?? "waits for the runner"

@@ -109,7 +109,7 @@ extension KeyEntry {
                     default: "`[\"failed\", \"timedOut\"]`", "The outcomes that are tried again."),
                 .init(
                     "exitCodes", .list(.integer(0...255), 0...Limits.exitCodes), default: "all",
-                    "Only a failure with one of these is tried again."),
+                    "Only a failure with one of these is retried."),
             ]),
             .init(
                 default: "no further attempts", "Further attempts after one that did not succeed.",

@@ -15,7 +15,7 @@ struct CauseText {
     func text(_ cause: Cause, of outcome: Outcome = .failed) throws(StoreError) -> String {
         switch cause {
         case .finishedBy(let user, let message) where outcome == .succeeded:
-            return "declared succeeded by \(user)" + note(message)
+            return "approved by \(user)" + note(message)
         case .exitStatus(let status): return "exit status \(status)"
         case .signal(let signal): return "killed by \(signalName(signal))"
         case .outOfMemory: return "out of memory"
@@ -39,7 +39,7 @@ struct CauseText {
         case .runnerLost: return "the runner died"
         case .machineRestarted: return "the machine restarted"
         case .abandoned(let user): return "given up by \(user), its processes may be alive"
-        case .finishedBy(let user, let message): return "declared failed by \(user)" + note(message)
+        case .finishedBy(let user, let message): return "rejected by \(user)" + note(message)
         case .reported(let status): return "it reported status \(status)"
         }
     }

@@ -7,12 +7,12 @@ extension GraphDecoder {
         let text = try scanner.text()
         let symbol = try symbol(of: text, scanner) { (bytes) in
             if !NameSyntax.isName(bytes) { return NameSyntax.rule }
-            return NameSyntax.isNumber(bytes) ? "all digits: that is how operations are told by id" : nil
+            return NameSyntax.isNumber(bytes) ? "must not be all digits: that would be an id" : nil
         }
         let taken = operationOfName[Int(symbol)]
         guard taken < 0 else {
             throw scanner.error(
-                .refused("\"\(input.names[symbol])\" is the name of operation \(taken + 1) too"), at: text.start - 1)
+                .refused("\"\(input.names[symbol])\" is already used by operation \(taken + 1)"), at: text.start - 1)
         }
         operationOfName[Int(symbol)] = draft.index
         draft.operation.name = symbol

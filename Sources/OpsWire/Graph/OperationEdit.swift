@@ -48,7 +48,7 @@ public struct OperationEdit: Equatable, Sendable {
     /// The first changed key that says nothing of a group, or of what is none, and why.
     public func meaningless(forGroup isGroup: Bool) -> (key: String, reason: String)? {
         guard isGroup else {
-            return has(.limit) ? ("limit", "is no group; only a group has a limit") : nil
+            return has(.limit) ? ("limit", "is not a group; only groups have a limit") : nil
         }
         let key = OperationKey.allCases.first { $0.isOfProcess && has($0) }
         return key.map { ($0.text, "is a group, which has no process; set it for the operations inside") }

@@ -14,7 +14,9 @@ struct Interruption {
     /// before the first was taken (the daemon does not answer) ends the program as if nobody watched.
     init(_ signals: [Int32]) throws(Failure) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure(.unsuccessful, "pipe", "no descriptor is left", nil) }
+        guard pipe(&ends) == 0 else {
+            throw Failure(.unsuccessful, "pipe", "too many open files", "raise the limit with ulimit -n")
+        }
         readEnd = ends[0]
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)

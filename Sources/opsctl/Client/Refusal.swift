@@ -13,10 +13,10 @@ extension Failure {
         case .refused(.control(let error)): self.init(error)
         case .refused(.service(let error)): self.init(error)
         case .refused(.unknown(let name, _)): self.init(.refused, "", "the daemon says \(name)")
-        case .noMessage: self = Self.senseless("something that is no message")
+        case .noMessage: self = Self.invalid("an invalid message")
         case .wrongReply(let error):
             let place = error.parameter.isEmpty ? "" : "\(error.parameter): "
-            self = Self.senseless("an answer that makes no sense (\(place)\(error.reason))")
+            self = Self.invalid("an invalid answer (\(place)\(error.reason))")
         }
     }
 
@@ -26,7 +26,7 @@ extension Failure {
             let advice = nearest.map { "did you mean \($0)?" } ?? Self.look(for: kind)
             self.init(.notFound, "", "no \(kind) \(name)", advice)
         case .invalidOperation(let problems):
-            self.init(.refused, "", "the operation is not acceptable")
+            self.init(.refused, "", "the operation is invalid")
             self.problems = problems.map { LocatedProblem(problem: $0) }
         case .cycle(let path, let category):
             let shown = Self.shortened(path).joined(separator: " -> ")
@@ -83,7 +83,7 @@ extension Failure {
         case EACCES, EPERM:
             Failure(
                 .unreachable, path, "permission denied",
-                "join the group of the socket (ops), or name another daemon with --socket")
+                "join the group of the socket (ls -l shows it), or name another daemon with --socket")
         case ENOENT, ECONNREFUSED:
             Failure(
                 .unreachable, path, "no daemon listens here",
@@ -115,8 +115,8 @@ extension Failure {
         }
     }
 
-    private static func senseless(_ answer: String) -> Failure {
-        Failure(.unreachable, "daemon", "it sent \(answer)", "check that opsctl and opsd are of one version")
+    private static func invalid(_ answer: String) -> Failure {
+        Failure(.unreachable, "daemon", "received \(answer)", "check that opsctl and opsd are of one version")
     }
 
     private static func lost(_ why: String) -> Failure {

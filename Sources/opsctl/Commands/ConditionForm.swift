@@ -12,7 +12,8 @@ enum ConditionForm {
             do throws(JSONError) {
                 _ = try JSONValue(form.utf8)
             } catch {
-                throw .usage(path, "--condition is no JSON: \(error.reason.text) at character \(error.offset + 1)", nil)
+                throw .usage(
+                    path, "invalid JSON in --condition: \(error.reason.text) at character \(error.offset + 1)", nil)
             }
             return Array(form.utf8)
         }

@@ -44,8 +44,11 @@ struct FanOut {
         let parts = range.split(separator: ":", omittingEmptySubsequences: false)
         let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
         let step = parts.count == 2 ? Int(parts[1]) : 1
+        if ends.count == 2, let first = ends[0], let last = ends[1], last < first {
+            throw session.refuse("--array \(range): the end (\(last)) is before the start (\(first))", nil)
+        }
         guard parts.count <= 2, (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
-            let step, step > 0, first <= last
+            let step, step > 0
         else { throw session.refuse("--array takes A-B or A-B:STEP, not \"\(range)\"", "write --array 1-100") }
         guard (last - first) / step < Limits.operationsPerSubmission else {
             throw session.refuse("--array \(range) has more than \(Limits.operationsPerSubmission) indices", "split it")

@@ -19,6 +19,9 @@ enum HelpVerb {
         }
         var path = verb.name
         if words.count > 1 {
+            guard !verb.verbs.isEmpty else {
+                throw session.refuse("help takes one verb", "see opsctl help \(verb.name)")
+            }
             guard let inner = verb.verb(named: words[1]) else {
                 throw unknown(words[1], verb.verbs.map(\.name), session)
             }

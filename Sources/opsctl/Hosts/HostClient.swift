@@ -64,7 +64,7 @@ final class HostClient {
             }
         } catch {
             throw Failure(
-                .unreachable, host.name, "it sent an answer that makes no sense",
+                .unreachable, host.name, "received an invalid answer",
                 "check that opsctl and opsd are of one version")
         }
     }

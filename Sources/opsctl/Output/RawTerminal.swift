@@ -13,7 +13,7 @@ final class RawTerminal {
 
     init() throws(Failure) {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &original) == 0 else {
-            throw Failure(.usage, "", "this needs a terminal", "use opsctl status --watch, or opsctl ls")
+            throw Failure(.usage, "", "top needs a terminal", "try opsctl status --watch, or opsctl ls")
         }
         var raw = original
         // Newlines on the way out stay as they are; only the way in is raw.
