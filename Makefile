@@ -73,10 +73,10 @@ deb: build ## build Debian packages into .build/deb (wants debhelper), and let l
 	scripts/package $(BIN)
 
 format: ## format every Swift source in place
-	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks examples
 
 lint: ## check the formatting, the scripts, what copies of a process refer to, and spelling and style of the documents
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks examples
 	scripts/lint-scripts
 	scripts/lint-copies
 	@scripts/setup codespell python3-proselint=/usr/bin/proselint || :

@@ -128,6 +128,8 @@ let package = Package(
         tests("OpsWebTests", ["OpsWeb", "OpsWire", "OpsSystem", "opsd-web"]),
         tests("OpsWireTests", ["OpsWire"]),
         tests("OpsClientTests", ["OpsClient", "OpsWire", "OpsSystem"]),
+        .executableTarget(
+            name: "pipeline", dependencies: ["OpsClient"], path: "examples/pipeline", swiftSettings: strict),
         tests("OpsSystemTests", ["OpsSystem", "OpsSystemd", "COpsSpawn", "SpawnFallbacks", "TestSupport"]),
         .target(
             name: "SpawnFallbacks", dependencies: ["COpsSpawn"], path: "Tests/SpawnFallbacks",
@@ -153,8 +155,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "opsd", "opsd-runner", "opsctl", "opsd-web", "log-holder", "PseudoTerminal", "OpsTesting",
-                "TestSupport", "CSQLite",
+                "opsd", "opsd-runner", "opsctl", "opsd-web", "pipeline", "log-holder", "OpsClient", "PseudoTerminal",
+                "OpsTesting", "TestSupport", "CSQLite",
             ]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),

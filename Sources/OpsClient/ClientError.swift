@@ -1,4 +1,5 @@
-public import OpsWire
+// Names of requests, replies and errors are part of what this module offers.
+@_exported public import OpsWire
 
 /// Reason why a call has no reply.
 public enum ClientError: Error, Equatable, Sendable {

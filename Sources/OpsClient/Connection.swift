@@ -42,7 +42,7 @@ public final class Connection {
     }
 
     /// Returns the next reply; nil: it has not come in this time.
-    private func nextReply(milliseconds: Int32) throws(ClientError) -> ReceivedReply? {
+    fileprivate func nextReply(milliseconds: Int32) throws(ClientError) -> ReceivedReply? {
         let end = Clock.read().monotonic + Int64(milliseconds) * 1_000_000
         while true {
             if let reply = try arrivedReply() { return reply }
@@ -57,6 +57,15 @@ public final class Connection {
     }
 
     public var descriptor: Int32 { socket.rawValue }
+
+    /// True if the daemon has closed its end; false while a reply may come.
+    var isClosed: Bool {
+        get throws(ClientError) {
+            do throws(SystemError) { return try socket.waitUntil(.readable, milliseconds: 0) } catch {
+                throw .lost(errno: error.errno)
+            }
+        }
+    }
 
     /// Calls a method and returns its reply.
     public func call<Request: WireRequest>(_ request: Request) throws(ClientError) -> Request.Reply {
@@ -135,6 +144,12 @@ public struct ReplyStream<Reply: WireRecord> {
     /// Returns the next reply, waiting for it; nil after the last.
     public mutating func next() throws(ClientError) -> Reply? {
         isOver ? nil : try take(try connection.nextReply())
+    }
+
+    /// Returns the next reply; nil: it has not come in this time, or the last has been returned.
+    mutating func next(within milliseconds: Int32) throws(ClientError) -> Reply? {
+        guard !isOver, let reply = try connection.nextReply(milliseconds: milliseconds) else { return nil }
+        return try take(reply)
     }
 
     /// Waits until bytes arrive and reads them; `arrived` returns the replies that they complete.

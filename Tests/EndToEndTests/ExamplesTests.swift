@@ -7,7 +7,8 @@ import Testing
 
     @Test func noExampleIsWithoutATestAndAWordOfExplanation() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder).filter { $0 != "README.md" }
-        #expect(Set(files) == Set(Example.all.map(\.file) + ["approval.json", "download.json", "monitoring"]))
+        #expect(
+            Set(files) == Set(Example.all.map(\.file) + ["approval.json", "download.json", "monitoring", "pipeline"]))
         let page = try String(contentsOfFile: Self.folder + "/README.md", encoding: .utf8)
         for file in files { #expect(page.contains("[\(file)](\(file))"), "\(file) is not in examples/README.md") }
     }

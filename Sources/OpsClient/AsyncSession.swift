@@ -1,0 +1,65 @@
+internal import OpsSystem
+public import OpsWire
+
+/// A session for programs with tasks: calls block a thread of the library, never one of Swift's.
+public final class AsyncSession: Sendable {
+    private let session: OpsSession
+
+    /// Creates a session with the daemon that listens at a path. It connects with the first call.
+    public init(path: String = SocketPath.find()) { session = OpsSession(path: path) }
+
+    /// Calls a method and returns its reply. Calls of several tasks wait for one another.
+    public func call<Request: WireRequest>(_ request: Request) async throws(ClientError) -> Request.Reply {
+        let session = session
+        let result: Result<Request.Reply, ClientError> = await Detached.value {
+            do throws(ClientError) { return .success(try session.call(request)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    /// Stores a graph.
+    public func submit(_ graph: OpsGraph) async throws(ClientError) -> SubmitReply {
+        let session = session
+        let result: Result<SubmitReply, ClientError> = await Detached.value {
+            do throws(ClientError) {
+                return .success(
+                    try session.withConnection { (connection) throws(ClientError) in try connection.submit(graph) })
+            } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    /// Waits until operations have finished, over restarts of opsd too.
+    public func wait(for ids: [Int64]) async throws(ClientError) {
+        let session = session
+        let result: Result<Void, ClientError> = await Detached.value {
+            do throws(ClientError) { return .success(try session.wait(for: ids)) } catch { return .failure(error) }
+        }
+        try result.get()
+    }
+
+    /// The events after a number, or from now on. Where a stream ends because the reader was too slow or opsd restarts, the
+    /// next one goes on after the last event.
+    public func events(since: Int64? = nil, of selection: Selection? = nil) -> AsyncThrowingStream<EventRow, any Error>
+    {
+        let path = session.path
+        return AsyncThrowingStream { continuation in
+            let reader = EventReader(path: path, since: since, selection: selection)
+            continuation.onTermination = { _ in reader.end() }
+            Detached.run {
+                do throws(ClientError) {
+                    try reader.run { event in
+                        if case .terminated = continuation.yield(event) { return false }
+                        return true
+                    }
+                    continuation.finish()
+                } catch { continuation.finish(throwing: error) }
+            }
+        }
+    }
+}
+
+extension Connection {
+    /// Stores a graph: all of it or nothing.
+    public func submit(_ graph: OpsGraph) throws(ClientError) -> SubmitReply { try submit(graph.submission) }
+}

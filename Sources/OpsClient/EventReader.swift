@@ -1,0 +1,46 @@
+internal import OpsWire
+internal import Synchronization
+
+/// Reader of the event stream of a daemon, over the ends of connections.
+final class EventReader: Sendable {
+    private let path: String
+    private let since: Int64?
+    private let selection: Selection?
+    private let isEnded = Mutex(false)
+
+    init(path: String, since: Int64?, selection: Selection?) {
+        self.path = path
+        self.since = since
+        self.selection = selection
+    }
+
+    /// Stops the reader before its next event, or within a second.
+    func end() { isEnded.withLock { $0 = true } }
+
+    /// Hands over each event until `take` returns false.
+    func run(_ take: (EventRow) -> Bool) throws(ClientError) {
+        var seen = since
+        var patience = Patience()
+        while !isEnded.withLock({ $0 }) {
+            do throws(ClientError) {
+                let connection = try Connection(path: path)
+                // From now on means from here, also when the connection ends before the first event.
+                if seen == nil { seen = try connection.call(StatusRequest()).lastSeq }
+                var stream = try connection.stream(
+                    WatchRequest.with { ($0.since, $0.selection) = (seen, selection) })
+                patience = Patience()
+                while !isEnded.withLock({ $0 }) {
+                    guard let reply = try stream.next(within: 1000) else { continue }
+                    seen = reply.event.seq
+                    guard take(reply.event) else { return }
+                }
+            } catch {
+                if case .refused(.control(.lagged(let resume))) = error {
+                    seen = resume
+                } else {
+                    try patience.pause(after: error)
+                }
+            }
+        }
+    }
+}

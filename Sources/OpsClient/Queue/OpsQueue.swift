@@ -1,0 +1,137 @@
+internal import OpsWire
+internal import Synchronization
+
+/// A queue of opsd, with the names of Foundation's OperationQueue: operations are processes, and queue and operations
+/// outlive this program.
+public final class OpsQueue: Sendable {
+    public let name: String
+    private let session: OpsSession
+    private let added = Mutex<[OpsOperation]>([])
+
+    /// Opens a queue, and makes it if it is not there. The socket is found as opsctl finds it.
+    public init(_ name: String = "default", socket: String? = nil) throws(ClientError) {
+        self.name = name
+        session = OpsSession(path: SocketPath.find(socket))
+        guard try row() == nil else { return }
+        do throws(ClientError) {
+            _ = try session.call(SetQueueRequest.with { ($0.name, $0.create) = (name, true) })
+        } catch {
+            // Another program may have made it at the same moment.
+            guard try row() != nil else { throw error }
+        }
+    }
+
+    private func row() throws(ClientError) -> QueueRow? {
+        try session.call(ListQueuesRequest()).queues.first { $0.name == name }
+    }
+
+    // MARK: The queue of the daemon
+
+    /// Number of operations of the queue that may execute at a time, of all its users; nil: no limit but the workers.
+    public var maxConcurrentOperationCount: Int? {
+        get throws(ClientError) { try row()?.limit }
+    }
+
+    public func setMaxConcurrentOperationCount(_ count: Int) throws(ClientError) {
+        _ = try session.call(SetQueueRequest.with { ($0.name, $0.limit) = (name, count) })
+    }
+
+    public var isSuspended: Bool {
+        get throws(ClientError) { try row()?.suspended ?? false }
+    }
+
+    /// Suspends the queue, for all its users: nothing new starts. Or lets it go on.
+    public func setSuspended(_ isSuspended: Bool) throws(ClientError) {
+        let selection = Selection.with { $0.queue = name }
+        if isSuspended {
+            _ = try session.call(SuspendRequest.with { $0.selection = selection })
+        } else {
+            _ = try session.call(ResumeRequest.with { $0.selection = selection })
+        }
+    }
+
+    // MARK: Operations of this program
+
+    /// The operations that were added here and have not finished.
+    public var operations: [OpsOperation] {
+        added.withLock { added in
+            added.removeAll(where: \.isFinished)
+            return added
+        }
+    }
+
+    public var operationCount: Int { operations.count }
+
+    public func addOperation(_ operation: OpsOperation, key: String? = nil) throws(ClientError) {
+        try addOperations([operation], key: key)
+    }
+
+    /// Adds operations together: all of them are stored, or none. Operations that they depend on are among them, or have
+    /// been added before.
+    ///
+    /// A key ties them to this program: where it was given before, nothing is stored, and the operations are those
+    /// of that time. So a program that was killed goes on where it was.
+    public func addOperations(
+        _ operations: [OpsOperation], key: String? = nil, waitUntilFinished: Bool = false
+    ) throws(ClientError) {
+        guard !operations.isEmpty else { return }
+        var texts: [[UInt8]] = []
+        for (place, operation) in operations.enumerated() {
+            var keys = operation.keys
+            keys.queue = name
+            keys.name = keys.name ?? "operation\(place + 1)"
+            if operation.isCancelled { keys.isHeld = true }
+            for (dependency, when) in operation.withContent(\.dependencies) {
+                let target: OpsOperationKeys.Dependency.Target
+                if let id = dependency.id {
+                    target = .id(id)
+                } else if let place = operations.firstIndex(where: { $0 === dependency }) {
+                    target = .name(dependency.name ?? "operation\(place + 1)")
+                } else {
+                    throw .refused(
+                        .control(
+                            .wrongState(
+                                id: nil, message: "an operation depends on one that was not added; add both together")))
+                }
+                keys.after.append(.init(target: target, when: when))
+            }
+            texts.append(keys.json())
+        }
+        var submission = Submission(texts: texts)
+        submission.terms.key = key
+        submission.surroundings = .all
+        let reply = try session.add(operations, submission)
+        guard reply.count == operations.count else {
+            throw .refused(
+                .control(
+                    .wrongState(
+                        id: reply.first,
+                        message: "the key \(key ?? "") belongs to \(reply.count) operations, not to \(operations.count)"
+                    )))
+        }
+        added.withLock { $0 += operations }
+        if reply.existing { try session.refresh(operations) }
+        for operation in operations where operation.isCancelled && !operation.isFinished { try operation.cancel() }
+        if waitUntilFinished { try wait(for: operations) }
+    }
+
+    /// Adds an operation that starts when everything that is in the queue has finished, and before everything that is added
+    /// later.
+    public func addBarrier(_ operation: OpsOperation, key: String? = nil) throws(ClientError) {
+        operation.keys.isBarrier = true
+        try addOperation(operation, key: key)
+    }
+
+    /// Asks opsd to cancel the operations that were added here.
+    public func cancelAllOperations() throws(ClientError) {
+        for operation in operations { try operation.cancel() }
+    }
+
+    /// Waits until the operations that were added here have finished.
+    public func waitUntilAllOperationsAreFinished() throws(ClientError) { try wait(for: operations) }
+
+    private func wait(for operations: [OpsOperation]) throws(ClientError) {
+        try session.wait(for: operations.compactMap(\.id))
+        try session.refresh(operations)
+    }
+}

@@ -1,0 +1,151 @@
+internal import Glibc
+internal import OpsWire
+internal import Synchronization
+
+/// Calls of queues and operations, and a thread that follows the events of the operations that were added.
+final class OpsSession: Sendable {
+    private struct Followed: Sendable {
+        var operations: [Int64: OpsOperation] = [:]
+        /// Number of the last event that was seen; nil: no thread follows events.
+        var seen: Int64?
+    }
+
+    let path: String
+    private let lock = Mutex(())
+    /// Used by the thread alone that holds the lock.
+    nonisolated(unsafe) private var connection: Connection?
+    private let followed = Mutex(Followed())
+
+    private static let pause: UInt32 = 200_000
+
+    init(path: String) { self.path = path }
+
+    /// Calls a method. After the end of a connection a fresh one is used, but a call that may have been heard is not
+    /// repeated.
+    func call<Request: WireRequest>(_ request: Request) throws(ClientError) -> Request.Reply {
+        try withConnection { (connection) throws(ClientError) in try connection.call(request) }
+    }
+
+    func withConnection<Value>(
+        _ body: (Connection) throws(ClientError) -> Value
+    ) throws(ClientError) -> Value {
+        try lock.withLock { (_) throws(ClientError) in
+            do throws(ClientError) {
+                let open: Connection
+                // No reply is under way, so what can be read is an end.
+                if let connection, try !connection.isClosed {
+                    open = connection
+                } else {
+                    open = try Connection(path: path)
+                }
+                connection = open
+                return try body(open)
+            } catch {
+                // A refusal ends no connection.
+                if case .refused = error { throw error }
+                connection = nil
+                throw error
+            }
+        }
+    }
+
+    // MARK: Following
+
+    /// Submits operations and follows them. No event of them is lost: the thread takes none while this runs.
+    func add(_ operations: [OpsOperation], _ submission: Submission) throws(ClientError) -> SubmitReply {
+        try followed.withLock { (followed) throws(ClientError) in
+            let last: Int64
+            if let seen = followed.seen { last = seen } else { last = try call(StatusRequest()).lastSeq }
+            let reply = try withConnection { (connection) throws(ClientError) in try connection.submit(submission) }
+            guard reply.count == operations.count else { return reply }
+            for (place, operation) in operations.enumerated() {
+                let id = reply.first + Int64(place)
+                operation.added(as: id, to: self)
+                followed.operations[id] = operation
+            }
+            if followed.seen == nil {
+                followed.seen = last
+                Detached.run { while self.followStream() {} }
+            }
+            return reply
+        }
+    }
+
+    /// Follows one stream of events to its end; false: no operation is left to follow, and the thread ends.
+    private func followStream() -> Bool {
+        do throws(ClientError) {
+            let since = followed.withLock { $0.seen }
+            var stream = try Connection(path: path).stream(WatchRequest.with { $0.since = since })
+            while isFollowing(), let reply = try stream.next() { take(reply.event) }
+        } catch {
+            catchUp()
+        }
+        return isFollowing()
+    }
+
+    private func isFollowing() -> Bool {
+        followed.withLock { followed in
+            guard followed.operations.isEmpty else { return true }
+            followed.seen = nil
+            return false
+        }
+    }
+
+    /// Goes on after a stream that was too slow, or a daemon that restarts: the rows say what was missed.
+    private func catchUp() {
+        usleep(Self.pause)
+        do throws(ClientError) {
+            let last = try call(StatusRequest()).lastSeq
+            try refresh(Array(followed.withLock { $0.operations.values }))
+            followed.withLock { if $0.seen != nil { $0.seen = last } }
+        } catch {
+            // The daemon is not back yet: the next stream fails as well, and this is tried again.
+        }
+    }
+
+    private func take(_ event: EventRow) {
+        let operation = followed.withLock { followed in
+            followed.seen = event.seq
+            return event.id.flatMap { followed.operations[$0] }
+        }
+        guard let operation else { return }
+        let isCancelled = event.type == .cancelling || event.outcome == .cancelled
+        guard let state = event.new else {
+            if isCancelled { operation.withContent { $0.isCancelled = true } }
+            return
+        }
+        finish(operation, state, event.outcome, isCancelled)
+    }
+
+    private func finish(
+        _ operation: OpsOperation, _ state: StateName, _ outcome: OutcomeName?, _ isCancelled: Bool
+    ) {
+        operation.take(state: state, outcome: outcome, isCancelled: isCancelled)
+        guard state == .finished, let id = operation.id else { return }
+        followed.withLock { _ = $0.operations.removeValue(forKey: id) }
+    }
+
+    /// Reads the rows of operations.
+    func refresh(_ operations: [OpsOperation]) throws(ClientError) {
+        for operation in operations {
+            guard let id = operation.id else { continue }
+            let row = try call(ShowRequest.with { $0.ref = "\(id)" }).operation
+            finish(operation, row.state, row.outcome, row.cancelling || row.outcome == .cancelled)
+        }
+    }
+
+    /// Waits until operations have finished. A daemon that restarts is waited for.
+    func wait(for ids: [Int64]) throws(ClientError) {
+        guard !ids.isEmpty else { return }
+        var patience = Patience()
+        while true {
+            do throws(ClientError) {
+                var stream = try Connection(path: path).stream(
+                    WaitRequest.with { $0.selection.refs = ids.map(String.init) })
+                patience = Patience()
+                while try stream.next() != nil {}
+                return
+            } catch { try patience.pause(after: error) }
+        }
+    }
+}
