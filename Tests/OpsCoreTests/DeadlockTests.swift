@@ -267,6 +267,48 @@ import Testing
         #expect(isDone(world))
     }
 
+    /// 1 {b} executes, and 4, a child of the group 2 {a}, is deadlocked; 6 {b} waits for 1.
+    private func worldWithDeadlock() -> World {
+        var world = World(workers: 1)
+        world.add(categories: ["b"])
+        world.turn()
+        tieByLoweredCapacity(&world)
+        world.add(categories: ["b"])
+        world.turn()
+        #expect(world.executing == [1, 2])
+        return world
+    }
+
+    @Test(arguments: [[4, 6], [6, 4]] as [[OperationID]])
+    func `children that close a deadlock are refused beside one that exists`(after: [OperationID]) {
+        var world = worldWithDeadlock()
+        var children = Submission()
+        children.operations = [Draft()]
+        children.producer = 1
+        children.asChildren = true
+        children.edges = after.map { DraftEdge(from: 0, on: .existing($0)) }
+        guard case .failure(.deadlock(let cycle, category: "b")) = world.handle(.submit(children)) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(cycle.contains(.existing(1)) && cycle.contains(.existing(6)))
+        #expect(!cycle.contains(.existing(4)), "that one was deadlocked before")
+        children.edges = [DraftEdge(from: 0, on: .existing(4))]
+        #expect(world.handle(.submit(children)) == .success(.submitted(GraphID(1), first: 7, count: 1)))
+    }
+
+    @Test func `an edge that closes a deadlock is refused beside one that exists`() {
+        var world = worldWithDeadlock()
+        let child = OperationID(world.add(after: [4], child: 1))
+        let edge = Event.depend(child, on: 6, when: .finished, finished: nil)
+        guard case .failure(.deadlock(let cycle, category: "b")) = world.handle(edge) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(cycle.contains(.existing(6)) && cycle.contains(.existing(child)))
+        #expect(world.handle(.depend(child, on: 5, when: .finished, finished: nil)) == .success(.done(1)))
+    }
+
     /// Each could be beside 3 {a:2} of three; but 1 {a} begins before it and ends after it, and so would 5 {a}.
     @Test func holdersThatTogetherLeaveNoRoomAreSeenTogether() {
         var world = World()

@@ -17,7 +17,7 @@ struct SimulatedLives {
     }
 
     /// Beyond the first seeds: lives that broke a promise once.
-    @Test(arguments: [5778, 10939, 16850] as [UInt64])
+    @Test(arguments: [5778, 10939, 16850, 17021] as [UInt64])
     func `a seed that broke a promise once keeps them all`(seed: UInt64) throws {
         var simulation = Simulation<Scheduler>(seed: seed)
         try simulation.run()

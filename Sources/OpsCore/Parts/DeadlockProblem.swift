@@ -42,6 +42,8 @@ struct DeadlockProblem {
         var cycle: [Int32]
         var category: CategoryIndex?
         var isStuck: [Bool]
+        /// The nodes of the cycle, each before the one that it waits for, with the first repeated at the end.
+        var path: [Int32] = []
     }
 
     private struct Contention: Hashable {
@@ -55,6 +57,8 @@ struct DeadlockProblem {
     var contentions: [[Int32]] = []
     var contentionsOf: [[Int32]]
     private var forced: Set<UInt64> = []
+    /// Members whose lack of room is part of a deadlock that is looked past.
+    private(set) var hasRoomAnyway: Set<Int32> = []
     /// Units that holders are sure to hold when a user of a contention starts, its own included.
     private var occupancy: [UInt64: Int64] = [:]
 
@@ -106,6 +110,34 @@ struct DeadlockProblem {
             if !reduction.isComplete { return reduction.deadlock() }
             if !force(along: reduction.order, isActive) { return nil }
         }
+    }
+
+    /// A cycle of orders that are forced and that goes through one of these members, or nil. Other cycles are taken apart
+    /// and looked past: they are there whatever the members do.
+    mutating func deadlock(through chosen: [Int32]) -> Solution? {
+        let isActive = unordered()
+        arcs.removeAll { !isActive[Int($0.before) / 2] || !isActive[Int($0.after) / 2] }
+        while true {
+            var reduction = Reduction(self)
+            reduction.run()
+            guard !reduction.isComplete else {
+                if force(along: reduction.order, isActive) { continue }
+                return nil
+            }
+            if let found = reduction.deadlock(through: chosen) { return found }
+            let other = reduction.deadlock()
+            if other.cycle.contains(where: { chosen.contains($0) }) { return other }
+            guard takeApart(other.path) else { return nil }
+        }
+    }
+
+    /// Lets nothing of a cycle wait for the next; false when there is nothing to take apart.
+    private mutating func takeApart(_ path: [Int32]) -> Bool {
+        let links = Set(zip(path, path.dropFirst()).map { after, before in UInt64(before) << 32 | UInt64(after) })
+        let size = (arcs.count, hasRoomAnyway.count)
+        arcs.removeAll { links.contains(UInt64($0.before) << 32 | UInt64($0.after)) }
+        hasRoomAnyway.formUnion(path.lazy.filter { $0 % 2 == 0 }.map { $0 / 2 })
+        return size != (arcs.count, hasRoomAnyway.count)
     }
 
     // MARK: What must be ordered

@@ -72,7 +72,7 @@ struct Reduction {
     /// Returns whether a member has room beside the units that executing holders hold. (Needs that two members cannot share
     /// at all are arcs.)
     private func hasRoom(_ member: Int) -> Bool {
-        if members[member].isExecuting { return true }
+        if members[member].isExecuting || problem.hasRoomAnyway.contains(Int32(member)) { return true }
         for (use, contention) in zip(members[member].uses, problem.contentionsOf[member]) where use.need.mode == .units
         {
             if held[Int(contention)] > 0, held[Int(contention)] + Int64(use.need.units) > Int64(use.capacity) {
@@ -82,7 +82,53 @@ struct Reduction {
         return true
     }
 
-    /// One cycle of what is left: each of it waits for another that is left.
+    /// Returns a cycle of what is left that goes through one of these members by arcs alone; nil when there is none.
+    func deadlock(through chosen: [Int32]) -> DeadlockProblem.Solution? {
+        let arcs = problem.arcs.filter { !isDone[Int($0.before)] && !isDone[Int($0.after)] }
+        let forward = Adjacency(arcs, nodes: isDone.count)
+        let backward = Adjacency(
+            arcs.map { DeadlockProblem.Arc(before: $0.after, after: $0.before) }, nodes: isDone.count)
+        var isLeft = isDone.map { !$0 }
+        forward.peel(&isLeft)
+        backward.peel(&isLeft)
+        for node in chosen.flatMap({ [2 * $0, 2 * $0 + 1] }) where isLeft[Int(node)] {
+            guard let path = path(around: node, backward, isLeft) else { continue }
+            let category = zip(path, path.dropFirst()).lazy.compactMap { after, before in
+                arcs.first { $0.before == before && $0.after == after && $0.category != nil }?.category
+            }.first
+            return solution(path, category)
+        }
+        return nil
+    }
+
+    /// Returns the nodes of a cycle through a node, each after the one that it waits for, with that node at both ends.
+    private func path(around node: Int32, _ backward: Adjacency, _ isLeft: [Bool]) -> [Int32]? {
+        var waiter: [Int32: Int32] = [:]
+        var open = [node]
+        while waiter[node] == nil, let next = open.popLast() {
+            backward.forEach(after: next) { earlier in
+                guard isLeft[Int(earlier)], waiter[earlier] == nil else { return }
+                waiter[earlier] = next
+                open.append(earlier)
+            }
+        }
+        var path = [node]
+        while let next = waiter[path[path.count - 1]] {
+            path.append(next)
+            if next == node { return path.reversed() }
+        }
+        return nil
+    }
+
+    private func solution(_ path: [Int32], _ category: CategoryIndex?) -> DeadlockProblem.Solution {
+        var cycle: [Int32] = []
+        for node in path where cycle.last != node / 2 { cycle.append(node / 2) }
+        if cycle.count == 1 { cycle.append(cycle[0]) }
+        return DeadlockProblem.Solution(
+            cycle: cycle, category: category, isStuck: isDone.map { !$0 }, path: path)
+    }
+
+    /// Returns one cycle of what is left: each of it waits for another that is left.
     func deadlock() -> DeadlockProblem.Solution {
         var before = [Int32?](repeating: nil, count: isDone.count)
         var category = [CategoryIndex?](repeating: nil, count: isDone.count)
@@ -100,7 +146,7 @@ struct Reduction {
                 category[Int(node)] = use.need.category
             }
         }
-        var cycle: [Int32] = []
+        var path: [Int32] = []
         var tie: CategoryIndex?
         var seen: Set<Int32> = []
         var node = Int32(before.firstIndex { $0 != nil } ?? 0)
@@ -108,12 +154,11 @@ struct Reduction {
         while seen.insert(node).inserted, let earlier = before[Int(node)] { node = earlier }
         let first = node
         repeat {
-            if cycle.last != node / 2 { cycle.append(node / 2) }
+            path.append(node)
             if tie == nil { tie = category[Int(node)] }
             guard let earlier = before[Int(node)] else { break }
             node = earlier
         } while node != first
-        if cycle.count == 1 || cycle.last != cycle.first { cycle.append(cycle[0]) }
-        return DeadlockProblem.Solution(cycle: cycle, category: tie, isStuck: isDone.map { !$0 })
+        return solution(path + [first], tie)
     }
 }

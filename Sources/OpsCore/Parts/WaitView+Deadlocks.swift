@@ -45,8 +45,11 @@ extension WaitView {
         var supposed = self
         supposed.edge = (from, node)
         let nodes = supposed.reach([.start(from)])
-        guard let found = supposed.deadlock(among: nodes), deadlock(among: nodes) == nil else { return nil }
-        return found
+        guard let found = supposed.deadlock(among: nodes) else { return nil }
+        if deadlock(among: nodes) == nil { return found }
+        // Beside a deadlock that exists, the edge may close one of its own.
+        guard deadlock(among: nodes, through: [from]) == nil else { return nil }
+        return supposed.deadlock(among: nodes, through: [from])
     }
 
     /// Returns the deadlock that a proposed request would close around these operations. `present`: without the request.
@@ -57,7 +60,7 @@ extension WaitView {
         let holders = groups.indices.map { groups[$0].parent }.filter { present.holdsUntilChildrenFinish($0) }
         let existing = present.deadlock(among: present.reach(holders.map { .end($0) }))
         // A deadlock that exists does not make the request fail, unless the request is part of one of its own.
-        return existing == nil || found.cycle.contains { changed.contains($0) } ? found : nil
+        return existing == nil ? found : deadlock(among: nodes, through: changed)
     }
 
     func rejection(_ found: Deadlock) -> Rejection {
@@ -95,7 +98,8 @@ extension WaitView {
         rows.enclosing(operation).first { holdsUntilChildrenFinish($0) }
     }
 
-    private func deadlock(among nodes: [WaitNode]) -> Deadlock? {
+    /// Returns a deadlock of these events; with `chosen`, one whose cycle goes through one of those operations.
+    private func deadlock(among nodes: [WaitNode], through chosen: [OperationIndex]? = nil) -> Deadlock? {
         var index: [OperationIndex: Int32] = [:]
         var operations: [OperationIndex] = []
         for node in nodes where index[node.operation] == nil {
@@ -118,7 +122,8 @@ extension WaitView {
                 isExecuting: rows[operation].state == .executing || operation == started)
         }
         var problem = DeadlockProblem(members, arcs)
-        guard let found = problem.deadlock() else { return nil }
+        let solution = chosen.map { problem.deadlock(through: $0.compactMap { index[$0] }) } ?? problem.deadlock()
+        guard let found = solution else { return nil }
         return Deadlock(
             cycle: found.cycle.map { operations[Int($0)] },
             category: found.category.map { registry.categories[$0].name },
