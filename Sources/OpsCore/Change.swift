@@ -40,7 +40,9 @@ public enum Change: Sendable {
     case timeoutMoved(AttemptID, remaining: Int64)
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)
     case queueRemoved(String)
-    case categorySet(String, capacity: Int32)
+    case categorySet(CategorySettings)
+    /// The named units of an attempt that has just started; of a group: `attempt` 0.
+    case unitsAssigned(OperationID, attempt: Int32, [AssignedUnits])
     case graphSuspended(GraphID, isSuspended: Bool)
     case daemonSuspended(isSuspended: Bool)
     /// Chosen by a user, and what was configured then; `insteadOf` nil: no choice stands any more.

@@ -22,7 +22,7 @@ public enum Event: Sendable {
     case undepend(OperationID, on: OperationID, isMet: Bool = false)
     case setQueue(String, QueueEdit)
     case removeQueue(String)
-    case setCategory(String, capacity: Int32)
+    case setCategory(String, CategoryEdit)
     /// `insteadOf`: what is configured, where a user chose this number; nil where it is itself what is configured.
     case setWorkers(Int32, insteadOf: Int32? = nil)
     /// No new starts (`--on-stop drain`), and back.

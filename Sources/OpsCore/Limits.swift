@@ -9,6 +9,10 @@ extension Limits {
     public static let evaluationsPerUser = evaluationsAtOnce / 2
     /// Maximum number of operations that are named as waiting, awaited or holding; of more the number is given.
     public static let named = 1000
+    /// Maximum number of named units of one category.
+    public static let units = 10_000
+    /// Maximum number of operations that may hold one unit at once.
+    public static let share: Int32 = 1000
     /// Maximum number of staged launches; with fewer than half of them more are staged.
     public static let stagedLaunches = 16
     /// Largest pool for which launches are staged: every executing operation is looked at.

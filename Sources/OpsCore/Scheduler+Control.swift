@@ -202,9 +202,15 @@ extension Scheduler {
         Lane.Key(queue: queue, parent: 0, categories: nil, isGroup: isGroup, only: 0)
     }
 
-    mutating func setCategory(_ name: String, capacity: Int32) throws(Rejection) -> Acceptance {
-        let category = categories.setCapacity(name, max(0, capacity))
-        record(.categorySet(name, capacity: max(0, capacity)))
+    mutating func setCategory(_ name: String, _ edit: CategoryEdit) throws(Rejection) -> Acceptance {
+        var settings = categories.find(name).map { categories[$0].settings } ?? CategorySettings(name: name)
+        if let capacity = edit.capacity { (settings.capacity, settings.units) = (max(0, capacity), []) }
+        if let units = edit.units { settings.units = units }
+        if let share = edit.share { settings.share = max(1, share) }
+        if settings.units.isEmpty { settings.share = 1 }
+        settings.export = edit.export.value(insteadOf: settings.export)
+        let category = categories.set(settings)
+        record(.categorySet(categories[category].settings))
         doubtClaim(on: category)
         resizeScopes(of: category)
         wake(.category(category))

@@ -233,6 +233,6 @@ extension Scheduler {
         doubt(operation)
         startAging(operation)
         enterLane(operation)
-        giveBack(execution.holding)
+        giveBack(execution.holding, execution.assigned)
     }
 }

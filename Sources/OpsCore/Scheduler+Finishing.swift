@@ -186,12 +186,12 @@ extension Scheduler {
     private mutating func endExecution(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         vacate(index)
-        let holding = executions[index].holding
+        let (holding, assigned) = (executions[index].holding, executions[index].assigned)
         if executions[index].timeoutAt != nil { noteStaleTimer(.timeout) }
         executions.remove(index)
         table[operation].unlink()
         closeScopes(of: operation, holding: holding)
-        giveBack(holding)
+        giveBack(holding, assigned)
     }
 
     /// Nothing of an attempt is alive that has not ended yet: the pool has room again, its queue and its group have not.

@@ -73,7 +73,8 @@ extension Scheduler {
         let bases = categories.needs(of: table[operation].categories)
         let held = executions[index].holding
         for (base, need) in zip(bases, held) {
-            let scope = categories.addScope(of: need, base: base.category)
+            let assignment = executions[index].assigned.first { $0.category == need.category }
+            let scope = categories.addScope(of: need, assignment, base: base.category)
             groups[group].scopes.append((base.category, scope))
             categories[need.category].longHolders.append(operation)
             doubtClaim(on: need.category)
@@ -101,6 +102,8 @@ extension Scheduler {
                 let need = executions[index].holding.first { $0.category == category }
                 guard need?.mode == .exclusive else { continue }
                 categories[scope].capacity = max(1, categories[category].capacity)
+                let units = categories[category].units
+                categories[scope].setUnits(units?.names ?? [], share: units?.share ?? 1)
                 doubtClaim(on: scope)
                 resizeScopes(of: scope)
                 wake(.category(scope))

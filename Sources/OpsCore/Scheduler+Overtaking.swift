@@ -201,7 +201,7 @@ extension Category {
     func fit(_ a: Need, beside b: Need) -> Bool {
         switch (a.mode, b.mode) {
         case (.shared, .shared): return true
-        case (.units, .units): return a.units <= capacity - usedUnits - b.units
+        case (.units, .units): return a.units <= freeUnits - b.units
         default: return false
         }
     }

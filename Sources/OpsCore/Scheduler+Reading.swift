@@ -60,6 +60,8 @@ extension Scheduler {
         public var holders: [OperationID]
         /// Ready operations without room in it, the next first; the first ones of more than `Limits.named`.
         public var waiting: [OperationID]
+        public var settings: CategorySettings
+        public var units: [UnitStanding]
     }
 
     /// In the order of their names; of very many those that were named first.
@@ -87,7 +89,8 @@ extension Scheduler {
         CategoryStanding(
             name: categories[category].name, capacity: categories[category].capacity,
             holders: Array(holders.sorted().prefix(Limits.named)),
-            waiting: Array(waiting(for: category).prefix(Limits.named)))
+            waiting: Array(waiting(for: category).prefix(Limits.named)), settings: categories[category].settings,
+            units: unitStandings(of: category))
     }
 
     public struct Executing: Equatable, Sendable {

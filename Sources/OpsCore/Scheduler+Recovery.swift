@@ -16,10 +16,11 @@ extension Scheduler {
         for name in ["default", "main"] where queues.find(name) == nil {
             _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
         }
-        for (name, capacity) in snapshot.capacities { _ = categories.setCapacity(name, capacity) }
+        for settings in snapshot.categorySettings { _ = categories.set(settings) }
         let queueIndices = snapshot.queues.compactMap { queues.find($0.name) }
         let operations = restore(
-            snapshot.operations, queueIndices, snapshot.categorySets, snapshot.policies, snapshot.endedChildren)
+            snapshot.operations, queueIndices, snapshot.categorySets, snapshot.policies, snapshot.endedChildren,
+            snapshot.assigned)
         // Before the edges: nothing that waits for its start has that yet.
         for staged in snapshot.staged { restoreAssumedStart(staged) }
         for edge in snapshot.edges {
@@ -46,7 +47,7 @@ extension Scheduler {
     /// Rows as they were stored, in the order of their ids.
     mutating func restore(
         _ rows: [Snapshot.Row], _ queueIndices: [QueueIndex], _ sets: [[CategoryUse]], _ policyList: [Policy],
-        _ endedChildren: [Snapshot.EndedChildren]
+        _ endedChildren: [Snapshot.EndedChildren], _ assigned: [OperationID: [AssignedUnits]] = [:]
     ) -> [OperationIndex] {
         var setIndices: [CategorySetIndex?] = []
         for set in sets { setIndices.append(categories.retain(set)) }
@@ -78,7 +79,11 @@ extension Scheduler {
             registry.count(row.state, 1, in: row.queue)
             registry.countWaiting(operation, 1)
             settleIn(operation)
-            if stored.state != .executing { restoreRun(operation, stored) } else { restoreStart(operation, stored) }
+            if stored.state != .executing {
+                restoreRun(operation, stored)
+            } else {
+                restoreStart(operation, stored, assigned[stored.id] ?? [])
+            }
         }
         for set in setIndices { categories.release(set) }
         for policy in policyIndices { _ = policies.release(policy) }
@@ -122,7 +127,9 @@ extension Scheduler {
     }
 
     /// Restores an executing operation: a group completely, a process until its `Running` is read.
-    private mutating func restoreStart(_ operation: OperationIndex, _ stored: Snapshot.Row) {
+    private mutating func restoreStart(
+        _ operation: OperationIndex, _ stored: Snapshot.Row, _ assigned: [AssignedUnits]
+    ) {
         table[operation].traits.insert(.hasStarted)
         if stored.isFrozen { table[operation].traits.insert(frozenBy(operation)) }
         let needs = registry.resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
@@ -130,7 +137,7 @@ extension Scheduler {
         let execution = Execution(
             operation: operation, attempt: stored.isGroup ? 0 : stored.attempt, run: stored.run,
             attemptsInRun: stored.attemptsInRun, slot: nil, runner: "", startedAt: now, holding: needs,
-            isConfirmed: stored.isGroup)
+            assigned: restoreUnits(assigned, of: needs), isConfirmed: stored.isGroup)
         table[operation].link(to: executions.insert(execution))
         openScopes(of: operation)
     }

@@ -99,6 +99,7 @@ extension Scheduler {
             .started(
                 table[operation].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
                 runner: execution.runner, at: begun))
+        if !needs.isEmpty { assignUnits(to: index) }
         publish(.started, operation, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
         // Operations that waited for its start alone lend it nothing any more, and it ages no longer.
         let row = table[operation]
@@ -136,7 +137,8 @@ extension Scheduler {
         for need in needs { doubtClaim(on: need.category) }
     }
 
-    mutating func giveBack(_ needs: [Need]) {
+    mutating func giveBack(_ needs: [Need], _ assigned: [Assignment]) {
+        for assignment in assigned { categories[assignment.category].release(assignment) }
         for need in needs { categories[need.category].release(need.mode, need.units) }
         for need in needs { doubtClaim(on: need.category) }
         for need in needs { wake(.category(need.category)) }

@@ -59,7 +59,7 @@ public struct Scheduler {
         case .undepend(let id, let on, let isMet): return try undepend(id, on: on, isMet: isMet)
         case .setQueue(let name, let edit): return try setQueue(name, edit)
         case .removeQueue(let name): return try removeQueue(name)
-        case .setCategory(let name, let capacity): return try setCategory(name, capacity: capacity)
+        case .setCategory(let name, let edit): return try setCategory(name, edit)
         case .setWorkers(let count, let configured): return setWorkers(count, insteadOf: configured)
         case .setDraining(let draining): capacity.isDraining = draining
         case .setOperationsPerUser(let limit): registry.operationsPerUser = limit

@@ -150,7 +150,9 @@ public struct Snapshot: Sendable {
     public var observersOfAll: Observers = []
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Categories with a capacity other than 1, and those whose capacity was ever set.
-    public var capacities: [(name: String, capacity: Int32)] = []
+    public var categorySettings: [CategorySettings] = []
+    /// Named units that executing operations hold.
+    public var assigned: [OperationID: [AssignedUnits]] = [:]
     public var categorySets: [[CategoryUse]] = []
     public var policies: [Policy] = []
     /// In the order of their ids.

@@ -143,7 +143,10 @@ func brief(_ change: Change) -> String {
     case .queueSet(let name, let limit, _, let suspended):
         "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
     case .queueRemoved(let name): "no queue \(name)"
-    case .categorySet(let name, let capacity): "category \(name) \(capacity)"
+    case .categorySet(let settings): "category \(settings.name) \(settings.capacity)"
+    case .unitsAssigned(let id, _, let assigned):
+        "units \(id.rawValue) "
+            + assigned.map { "\($0.category)=\($0.units.joined(separator: ","))" }.joined(separator: " ")
     case .graphSuspended(let graph, let on): "graph \(graph.rawValue) suspended \(on)"
     case .daemonSuspended(let on): "suspended \(on)"
     case .workersSet(let count, _): "workers \(count)"

@@ -115,7 +115,8 @@ final class Mirror {
             "suspended \(snapshot.isSuspended) \(snapshot.suspendedGraphs.map(\.rawValue).sorted())",
         ]
         lines += snapshot.queues.map { "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? -1) \($0.isSuspended)" }
-        lines += snapshot.capacities.map { "category \($0.name) \($0.capacity)" }
+        lines += snapshot.categorySettings.map { "\($0)" }
+        lines += snapshot.assigned.map { "units \($0.key) \($0.value)" }.sorted()
         lines += snapshot.operations.map { line($0, snapshot) }
         lines += snapshot.edges.map { "edge \($0.from.rawValue) \($0.on.rawValue) \($0.when)" }
         lines += snapshot.running.map { running in

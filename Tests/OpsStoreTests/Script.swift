@@ -77,7 +77,9 @@ struct Script {
 
     private func settings() {
         builder.change(
-            .queueSet("wide", limit: 9, aging: nil, suspended: true), .categorySet("gpu", capacity: 3),
+            .queueSet("wide", limit: 9, aging: nil, suspended: true),
+            .categorySet(CategorySettings(name: "gpu", capacity: 3)),
+            .categorySet(CategorySettings(name: "card", capacity: 4, units: ["0", "1"], share: 2, export: "CARDS")),
             .graphSuspended(GraphID(1), isSuspended: true), .daemonSuspended(isSuspended: true),
             .workersSet(7, insteadOf: 4),
             .observerOwed(OperationID(1), run: 1),

@@ -16,6 +16,8 @@ extension FakeStore {
             try step(id, from: [.ready], to: .pending)
         case .started(let id, let attempt, let run, let slot, let runner, let at):
             try start(id, attempt, run, slot, runner, boot: boot, at: at)
+            self[id].assigned = []
+            self[id].unassigned = namedCategories(of: self[id])
         case .staged, .unstaged, .assumedStarted, .startConfirmed: try applyHand(change, boot: boot)
         case .launched(let attempt, let process):
             try current(attempt)
@@ -91,7 +93,8 @@ extension FakeStore {
         case .daemonSuspended(let isOn): isSuspended = isOn
         // A new scheduler is told, beside what is stored.
         case .workersSet: break
-        case .categorySet(let name, let capacity): capacities[name] = capacity
+        case .categorySet(let settings): categorySettings[settings.name] = settings
+        case .unitsAssigned(let id, let attempt, let assigned): try assign(assigned, to: id, attempt)
         case .queueSet(let name, let limit, let aging, let suspended):
             let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended)
             if let place = queues.firstIndex(where: { $0.name == name }) {

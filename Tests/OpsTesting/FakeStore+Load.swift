@@ -12,7 +12,10 @@ extension FakeStore {
         snapshot.queues = queues.map {
             Snapshot.Queue(name: $0.name, limit: $0.limit, aging: $0.aging, isSuspended: $0.isSuspended)
         }
-        snapshot.capacities = capacities.sorted { $0.key < $1.key }.map { (name: $0.key, capacity: $0.value) }
+        snapshot.categorySettings = categorySettings.values.sorted { $0.name < $1.name }
+        for record in unfinished where record.state == .executing && !record.assigned.isEmpty {
+            snapshot.assigned[record.id] = record.assigned
+        }
         var table = RowTable(queues: queues.map(\.name))
         snapshot.operations = unfinished.map { table.row($0) }
         snapshot.categorySets = table.categorySets

@@ -13,7 +13,7 @@ public struct FakeStore: Sendable {
     /// The operation with number n is at n - 1.
     public internal(set) var records: [Record] = []
     public internal(set) var queues = [Queue(name: "default"), Queue(name: "main", limit: 1)]
-    public internal(set) var capacities: [String: Int32] = [:]
+    public internal(set) var categorySettings: [String: CategorySettings] = [:]
     public internal(set) var suspendedGraphs: Set<GraphID> = []
     public internal(set) var isSuspended = false
     public internal(set) var graphCount: Int64 = 0
@@ -33,7 +33,7 @@ public struct FakeStore: Sendable {
 
     public func queue(_ name: String) -> Queue? { queues.first { $0.name == name } }
 
-    public func capacity(_ category: String) -> Int32 { capacities[category] ?? 1 }
+    public func capacity(_ category: String) -> Int32 { categorySettings[category]?.capacity ?? 1 }
 
     public var unfinished: [Record] { records.filter { !$0.isFinished } }
 

@@ -163,6 +163,7 @@ extension Judge {
     private func judgeExclusion(_ rules: Rules) throws(Violation) {
         let holders = rules.store.unfinished.filter { $0.state == .executing && !$0.categories.isEmpty }
         for (place, a) in holders.enumerated() {
+            try require(a.unassigned.isEmpty, .exclusion, "\(a.id) was not told its units of \(a.unassigned)")
             for b in holders[(place + 1)...] {
                 for name in Set(a.categories.map(\.name)) where rules.domain(of: a, name) == rules.domain(of: b, name) {
                     guard let one = rules.use(a, name), let other = rules.use(b, name) else { continue }

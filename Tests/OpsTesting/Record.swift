@@ -59,6 +59,9 @@ public struct Record: Sendable {
     public var readyAt: Int64 = 0
     public var backoffUntil: Int64 = 0
     public var running: Running?
+    /// Named units of its latest start, and the categories whose units it has not been assigned yet.
+    public var assigned: [AssignedUnits] = []
+    var unassigned: Set<String> = []
     public var staged: StagedLaunch?
     public var resolution: Resolution?
     /// Results that its attempts have published, by their numbers.

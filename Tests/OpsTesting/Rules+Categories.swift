@@ -48,7 +48,7 @@ extension Rules {
             if isHeldShared(around: record, name), wanted.mode != .shared { return true }
             let others = holders(for: record, name).compactMap { use($0, name) }
             let capacity = capacity(for: record, name)
-            return !fits(wanted, among: others, capacity)
+            return !fits(wanted, among: others, capacity, store.surplusUnits(for: record, name))
         }
     }
 
@@ -59,18 +59,19 @@ extension Rules {
                 domain(of: candidate, name) == domain(of: waiting, name)
             else { return false }
             let others = holders(for: waiting, name).filter { $0.id != candidate.id }.compactMap { use($0, name) }
-            return !fits(wanted, among: others + [taken], capacity(for: waiting, name))
+            return !fits(
+                wanted, among: others + [taken], capacity(for: waiting, name), store.surplusUnits(for: waiting, name))
         }
     }
 
-    private func fits(_ wanted: CategoryUse, among others: [CategoryUse], _ capacity: Int32) -> Bool {
+    private func fits(_ wanted: CategoryUse, among others: [CategoryUse], _ capacity: Int32, _ surplus: Int64) -> Bool {
         if capacity < 1 { return false }
         return switch wanted.mode {
         case .exclusive: others.isEmpty
         case .shared: others.allSatisfy { $0.mode == .shared }
         case .units:
             others.allSatisfy { $0.mode == .units }
-                && others.reduce(Int64(wanted.units)) { $0 + Int64($1.units) } <= Int64(capacity)
+                && others.reduce(Int64(wanted.units)) { $0 + Int64($1.units) } <= Int64(capacity) + surplus
         }
     }
 

@@ -14,7 +14,7 @@ extension Simulation {
         case 81..<85: undepend()
         case 85..<90: setQueue()
         case 90..<92: .removeQueue(random.pick(["q1", "q2"]))
-        case 92..<95: .setCategory(category(), capacity: Int32(random.below(4)))
+        case 92..<95: .setCategory(category(), categoryEdit())
         case 95..<97: .setWorkers(Int32(random.below(5)))
         case 97..<98: .setDraining(random.chance(30))
         default: .tick
@@ -24,6 +24,13 @@ extension Simulation {
     var queueNames: [String] { ["default", "q1", "main"].prefix(habits.queues) + [] }
 
     mutating func category() -> String { random.pick(["a", "b", "c"].prefix(habits.categories) + []) }
+
+    private mutating func categoryEdit() -> CategoryEdit {
+        let capacity = Int32(random.below(4))
+        guard capacity > 1 else { return CategoryEdit(capacity: capacity) }
+        let units = ["u0", "u1", "u2"].filter { _ in random.chance(70) }
+        return CategoryEdit(units: units.isEmpty ? ["u3"] : units, share: Int32(1 + random.below(2)))
+    }
 
     mutating func uses() -> [CategoryUse] {
         guard random.chance(45) else { return [] }

@@ -191,6 +191,29 @@ struct IgnoresSuspendedGraphs: Perturbation {
     }
 }
 
+/// Every operation is told the same unit.
+struct AssignsOneUnitToAll: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.changes = transition.changes.map { change in
+            guard case .unitsAssigned(let id, let attempt, let assigned) = change else { return change }
+            return .unitsAssigned(
+                id, attempt: attempt,
+                assigned.map { AssignedUnits(category: $0.category, units: $0.units.map { _ in "u1" }) })
+        }
+        return altered
+    }
+}
+
+/// The units of a start are not stored.
+struct ForgetsUnits: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.changes.removeAll { if case .unitsAssigned = $0 { true } else { false } }
+        return altered
+    }
+}
+
 /// Some of what is cancelled is never told to end.
 struct ForgetsToTerminate: Perturbation {
     private var count = 0

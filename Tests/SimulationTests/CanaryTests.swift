@@ -11,6 +11,8 @@ struct CanaryTests {
     @Test func launchBeforeCommit() throws { try expectFound(LaunchesBeforeCommit.self, [.commitBeforeEffect]) }
     @Test func forgottenBackoff() throws { try expectFound(ForgetsBackoff.self, [.noEarlyStart]) }
     @Test func oneTooManyAfterResize() throws { try expectFound(MiscountsAfterResize.self, [.queueLimit]) }
+    @Test func `a unit with two holders is found`() throws { try expectFound(AssignsOneUnitToAll.self, [.exclusion]) }
+    @Test func `units that are not stored are found`() throws { try expectFound(ForgetsUnits.self, [.exclusion]) }
     @Test func lostReport() throws { try expectFound(LosesReports.self, [.reports]) }
     @Test func ignoredSuspension() throws { try expectFound(IgnoresSuspendedGraphs.self, [.noEarlyStart]) }
     @Test func forgottenSignal() throws { try expectFound(ForgetsToTerminate.self, [.settles]) }

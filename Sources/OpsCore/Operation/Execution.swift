@@ -16,6 +16,8 @@ struct Execution {
     var startedAt: Moment
     /// Needs that it holds until its end.
     var holding: [Need]
+    /// Named units among them.
+    var assigned: [Assignment] = []
     var process: Process?
     var exit: Exit?
     /// Wall instant at which its last process ended, as reported by the runner: opsd may have been away.

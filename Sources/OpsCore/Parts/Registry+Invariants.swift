@@ -58,7 +58,11 @@ extension Registry {
     private func checkCategories() -> [String] {
         var broken: [String] = []
         var taken: [CategoryIndex: Category] = [:]
+        var units: [CategoryIndex: [UnitIndex: Int32]] = [:]
         for index in executions.indices {
+            for assignment in executions[index].assigned {
+                for unit in assignment.taken { units[assignment.category, default: [:]][unit, default: 0] += 1 }
+            }
             for need in executions[index].holding {
                 taken[need.category, default: Category(name: "", capacity: 0)].take(need.mode, need.units)
             }
@@ -70,6 +74,7 @@ extension Registry {
             {
                 broken.append("3: category \(now.name) counts other holders than it has")
             }
+            broken += now.units?.checkInvariants(held: units[category] ?? [:]) ?? []
             let kinds = [now.usedUnits > 0, now.sharedHolders > 0, now.exclusiveHolders > 0].filter { $0 }.count
             if kinds > 1 || now.exclusiveHolders > 1 { broken.append("3: category \(now.name) is not exclusive") }
         }

@@ -94,7 +94,8 @@ extension WaitView {
         }
         guard isAny, need.mode == .units else { return false }
         let category = registry.categories[need.category]
-        return units + Int64(category.usedUnits) > Int64(max(1, category.capacity))
+        return units + Int64(category.usedUnits) - Int64(category.units?.surplus ?? 0)
+            > Int64(max(1, category.capacity))
     }
 }
 

@@ -10,6 +10,10 @@ struct Need: Equatable {
 struct Category {
     var name: String
     var capacity: Int32
+    /// Its named units, also those that drain; nil for a category that only counts.
+    var units: UnitTable?
+    /// Second variable that names the assigned units to a process.
+    var export: String?
     /// Someone set its capacity: it stays although nobody uses it.
     var isSet = false
     /// Category sets that name it.
@@ -42,12 +46,21 @@ struct Category {
         var heap = LaneHeap()
     }
 
+    /// Units that may be taken: those that drain are not in its capacity, so their holders take none of it.
+    var freeUnits: Int32 { capacity - usedUnits + (units?.surplus ?? 0) }
+
+    var settings: CategorySettings {
+        let named = units.flatMap { $0.isNamed ? $0 : nil }
+        return CategorySettings(
+            name: name, capacity: capacity, units: named?.names ?? [], share: named?.share ?? 1, export: export)
+    }
+
     func fits(_ mode: CategoryUse.Mode, _ units: Int32) -> Bool {
         if isSharedScope { return mode == .shared }
         switch mode {
         case .exclusive: return capacity > 0 && usedUnits == 0 && sharedHolders == 0 && exclusiveHolders == 0
         case .shared: return capacity > 0 && usedUnits == 0 && exclusiveHolders == 0
-        case .units: return sharedHolders == 0 && exclusiveHolders == 0 && units <= capacity - usedUnits
+        case .units: return sharedHolders == 0 && exclusiveHolders == 0 && units <= freeUnits
         }
     }
 
@@ -65,6 +78,39 @@ struct Category {
         case .shared: sharedHolders -= 1
         case .units: usedUnits -= units
         }
+    }
+}
+
+extension Category {
+    mutating func setUnits(_ names: [String], share: Int32) {
+        guard !names.isEmpty || units != nil else { return }
+        if units == nil { units = UnitTable() }
+        units?.setList(names, share: share)
+        // What drains is remembered after the names have gone: it may be named again.
+        if names.isEmpty, units?.hasHolders == false { units = nil }
+        if !names.isEmpty { capacity = units?.capacity ?? capacity }
+    }
+
+    /// Assigns units to one that takes its share; nil where they have no names.
+    mutating func assign(_ need: Need) -> Assignment? {
+        guard units?.isNamed == true, let names = units?.names else { return nil }
+        guard need.mode == .units, let taken = units?.assign(need.units) else {
+            return Assignment(category: need.category, names: names, taken: [])
+        }
+        return Assignment(
+            category: need.category, names: taken.compactMap { units?.name(of: $0) }, taken: taken)
+    }
+
+    /// Takes the units again that a holder had before a restart.
+    mutating func restore(_ names: [String], _ need: Need) -> Assignment {
+        if units == nil { units = UnitTable() }
+        let taken = need.mode == .units ? units?.restore(names) ?? [] : []
+        return Assignment(category: need.category, names: names, taken: taken)
+    }
+
+    mutating func release(_ assignment: Assignment) {
+        units?.release(assignment.taken)
+        if units?.isNamed == false, units?.hasHolders == false { units = nil }
     }
 }
 
@@ -108,19 +154,26 @@ struct CategoryTable {
         needs[set.offset] = []
     }
 
-    mutating func setCapacity(_ name: String, _ capacity: Int32) -> CategoryIndex {
-        let category = named(name)
-        pool[category].capacity = capacity
+    mutating func set(_ settings: CategorySettings) -> CategoryIndex {
+        let category = named(settings.name)
+        pool[category].capacity = settings.capacity
+        pool[category].export = settings.export
+        pool[category].setUnits(settings.units, share: settings.share)
         pool[category].isSet = true
         return category
     }
 
     /// Adds the scope that the children of a group see instead of the category that the group holds.
-    mutating func addScope(of need: Need, base: CategoryIndex) -> CategoryIndex {
+    mutating func addScope(of need: Need, _ assignment: Assignment?, base: CategoryIndex) -> CategoryIndex {
         var scope = Category(name: pool[base].name, capacity: need.units)
         scope.base = base
         scope.isSharedScope = need.mode == .shared || pool[need.category].isSharedScope
-        if need.mode == .exclusive { scope.capacity = max(1, pool[need.category].capacity) }
+        if need.mode == .exclusive {
+            scope.capacity = max(1, pool[need.category].capacity)
+            scope.units = pool[need.category].units.map { UnitTable($0.names, share: $0.share) }
+        } else {
+            scope.units = assignment.map { UnitTable($0.names) }
+        }
         return pool.insert(scope)
     }
 

@@ -143,7 +143,7 @@ final class EffectPerformer {
         let policy = daemon.ask({ $0.policy(of: attempt.operation) }) ?? Policy()
         return try composer.launch(
             attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.acceptsStaging,
-            given: results)
+            given: results, units: daemon.ask { $0.unitVariables(of: attempt.operation) } ?? [])
     }
 
     private func cannotStart(_ attempt: AttemptID, _ error: SystemError) {

@@ -31,15 +31,20 @@ struct LaunchComposer {
     /// `given` next time.
     mutating func launch(
         _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool,
-        given: ResultsOfDependencies? = nil
+        given: ResultsOfDependencies? = nil, units: [UnitVariable] = []
     ) throws -> LaunchRequest {
         let details = try details(texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
-            environment: try environment(texts, details), directory: details.directory,
-            umask: details.umask, stdin: details.stdin ?? "/dev/null", user: try launchUser(texts, details),
+            environment: try environment(texts, details, replacing: units.compactMap(\.export)),
+            directory: details.directory, umask: details.umask, stdin: details.stdin ?? "/dev/null",
+            user: try launchUser(texts, details),
             logCap: logCap)
         for variable in own(attempt, texts) { request.environment.append(variable) }
+        for unit in units {
+            request.environment.append("OPS_UNITS_\(Self.variableName(unit.category))=\(unit.value)")
+            if let export = unit.export { request.environment.append("\(export)=\(unit.value)") }
+        }
         // A runner of today says it itself, since it may choose it.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
         let results = texts.hasDependencies ? try words(given ?? results(for: attempt.operation, texts)) : []
@@ -107,6 +112,21 @@ struct LaunchComposer {
         let span = TraceContext.span(
             trace: trace, operation: attempt.operation.rawValue, attempt: Int(attempt.number))
         return TraceContext.parent(trace: trace, span: span)
+    }
+
+    /// Leaves out the variables that opsd exports for this launch: the first of two would count.
+    private mutating func environment(
+        _ texts: LaunchTexts, _ details: Details, replacing exported: [String]
+    ) throws -> CStringArray {
+        guard !exported.isEmpty else { return try environment(texts, details) }
+        let words = try environment(texts, details)
+        var kept = CStringArray()
+        kept.reserve(words.bytes.count)
+        let prefixes = exported.map { Array("\($0)=".utf8) }
+        unsafe words.visit { word in
+            if !prefixes.contains(where: { unsafe word.starts(with: $0) }) { unsafe kept.append(word) }
+        }
+        return kept
     }
 
     private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> CStringArray {

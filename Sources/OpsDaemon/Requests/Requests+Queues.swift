@@ -60,15 +60,67 @@ extension Requests {
     func setCategory(_ request: SetCategoryRequest, _ exchange: Exchange) throws {
         try daemon.authorization.requirePrivilege(exchange.caller, to: "change categories")
         try checkName(request.name, of: "category")
-        guard request.capacity >= 0, request.capacity <= Int(Int32.max) else {
-            throw invalid("capacity", "a capacity is a number from 0 on; not \(request.capacity)")
-        }
-        let event = Event.setCategory(request.name, capacity: Int32(request.capacity))
-        daemon.request(event, of: exchange) { [unowned daemon] _ in
+        let edit = try categoryEdit(request)
+        daemon.request(.setCategory(request.name, edit), of: exchange) { [unowned daemon] _ in
             var reply = SetCategoryReply()
             // A category that was just given a capacity exists.
             reply.category = daemon.core?.categoryStanding(of: request.name).map(CategoryRow.init) ?? CategoryRow()
             exchange.reply(reply)
+        }
+    }
+
+    private func categoryEdit(_ request: SetCategoryRequest) throws(ControlError) -> CategoryEdit {
+        var edit = CategoryEdit()
+        if let capacity = request.capacity {
+            guard capacity >= 0, capacity <= Int(Int32.max) else {
+                throw invalid("capacity", "a capacity is a number from 0 on; not \(capacity)")
+            }
+            if request.units != nil {
+                throw invalid("capacity", "the capacity of named units is their number: give one of the two")
+            }
+            edit.capacity = Int32(capacity)
+        }
+        if let units = request.units {
+            try checkUnits(units)
+            edit.units = units
+        }
+        let isNamed = request.units != nil || request.capacity == nil && hasUnits(request.name)
+        if let share = request.share {
+            guard share >= 1, share <= Int(Limits.share) else {
+                throw invalid("share", "a share is a number from 1 to \(Limits.share); not \(share)")
+            }
+            guard isNamed else { throw invalid("share", "only named units can be shared: give units") }
+            edit.share = Int32(share)
+        }
+        if let export = request.export {
+            guard export.isEmpty || VariableSyntax.isName(export), !ReservedVariables.contains(export) else {
+                throw invalid("export", "\"\(export)\" is not the name of a variable that a category may set")
+            }
+            guard isNamed || export.isEmpty else {
+                throw invalid("export", "only named units are exported: give units")
+            }
+            edit.export = export.isEmpty ? .clear : .set(export)
+        }
+        guard edit != CategoryEdit() else { throw invalid("capacity", "there is nothing to set") }
+        return edit
+    }
+
+    private func hasUnits(_ category: String) -> Bool {
+        daemon.ask { $0.categorySettings(of: category)?.units.isEmpty == false } ?? false
+    }
+
+    private func checkUnits(_ units: [String]) throws(ControlError) {
+        guard 1...Limits.units ~= units.count else {
+            throw invalid("units", "a category has 1 to \(Limits.units) named units; not \(units.count)")
+        }
+        for name in units where !NameSyntax.isName(name) {
+            throw invalid(
+                "units",
+                "a unit's name is 1 to \(Limits.nameBytes) letters, digits and _.:/-; not \"\(name)\"")
+        }
+        var seen: Set<String> = []
+        for name in units where !seen.insert(name).inserted {
+            throw invalid("units", "unit \(name) is named twice")
         }
     }
 

@@ -10,6 +10,16 @@ enum ReservedVariables {
     }
 }
 
+/// Names of variables that a shell can use.
+enum VariableSyntax {
+    static func isName(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard let first = bytes.first, bytes.count <= Limits.nameBytes else { return false }
+        func isLetter(_ byte: UInt8) -> Bool { byte == 0x5f || 0x41...0x5a ~= byte || 0x61...0x7a ~= byte }
+        return isLetter(first) && bytes.allSatisfy { isLetter($0) || 0x30...0x39 ~= $0 }
+    }
+}
+
 extension StringMap {
     /// Removes the variables that opsd sets, and those that are none.
     mutating func removeReservedVariables() {

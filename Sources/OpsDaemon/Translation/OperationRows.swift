@@ -85,6 +85,7 @@ struct OperationRows: Sendable {
                 $0.name = use.name
                 $0.mode = use.mode
                 $0.units = Int(use.units)
+                $0.assigned = record.assigned.first { $0.category == use.name }?.distinct ?? []
             }
         }
     }

@@ -12,6 +12,11 @@ extension CategoryRow {
         capacity = Int(standing.capacity)
         holders = standing.holders.map(\.rawValue)
         waiting = standing.waiting.map(\.rawValue)
+        units = standing.units.map { unit in
+            .with { ($0.name, $0.holders, $0.draining) = (unit.name, unit.holders.map(\.rawValue), unit.isDraining) }
+        }
+        share = Int(standing.settings.share)
+        export = standing.settings.export
     }
 }
 

@@ -191,7 +191,7 @@ struct AttemptStatements {
 /// Statements for settings and for the event stream.
 struct SettingStatements {
     let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, setWorkers, oweObserver: Statement
-    let observed, insertEvent: Statement
+    let observed, insertEvent, assignUnits: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
@@ -203,13 +203,18 @@ struct SettingStatements {
             RETURNING id
             """)
         removeQueue = try make("UPDATE queue SET removed = 1 WHERE name = ?1")
-        putCategory = try make("INSERT OR REPLACE INTO category (name, capacity) VALUES (?1, ?2)")
+        putCategory = try make(
+            """
+            INSERT OR REPLACE INTO category (name, capacity, units, share, export) VALUES (?1, ?2, ?3, ?4, ?5)
+            """)
         suspendGraph = try make("INSERT OR IGNORE INTO suspendedGraph (graph) VALUES (?1)")
         resumeGraph = try make("DELETE FROM suspendedGraph WHERE graph = ?1")
         suspendDaemon = try make("UPDATE meta SET suspended = ?1")
         setWorkers = try make("UPDATE meta SET workers = ?1, workersInsteadOf = ?2")
         oweObserver = try make("INSERT OR IGNORE INTO owedObserver (operation, run) VALUES (?1, ?2)")
         observed = try make("DELETE FROM owedObserver WHERE operation = ?1 AND run = ?2")
+        assignUnits = try make(
+            "INSERT OR REPLACE INTO assignedUnit (operation, attempt, category, units) VALUES (?1, ?2, ?3, ?4)")
         insertEvent = try make(
             """
             INSERT INTO event (seq, at, kind, operation, graph, old, new, outcome, product, detail)

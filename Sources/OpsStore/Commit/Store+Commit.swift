@@ -54,6 +54,8 @@ extension Store {
         case .unstaged(let attempt): try unstage(attempt)
         case .assumedStarted(let attempt, let run, let slot, let at): try assumeStarted(attempt, run, slot, at)
         case .startConfirmed(let attempt, let begun): try confirmStart(attempt, begun)
+        case .unitsAssigned(let id, let attempt, let assigned):
+            try store(assigned, of: id, attempt)
         case .launched(let attempt, let process): attemptWrites.add(attempt) { $0.process = process }
         case .exited(let attempt, let exit): attemptWrites.add(attempt) { $0.exit = exit }
         case .attemptEnded(let attempt, let outcome, let cause, let at):
@@ -115,10 +117,8 @@ extension Store {
         case .queueRemoved(let name):
             statements.setting.removeQueue.bind(1, name)
             try statements.setting.removeQueue.run()
-        case .categorySet(let name, let capacity):
-            statements.setting.putCategory.bind(1, name)
-            statements.setting.putCategory.bind(2, capacity)
-            try statements.setting.putCategory.run()
+        case .categorySet(let settings):
+            try put(settings)
         case .graphSuspended(let graph, let isOn):
             let statement = isOn ? statements.setting.suspendGraph : statements.setting.resumeGraph
             statement.bind(1, graph.rawValue)
@@ -135,7 +135,7 @@ extension Store {
             .launched,
             .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .updated,
-            .timeoutMoved, .slotFreed, .observerOwed, .observed:
+            .timeoutMoved, .slotFreed, .observerOwed, .observed, .unitsAssigned:
             preconditionFailure("apply takes the changes of operations")
         }
     }

@@ -24,6 +24,8 @@ public struct OperationRecord: Sendable {
     var flags: Draft.Flags = []
     public internal(set) var policy = Policy()
     public internal(set) var categories: [CategoryUse] = []
+    /// Named units that its present or last attempt holds or held.
+    public internal(set) var assigned: [AssignedUnits] = []
     public internal(set) var dependencies: [Dependency] = []
     /// 0 before the first start.
     public internal(set) var attempt: Int32 = 0

@@ -65,6 +65,10 @@ struct RecordReader {
         record.details = try detail(row.int(6))
         if let policy = row.optionalInt(17) { record.policy = try self.policy(policy) }
         if let set = row.optionalInt(18) { record.categories = try categories(set) }
+        if !record.categories.isEmpty, record.state == .executing || record.state == .finished {
+            record.assigned = try AssignedUnits.read(
+                history.statement(AssignedUnits.sql), of: record.id, record.attempt)
+        }
         try fillSubmission(&record)
     }
 

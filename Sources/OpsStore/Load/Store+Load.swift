@@ -22,6 +22,7 @@ extension Store {
         try loadEdges(&snapshot)
         try loadRunning(&snapshot)
         try loadForetold(&snapshot)
+        try loadAssignedUnits(&snapshot)
         try loadEndedChildren(&snapshot)
         let owed = try database.prepare("SELECT operation, run FROM owedObserver")
         while try owed.step() { snapshot.owedObservers.append((OperationID(owed.int(0)), run: owed.int32(1))) }
@@ -44,10 +45,7 @@ extension Store {
         while try workers.step() { snapshot.workers = (count: workers.int32(0), insteadOf: workers.int32(1)) }
         let graphs = try database.prepare("SELECT graph FROM suspendedGraph")
         while try graphs.step() { snapshot.suspendedGraphs.append(GraphID(graphs.int(0))) }
-        let categories = try database.prepare("SELECT name, capacity FROM category")
-        while try categories.step() {
-            snapshot.capacities.append((name: categories.text(0), capacity: categories.int32(1)))
-        }
+        try loadCategories(&snapshot)
     }
 
     private func loadRunning(_ snapshot: inout Snapshot) throws(StoreError) {

@@ -29,7 +29,8 @@ enum Schema {
     /// rest of the start.
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
-            "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event", "label",
+            "assignedUnit", "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event",
+            "label",
             "meta", "operation", "owedObserver", "policy", "queue", "runner", "submission", "suspendedGraph", "text",
         ],
         "index": [

@@ -187,6 +187,7 @@ public final class Pruning {
         gone.bind(2, last)
         while try gone.step() { attempts.append(AttemptID(OperationID(gone.int(0)), gone.int32(1))) }
         try run("DELETE FROM attempt WHERE operation BETWEEN ?1 AND ?2", start, last)
+        try run("DELETE FROM assignedUnit WHERE operation BETWEEN ?1 AND ?2", start, last)
         try run("DELETE FROM edge WHERE operation BETWEEN ?1 AND ?2", start, last)
         try run("DELETE FROM edge WHERE dependency BETWEEN ?1 AND ?2 AND crossing", start, last)
         try run("DELETE FROM operation WHERE id BETWEEN ?1 AND ?2", start, last)

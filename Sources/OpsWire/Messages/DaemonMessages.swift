@@ -68,11 +68,17 @@ public struct SetCategoryRequest: WireRequest {
     public typealias Reply = SetCategoryReply
     public static let method = "SetCategory"
     public var name = ""
-    public var capacity = 0
+    public var capacity: Int?
+    public var units: [String]?
+    public var share: Int?
+    public var export: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
         try visitor.field("capacity", &capacity)
+        try visitor.field("units", &units)
+        try visitor.field("share", &share)
+        try visitor.field("export", &export)
     }
 }
 

@@ -111,11 +111,13 @@ public struct CategoryUseRow: WireRecord {
     public var name = ""
     public var mode = CategoryUse.Mode.units
     public var units = 0
+    public var assigned: [String] = []
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
         try visitor.field("mode", &mode)
         try visitor.field("units", &units)
+        try visitor.field("assigned", &assigned)
     }
 }
 

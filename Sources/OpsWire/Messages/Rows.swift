@@ -21,18 +21,37 @@ public struct QueueRow: WireRecord {
     }
 }
 
+public struct CategoryUnitRow: WireRecord {
+    public static let typeName = "CategoryUnit"
+    public var name = ""
+    public var holders: [Int64] = []
+    public var draining = false
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("holders", &holders)
+        try visitor.field("draining", &draining)
+    }
+}
+
 public struct CategoryRow: WireRecord {
     public static let typeName = "Category"
     public var name = ""
     public var capacity = 0
     public var holders: [Int64] = []
     public var waiting: [Int64] = []
+    public var units: [CategoryUnitRow] = []
+    public var share = 1
+    public var export: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
         try visitor.field("capacity", &capacity)
         try visitor.field("holders", &holders)
         try visitor.field("waiting", &waiting)
+        try visitor.field("units", &units)
+        try visitor.field("share", &share)
+        try visitor.field("export", &export)
     }
 }
 

@@ -4,21 +4,33 @@ internal import OpsWire
 enum CategoryVerb {
     static let capacity = Option.value("capacity", "n", "N", .integer, "number of units; 0 closes the category")
 
+    static let units = Option.value(
+        "units", "NAMES", .text, "the names of its units, with commas between them: each holder is told which it has")
+    static let share = Option.value("share", "N", .integer, "how many operations may hold one unit at once (1)")
+    static let export = Option.value(
+        "export", "VARIABLE", .text, "a second variable for the units, beside OPS_UNITS_<CATEGORY>; none: no other")
+
     static let verb = Verb(
         "category", aliases: ["categories"], .keeping, "list categories and set their capacities",
-        forms: ["[ls]", "set NAME --capacity N"],
+        forms: ["[ls]", "set NAME [--capacity N|--units NAMES] [--share N] [--export VARIABLE]"],
         about: [
-            "A category has one unit by default: its operations exclude each other, across queues and graphs."
+            "A category has one unit by default: its operations exclude each other, across queues and graphs.",
+            "An operation that holds named units finds them in OPS_UNITS_<CATEGORY>. A unit that is removed from the "
+                + "list stays with its holders, and nobody else gets it.",
         ],
         examples: [
             .init("Who holds what, and who waits", "opsctl category ls"),
             .init("Three at once", "opsctl category set gpu --capacity 3"),
+            .init(
+                "Four devices, by name", "opsctl category set gpu --units 0,1,2,3 --export CUDA_VISIBLE_DEVICES"),
         ],
         verbs: [
             Verb("ls", aliases: ["list"], .keeping, "list categories", forms: [""], action: list),
             Verb(
-                "set", .keeping, "change a capacity", forms: ["NAME --capacity N"], operands: .one(.category, "NAME"),
-                options: [OptionGroup("Setting", [capacity])], action: set),
+                "set", .keeping, "change a category",
+                forms: ["NAME [--capacity N|--units NAMES] [--share N] [--export VARIABLE]"],
+                operands: .one(.category, "NAME"),
+                options: [OptionGroup("Setting", [capacity, units, share, export])], action: set),
         ], action: list)
 
     private static func list(_ session: Session) throws(Failure) -> ExitStatus {
@@ -40,18 +52,35 @@ enum CategoryVerb {
                     .init(category.name.printable, .bold), .init("\(category.capacity)"),
                     .init(list(category.holders), .cyan), .init(list(category.waiting)),
                 ], to: session.output)
+            for unit in category.units {
+                try table.add(
+                    [
+                        .init("  " + unit.name.printable), .init(unit.draining ? "draining" : ""),
+                        .init(list(unit.holders), .cyan), .init(""),
+                    ], to: session.output)
+            }
         }
         try table.finish(session.output)
         return .done
     }
 
     private static func set(_ session: Session) throws(Failure) -> ExitStatus {
-        guard let units = session.arguments.integer(capacity) else {
-            throw session.refuse("there is nothing to set", "give --capacity N")
+        var request = SetCategoryRequest()
+        request.name = session.arguments.operands[0]
+        request.capacity = session.arguments.integer(capacity)
+        request.units = session.arguments.text(units)?.split(separator: ",", omittingEmptySubsequences: false)
+            .map(String.init)
+        request.share = session.arguments.integer(share)
+        request.export = session.arguments.text(export).map { $0 == "none" ? "" : $0 }
+        guard request.capacity != nil || request.units != nil || request.share != nil || request.export != nil else {
+            throw session.refuse("there is nothing to set", "give --capacity N or --units NAMES")
         }
-        guard units >= 0 else { throw session.refuse("--capacity is 0 or more, not \(units)", nil) }
-        let name = session.arguments.operands[0]
-        let reply = try session.call(SetCategoryRequest.with { ($0.name, $0.capacity) = (name, units) })
+        if request.capacity != nil, request.units != nil {
+            throw session.refuse(
+                
+                "--capacity and --units exclude each other", "the capacity of named units is their number")
+        }
+        let reply = try session.call(request)
         if session.wantsJSON {
             try session.row(reply.category)
         } else {

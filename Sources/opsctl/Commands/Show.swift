@@ -117,11 +117,13 @@ enum ShowVerb {
     }
 
     static func category(_ use: CategoryUseRow) -> String {
-        switch use.mode {
-        case .exclusive: use.name + " (exclusive)"
-        case .shared: use.name + " (shared)"
-        case .units: use.units == 1 ? use.name : "\(use.name) (\(use.units) units)"
-        }
+        let text =
+            switch use.mode {
+            case .exclusive: use.name + " (exclusive)"
+            case .shared: use.name + " (shared)"
+            case .units: use.units == 1 ? use.name : "\(use.name) (\(use.units) units)"
+            }
+        return use.assigned.isEmpty ? text : "\(text): \(use.assigned.joined(separator: " "))"
     }
 
     private static func clock(_ text: String, _ now: Instant) -> String {

@@ -57,7 +57,7 @@ struct RegistryTests {
         let need = try #require(registry.categories.needs(of: set).first)
         #expect(registry.resolvedNeeds(of: operations[2]) == [need], "no group holds it yet")
         let group = try #require(registry.table[operations[0]].group)
-        let scope = registry.categories.addScope(of: need, base: need.category)
+        let scope = registry.categories.addScope(of: need, nil, base: need.category)
         registry.groups[group].scopes.append((need.category, scope))
         #expect(registry.resolvedNeeds(of: operations[2]).map(\.category) == [scope])
         #expect(registry.use(of: "disk", atOrAbove: operations[1])?.units == 4)

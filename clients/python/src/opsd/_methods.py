@@ -341,9 +341,25 @@ class Methods:
         """In the order of names; of more than 1000 those that were named first."""
         return self._call("ListCategories", {}, ListCategoriesReply.from_json)
 
-    def set_category(self, name: str, capacity: int) -> SetCategoryReply:
-        """Calls SetCategory."""
-        return self._call("SetCategory", {"name": name, "capacity": capacity}, SetCategoryReply.from_json)
+    def set_category(
+        self,
+        name: str,
+        *,
+        capacity: int | None = None,
+        units: Sequence[str] | None = None,
+        share: int | None = None,
+        export: str | None = None,
+    ) -> SetCategoryReply:
+        """Parameters: "capacity" makes it a category that only counts, "units" one whose units have names.
+        "export": a second variable for the units that a process is assigned; "" removes it.
+        """
+        return self._call("SetCategory", {
+            "name": name,
+            "capacity": capacity,
+            "units": units,
+            "share": share,
+            "export": export,
+        }, SetCategoryReply.from_json)
 
     def graph(self, graph: str) -> GraphReply:
         """Parameters: "trace": the trace id that its operations find in TRACEPARENT."""
@@ -710,9 +726,25 @@ class AsyncMethods:
         """In the order of names; of more than 1000 those that were named first."""
         return await self._call("ListCategories", {}, ListCategoriesReply.from_json)
 
-    async def set_category(self, name: str, capacity: int) -> SetCategoryReply:
-        """Calls SetCategory."""
-        return await self._call("SetCategory", {"name": name, "capacity": capacity}, SetCategoryReply.from_json)
+    async def set_category(
+        self,
+        name: str,
+        *,
+        capacity: int | None = None,
+        units: Sequence[str] | None = None,
+        share: int | None = None,
+        export: str | None = None,
+    ) -> SetCategoryReply:
+        """Parameters: "capacity" makes it a category that only counts, "units" one whose units have names.
+        "export": a second variable for the units that a process is assigned; "" removes it.
+        """
+        return await self._call("SetCategory", {
+            "name": name,
+            "capacity": capacity,
+            "units": units,
+            "share": share,
+            "export": export,
+        }, SetCategoryReply.from_json)
 
     async def graph(self, graph: str) -> GraphReply:
         """Parameters: "trace": the trace id that its operations find in TRACEPARENT."""

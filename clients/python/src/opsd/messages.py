@@ -224,11 +224,12 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryUse:
-    """Type CategoryUse of the interface."""
+    """Parameters: "assigned": the named units that the present or the last attempt holds or held."""
 
     name: str
     mode: CategoryUseMode
     units: int
+    assigned: list[str]
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -237,6 +238,7 @@ class CategoryUse:
             name=value["name"],
             mode=CategoryUseMode(value["mode"]),
             units=value["units"],
+            assigned=value["assigned"],
         )
 
 
@@ -494,13 +496,38 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryUnit:
+    """A named unit. "holders": of more than 1000 the first. "draining": it was removed from the list, and nobody
+    else gets it.
+    """
+
+    name: str
+    holders: list[int]
+    draining: bool
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            holders=value["holders"],
+            draining=value["draining"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """Parameters: "holders" and "waiting": of more than 1000 the first."""
+    """Parameters: "holders" and "waiting": of more than 1000 the first. "units": empty for a category that only
+    counts. "share": how many operations may hold one unit at once.
+    """
 
     name: str
     capacity: int
     holders: list[int]
     waiting: list[int]
+    units: list[CategoryUnit]
+    share: int
+    export: str | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -510,6 +537,9 @@ class Category:
             capacity=value["capacity"],
             holders=value["holders"],
             waiting=value["waiting"],
+            units=[CategoryUnit.from_json(item) for item in value["units"]],
+            share=value["share"],
+            export=value.get("export"),
         )
 
 

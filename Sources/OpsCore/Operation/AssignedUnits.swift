@@ -1,0 +1,84 @@
+/// The named units that an operation holds of one category.
+public struct AssignedUnits: Hashable, Sendable {
+    public var category: String
+    /// In the order in which they were assigned; one that it holds several shares of is named as often.
+    public var units: [String]
+    public init(category: String, units: [String]) {
+        self.category = category
+        self.units = units
+    }
+
+    /// Its units, each once.
+    public var distinct: [String] {
+        var seen: Set<String> = []
+        return units.filter { seen.insert($0).inserted }
+    }
+}
+
+/// The settings of a category that users have given.
+public struct CategorySettings: Hashable, Sendable {
+    public var name: String
+    /// With named units: their number times their share.
+    public var capacity: Int32
+    /// Names of its units; empty for a category that only counts.
+    public var units: [String]
+    /// Number of operations that may hold one unit at once.
+    public var share: Int32
+    /// Second variable that names the assigned units to a process.
+    public var export: String?
+    public init(
+        name: String, capacity: Int32 = 1, units: [String] = [], share: Int32 = 1, export: String? = nil
+    ) {
+        self.name = name
+        self.capacity = capacity
+        self.units = units
+        self.share = share
+        self.export = export
+    }
+}
+
+/// An edit of the settings of a category.
+public struct CategoryEdit: Hashable, Sendable {
+    /// Makes it a category that only counts, of this size.
+    public var capacity: Int32?
+    /// Makes it a category of these units.
+    public var units: [String]?
+    public var share: Int32?
+    public var export: Setting<String>
+    public init(
+        capacity: Int32? = nil, units: [String]? = nil, share: Int32? = nil, export: Setting<String> = .keep
+    ) {
+        self.capacity = capacity
+        self.units = units
+        self.share = share
+        self.export = export
+    }
+}
+
+extension Event {
+    /// Sets the capacity of a category that only counts.
+    public static func setCategory(_ name: String, capacity: Int32) -> Event {
+        .setCategory(name, CategoryEdit(capacity: capacity))
+    }
+}
+
+/// What an execution holds of the units of one category.
+struct Assignment {
+    let category: CategoryIndex
+    let names: [String]
+    /// Shares that it has taken; empty for holders of the whole category.
+    let taken: [UnitIndex]
+}
+
+/// The units of one category as a process is given them.
+public struct UnitVariable: Equatable, Sendable {
+    public var category: String
+    /// Their names with commas between them.
+    public var value: String
+    /// Second variable with the same value.
+    public var export: String?
+
+    public init(category: String, value: String, export: String?) {
+        (self.category, self.value, self.export) = (category, value, export)
+    }
+}
