@@ -63,7 +63,7 @@ let package = Package(
         .target(name: "OpsTransfer", dependencies: ["OpsSystem", "CCurl", "COpsTransfer"], swiftSettings: pointers),
         .target(
             name: "OpsDaemon",
-            dependencies: ["OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner"],
+            dependencies: ["OpsCalendar", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner"],
             swiftSettings: strict),
 
         .executableTarget(

@@ -71,6 +71,12 @@ public struct Submission: Sendable {
         }
     }
 
+    /// The operations as an array, for messages that are no submission.
+    public var elements: RawElements {
+        guard let operations else { return RawElements([UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]) }
+        return RawElements(elements(operations[...]))
+    }
+
     /// Returns an array of the operations at these places.
     private func elements(_ places: ArraySlice<Range<Int>>) -> [UInt8] {
         var writer = JSONWriter()

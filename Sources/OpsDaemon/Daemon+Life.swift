@@ -74,6 +74,7 @@ extension Daemon {
         setStrangeLogsAside()
         try loop.feedWatchdog()
         runner.connect()
+        try schedules.load()
         retention.schedule()
         if ServiceStatus.isWanted {
             publisher.add(

@@ -15,6 +15,7 @@ internal import OpsSystemd
 /// - `LongTurn`: a turn so large that it is decided and committed beside the loop.
 /// - `Daemon+Storage`: what happens when the disk says no.
 /// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
+/// - `Schedules/`: runs by the calendar.
 /// - `Socket/`, `Requests/`: clients and their calls. `Streams/`: answers that go on.
 public final class Daemon {
     var configuration: Configuration
@@ -58,6 +59,7 @@ public final class Daemon {
     private(set) lazy var idleExit = IdleExit(
         loop: loop, log: log, isIdle: { [unowned self] in isIdle }, stop: { [unowned self] in stop(.keep) })
     private(set) lazy var observers = ObserverRunner(daemon: self)
+    private(set) lazy var schedules = Schedules(daemon: self)
     var server: Server?
 
     private(set) lazy var monotonicAlarm = Alarm(self, .monotonic) { [unowned self] in self.timeHasCome() }

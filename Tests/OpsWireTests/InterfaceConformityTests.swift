@@ -36,7 +36,7 @@ import Testing
             QueueRow.self,
             CategoryRow.self, CountsRow.self, EventRow.self, EndedRow.self, NodeRow.self,
             HistogramRow.self, OutcomeCountsRow.self, QueueMetricsRow.self, CategoryMetricsRow.self,
-            GraphSummaryRow.self, EdgeRow.self,
+            GraphSummaryRow.self, EdgeRow.self, ScheduleRow.self, ScheduleLastRow.self, ScheduleRunRow.self,
         ]
         #expect(records.map { $0.typeName } == file.types.map(\.name))
         for (record, type) in zip(records, file.types) { #expect(try FieldSchema(of: record).members == type.members) }

@@ -133,7 +133,7 @@ struct LaunchComposer {
         if lastEnvironment.text != texts.environment {
             var entries = try stringMap(texts.environment)
             // An older opsd stored some of them.
-            entries.removeReservedVariables()
+            entries.removeReservedVariables(keepsStored: true)
             lastEnvironment = (
                 texts.environment, entries, CStringArray(entries.entries.map { "\($0.name)=\($0.value)" })
             )
@@ -142,7 +142,7 @@ struct LaunchComposer {
         var variables = lastEnvironment.entries
         if details.own.user != nil { variables.lay(try login(try runUser(texts, details))) }
         variables.lay(details.own.environment)
-        variables.removeReservedVariables()
+        variables.removeReservedVariables(keepsStored: true)
         return CStringArray(variables.entries.map { "\($0.name)=\($0.value)" })
     }
 

@@ -87,6 +87,7 @@ final class Requests {
         case let error as StoreError: exchange.fail(ControlError.storageUnavailable("\(error)"))
         case let error as Authorization.Refusal: exchange.fail(ControlError.permissionDenied(error.message))
         case let error as Rejection: exchange.fail(daemon.translate(error))
+        case let error as GraphRefusal: exchange.fail(error.error)
         case let error as Edits.Refusal:
             exchange.fail(invalid(error.key, "operation \(daemon.label(error.id)) \(error.reason)"))
         default:
@@ -196,6 +197,20 @@ final class Requests {
         case .removeQueue(let request): try change(exchange) { try self.removeQueue(request, exchange) }
         case .setCategory(let request): try change(exchange) { try self.setCategory(request, exchange) }
         case .setWorkers(let request): try change(exchange) { try self.setWorkers(request, exchange) }
+        case .addSchedule, .listSchedules, .scheduleRuns, .runSchedule, .pauseSchedule, .removeSchedule:
+            try handleSchedule(request, exchange)
+        }
+    }
+
+    private func handleSchedule(_ request: ControlRequest, _ exchange: Exchange) throws {
+        switch request {
+        case .listSchedules(let request): readOn(exchange) { try self.listSchedules(request, exchange) }
+        case .scheduleRuns(let request): readOn(exchange) { try self.scheduleRuns(request, exchange) }
+        case .addSchedule(let request): try change(exchange) { try self.addSchedule(request, exchange) }
+        case .runSchedule(let request): try change(exchange) { try self.runSchedule(request, exchange) }
+        case .pauseSchedule(let request): try change(exchange) { try self.pauseSchedule(request, exchange) }
+        case .removeSchedule(let request): try change(exchange) { try self.removeSchedule(request, exchange) }
+        default: preconditionFailure("handle takes the other methods")
         }
     }
 

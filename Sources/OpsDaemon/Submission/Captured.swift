@@ -26,10 +26,12 @@ struct Captured {
 
     /// Returns JSON, with the defaults of the submission laid over. The variables that opsd sets are left out: the shell of
     /// a submission from inside an operation has those of that operation.
-    func environment(under defaults: StringMap) -> String {
+    /// - Parameter stored: Variables that opsd sets all the same.
+    func environment(under defaults: StringMap, and stored: StringMap = StringMap()) -> String {
         var result = variables
         result.lay(defaults)
         result.removeReservedVariables()
+        result.lay(stored)
         var writer = JSONWriter(capacity: 1024)
         result.write(to: &writer)
         return writer.text

@@ -20,11 +20,21 @@ enum VariableSyntax {
     }
 }
 
+extension ReservedVariables {
+    /// Variables of the runs of schedules, which are stored with their environment.
+    static let scheduledAt = "OPS_SCHEDULED_AT"
+    static let scheduledBefore = "OPS_SCHEDULED_BEFORE"
+}
+
 extension StringMap {
     /// Removes the variables that opsd sets, and those that are none.
-    mutating func removeReservedVariables() {
+    /// - Parameter keepsStored: Keeps those that opsd stores with a submission.
+    mutating func removeReservedVariables(keepsStored: Bool = false) {
         entries.removeAll {
-            ReservedVariables.contains($0.name) || NameSyntax.complaint(aboutVariable: $0.name, value: $0.value) != nil
+            let isStored = $0.name == ReservedVariables.scheduledAt || $0.name == ReservedVariables.scheduledBefore
+            if isStored, keepsStored { return false }
+            return ReservedVariables.contains($0.name)
+                || NameSyntax.complaint(aboutVariable: $0.name, value: $0.value) != nil
         }
     }
 }

@@ -223,7 +223,7 @@ struct SubmissionBuilder: Sendable {
         return SubmissionTexts(
             submission, graphName: order.name, gid: caller.account?.gid ?? caller.group,
             user: caller.name, key: try order.key(of: input) ?? order.unlessActive, details: details,
-            environments: [captured.environment(under: input.environment)],
+            environments: [captured.environment(under: input.environment, and: order.variables)],
             particulars: particulars)
     }
 

@@ -12,6 +12,10 @@ struct SubmissionOrder: Sendable {
     var unlessActive: String?
     var isDryRun = false
     var wantsList = false
+    /// Variables that opsd sets: of the run of a schedule.
+    var variables = StringMap()
+
+    init() {}
 
     init(_ request: BeginSubmissionRequest) {
         name = request.name

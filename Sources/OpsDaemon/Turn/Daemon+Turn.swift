@@ -42,6 +42,22 @@ extension Daemon {
         }
     }
 
+    /// Submits a graph that no client waits for; throws where it is refused. `answer` is called after the commit, with nil
+    /// where that has failed.
+    func submit(_ texts: SubmissionTexts, then answer: @escaping (GraphID?) -> Void) throws {
+        guard outage == nil, core != nil else { throw unavailable }
+        precondition(longTurn == nil, "what changes something is put off during a long turn")
+        revokeStaged()
+        turn.hasEvents = true
+        switch core?.handle(.submit(texts.submission), at: .now()) {
+        case .success(.submitted(let graph, _, _)):
+            turn.submissions.append(texts)
+            turn.afterwards.append { isCommitted in answer(isCommitted ? graph : nil) }
+        case .failure(let rejection): throw rejection
+        case .success, nil: throw unavailable
+        }
+    }
+
     /// Tells the scheduler what happened in the world.
     func record(_ fact: Event) {
         guard outage == nil, core != nil else { return keep(fact) }
@@ -171,6 +187,7 @@ extension Daemon {
         let isEarly = next.monotonic.map { monotonicAlarm.instant ?? .max <= $0 } ?? false
         if !isEarly { monotonicAlarm.set(at: next.monotonic) }
         wallAlarm.set(at: next.wall)
+        schedules.setAlarm()
     }
 
     /// Handles timers that are due, if any: the timer may still be set for staged launches that have changed since.

@@ -21,6 +21,11 @@ extension Store {
             texts.particulars.count == submission.operations.count && states.count == submission.operations.count,
             "every operation of a submission has its texts and its state")
         try insertSubmission(texts, target)
+        if var write = texts.scheduled {
+            write.instant.graph = target.graph.rawValue
+            write.instant.at = target.at
+            try put(write)
+        }
         var rows = try SharedRows(texts, self)
         for index in submission.operations.indices {
             try insert(submission.operations[index], texts.particulars[index], states[index], index, &rows, target)

@@ -32,6 +32,8 @@ public struct SubmissionTexts: Sendable {
     /// Parallel to `submission.operations`.
     var particulars: [Particulars]
     public var submission: Submission
+    /// Record of the instant of a schedule whose run this is: stored in the same commit.
+    public var scheduled: ScheduleWrite?
 
     public init(
         _ submission: Submission, graphName: String? = nil, gid: UInt32 = 0, user: String = "root",

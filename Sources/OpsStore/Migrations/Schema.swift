@@ -30,8 +30,8 @@ enum Schema {
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
             "assignedUnit", "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event",
-            "label",
-            "meta", "operation", "owedObserver", "policy", "queue", "runner", "submission", "suspendedGraph", "text",
+            "label", "meta", "operation", "owedObserver", "policy", "queue", "runner", "schedule", "scheduleInstant",
+            "submission", "suspendedGraph", "text",
         ],
         "index": [
             "edgeCrossing", "operationByName", "operationByParent", "operationByRoot", "operationUnfinished",

@@ -95,6 +95,13 @@ public enum Files {
         throw .last("remove \(path)")
     }
 
+    /// Returns the path in a symbolic link; nil: there is no link, or it cannot be read.
+    public static func linkTarget(_ path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink(path, &buffer, buffer.count)
+        return count < 0 ? nil : String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// Returns whether every user may pass through the directories above a file.
     public static func isReachableByAll(_ path: String) -> Bool {
         var parent = path[...]

@@ -35,6 +35,12 @@ public enum ControlRequest: Equatable, Sendable {
     case setWorkers(SetWorkersRequest)
     case metrics(MetricsRequest)
     case complete(CompleteRequest)
+    case addSchedule(AddScheduleRequest)
+    case listSchedules(ListSchedulesRequest)
+    case scheduleRuns(ScheduleRunsRequest)
+    case runSchedule(RunScheduleRequest)
+    case pauseSchedule(PauseScheduleRequest)
+    case removeSchedule(RemoveScheduleRequest)
 
     /// Reads a call to this interface; refuses methods and parameters that it does not have.
     public init(_ call: Call) throws(ServiceError) {
@@ -70,6 +76,8 @@ extension ControlRequest {
         Method(addDependency), Method(removeDependency), Method(listQueues), Method(setQueue),
         Method(removeQueue), Method(listCategories), Method(setCategory), Method(graph), Method(stats),
         Method(prune), Method(backup), Method(check), Method(setWorkers), Method(metrics), Method(complete),
+        Method(addSchedule), Method(listSchedules), Method(scheduleRuns), Method(runSchedule), Method(pauseSchedule),
+        Method(removeSchedule),
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: methods.map { ($0.request.method, $0) })

@@ -46,6 +46,13 @@ struct Arguments: Sendable {
             verb: verb, path: path, values: values.map { ($0.option, change($0.value)) }, operands: operands)
     }
 
+    /// The same without some of the options.
+    func without(_ left: [Option]) -> Arguments {
+        Arguments(
+            verb: verb, path: path, values: values.filter { value in !left.contains { $0.name == value.option } },
+            operands: operands)
+    }
+
     func with(operands: [String]) -> Arguments {
         Arguments(verb: verb, path: path, values: values, operands: operands)
     }

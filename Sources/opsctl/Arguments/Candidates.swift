@@ -67,7 +67,7 @@ struct Candidates {
         }
         switch verb.operands {
         case .none: return []
-        case .command: return nil
+        case .command, .nameAndCommand: return nil
         case .list(let kind, _, _, let atMost): return operands < atMost ? values(of: kind) : []
         }
     }

@@ -79,7 +79,7 @@ struct Parser {
             } else {
                 operands.append(word)
                 // All words after the name of a command belong to the command.
-                if case .command = verb.operands {
+                if verb.operands.endWithCommand(after: operands.count) {
                     operands += words[position...]
                     position = words.count
                 }
@@ -142,6 +142,8 @@ struct Parser {
                 throw .usage(arguments.path, "unexpected \"\(extra)\"", "it takes no arguments")
             }
         case .command: break
+        case .nameAndCommand:
+            if operands.isEmpty { throw .usage(arguments.path, "NAME is missing", Self.seeHelp(arguments.path)) }
         case .list(let kind, let name, let atLeast, let atMost):
             if operands.count < atLeast {
                 throw .usage(arguments.path, "\(name) is missing", Self.seeHelp(arguments.path))
@@ -185,5 +187,16 @@ struct Parser {
 
     static func seeHelp(_ path: String) -> String {
         path == "opsctl" ? "see opsctl help" : "see opsctl help \(path)"
+    }
+}
+
+extension Verb.Operands {
+    /// Returns true if the latest of so many operands begins a command, to which all that follows belongs.
+    fileprivate func endWithCommand(after count: Int) -> Bool {
+        switch self {
+        case .command: true
+        case .nameAndCommand: count > 1
+        case .none, .list: false
+        }
     }
 }

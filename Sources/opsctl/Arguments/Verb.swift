@@ -7,6 +7,8 @@ struct Verb: Sendable {
         case none
         /// A command with its arguments: everything from the first word that is no option.
         case command
+        /// A name, then options, then a command.
+        case nameAndCommand
         case list(ValueKind, name: String, atLeast: Int, atMost: Int)
 
         static func one(_ kind: ValueKind, _ name: String) -> Operands {
@@ -90,7 +92,7 @@ struct Verb: Sendable {
     var asksDaemon: Bool {
         ![
             HelpVerb.verb.name, CompletionVerb.verb.name, CompletionVerb.candidates.name, VersionVerb.verb.name,
-            ManVerb.verb.name, BridgeVerb.verb.name, HostVerb.verb.name, ScheduleVerb.verb.verbs.first?.name,
+            ManVerb.verb.name, BridgeVerb.verb.name, HostVerb.verb.name, ScheduleVerb.next.name,
         ].contains(name)
     }
 

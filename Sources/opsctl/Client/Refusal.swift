@@ -74,6 +74,7 @@ extension Failure {
         case "operation": "see opsctl ls"
         case "queue": "see opsctl queue ls"
         case "category": "see opsctl category ls"
+        case "schedule": "see opsctl schedule ls"
         default: nil
         }
     }

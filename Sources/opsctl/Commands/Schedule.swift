@@ -1,45 +1,110 @@
 internal import OpsWire
 
-/// `schedule`: when calendar expressions start something.
+/// `schedule`: graphs that are submitted by the calendar.
 enum ScheduleVerb {
-    private static let at = Option.value(
+    static let at = Option.value(
         "at", "EXPR", .text,
         "a calendar expression: a cron line, a calendar event of systemd, or \"every DURATION\"; may be repeated")
-    private static let zone = Option.value(
-        "zone", "ZONE", .text, "an IANA time zone, such as Europe/Berlin (default: $TZ, or the machine's)")
-    private static let count = Option.value("count", "n", "N", .integer, "how many instants (default: 10)")
+    static let zone = Option.value(
+        "zone", "ZONE", .text, "an IANA time zone, such as Europe/Berlin (default: the machine's; for next --at, $TZ)")
+    static let count = Option.value("count", "n", "N", .integer, "how many (default: 10)")
     private static let after = Option.value(
         "after", "INSTANT", .time, "begin strictly after an instant (default: now), given in the machine's time zone")
 
     static let verb = Verb(
-        "schedule", .looking, "when a calendar expression starts something",
-        forms: ["next --at EXPR [--at EXPR...] [--zone ZONE] [-n N] [--after INSTANT]"],
+        "schedule", aliases: ["schedules"], .keeping, "submit graphs by the calendar",
+        forms: [
+            "[ls]", "add NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "add NAME --at EXPR [OPTION...] -f FILE",
+            "show NAME", "runs NAME [-n N]", "next NAME|--at EXPR... [-n N]", "run NAME", "pause NAME", "resume NAME",
+            "rm NAME",
+        ],
         about: [
-            "An expression is a cron line of five fields or @hourly, @daily, @weekly, @monthly, @yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the last day of each month) or \"daily Europe/Berlin\"; or \"every 15m\", counted from the instant after which it begins. An instant of several expressions counts once. Days on which the clocks of the zone change are marked. A wrong expression, and one that never matches, is refused with status 5. No daemon is needed.",
+            "An expression is a cron line of five fields or @hourly, @daily, @weekly, @monthly, @yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the last day of each month) or \"daily Europe/Berlin\"; or \"every 15m\", counted from the moment of add, or for next --at from the instant after which it begins. An instant of several expressions counts once. A wrong expression, and one that never matches, is refused with status 5.",
             "Local times that the clocks skip run once, at the end of the gap; those that they show twice run the first time only. An expression whose hour begins with * follows elapsed time instead.",
+            "Every instant has one record, stored in the same commit as its run: after a crash or a restart nothing runs twice and nothing is forgotten.",
         ],
         examples: [
-            .init("At three on workdays", "opsctl schedule next --at '0 3 * * 1-5'"),
+            .init("Every night", "opsctl schedule add backup --at '0 3 * * *' -- ./backup"),
+            .init("At three on workdays: when is that?", "opsctl schedule next --at '0 3 * * 1-5'"),
             .init(
                 "The first Saturday of each month, in another zone",
                 "opsctl schedule next --at 'Sat *-*-1..7 04:00' --zone America/New_York -n 3"),
         ],
         verbs: [
+            Verb("ls", aliases: ["list"], .keeping, "the schedules", forms: [""], action: ScheduleList.list),
+            ScheduleAdd.verb,
             Verb(
-                "next", .looking, "the next instants of expressions",
-                forms: ["--at EXPR [--at EXPR...] [--zone ZONE] [-n N] [--after INSTANT]"],
-                options: [OptionGroup("Instants", [at, zone, count, after])], action: next)
-        ])
+                "show", .keeping, "one schedule", forms: ["NAME"], operands: .one(.text, "NAME"),
+                action: ScheduleList.show),
+            Verb(
+                "runs", .keeping, "what became of the instants of a schedule", forms: ["NAME [-n N]"],
+                operands: .one(.text, "NAME"), options: [OptionGroup("Runs", [count])], action: ScheduleList.runs),
+            next,
+            Verb(
+                "run", .keeping, "start a run now, beside the calendar", forms: ["NAME"],
+                operands: .one(.text, "NAME"), action: run),
+            Verb(
+                "pause", .keeping, "let instants pass: they are recorded, and not caught up", forms: ["NAME"],
+                operands: .one(.text, "NAME"),
+                action: { (session) throws(Failure) in try pause(session, true) }),
+            Verb(
+                "resume", .keeping, "end a pause", forms: ["NAME"], operands: .one(.text, "NAME"),
+                action: { (session) throws(Failure) in try pause(session, false) }),
+            Verb(
+                "rm", aliases: ["remove"], .keeping, "remove a schedule; its runs stay", forms: ["NAME"],
+                operands: .one(.text, "NAME"), action: remove),
+        ], action: ScheduleList.list)
 
-    private static func next(_ session: Session) throws(Failure) -> ExitStatus {
+    static let next = Verb(
+        "next", .keeping, "the next instants of a schedule, or of expressions",
+        forms: ["NAME [-n N] [--after INSTANT]", "--at EXPR [--at EXPR...] [--zone ZONE] [-n N] [--after INSTANT]"],
+        about: [
+            "With --at no daemon is needed. Days on which the clocks of the zone change are marked."
+        ],
+        operands: .perhaps(.text, "NAME"), options: [OptionGroup("Instants", [at, zone, count, after])],
+        action: showNext)
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let reply = try session.call(RunScheduleRequest.with { $0.name = session.arguments.operands[0] })
+        if session.wantsJSON { try session.row(reply) } else { try session.output.line(reply.graph) }
+        return .done
+    }
+
+    private static func pause(_ session: Session, _ isPaused: Bool) throws(Failure) -> ExitStatus {
+        _ = try session.call(
+            PauseScheduleRequest.with {
+                $0.name = session.arguments.operands[0]
+                $0.paused = isPaused
+            })
+        try Steering.report(one: isPaused ? "paused schedule" : "resumed schedule", session)
+        return .done
+    }
+
+    private static func remove(_ session: Session) throws(Failure) -> ExitStatus {
+        _ = try session.call(RemoveScheduleRequest.with { $0.name = session.arguments.operands[0] })
+        try Steering.report(one: "removed schedule", session)
+        return .done
+    }
+
+    private static func showNext(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        let texts = arguments.texts(at)
-        guard !texts.isEmpty else { throw session.refuse("there is no expression", "give --at EXPR") }
+        var (texts, zoneName) = (arguments.texts(at), arguments.text(zone))
+        var origin: Instant?
+        if let name = arguments.operands.first {
+            guard texts.isEmpty, zoneName == nil else {
+                throw session.refuse("NAME and --at or --zone exclude each other", "give one of them")
+            }
+            let row = try ScheduleList.schedule(name, session)
+            (texts, zoneName) = (row.at, row.zone)
+            // Repetitions are counted from an instant of the schedule.
+            origin = row.next.flatMap { Instant.rfc3339($0) }
+        }
+        guard !texts.isEmpty else { throw session.refuse("there is no expression", "give NAME or --at EXPR") }
         let now = Instant.now
         let start = arguments.text(after).flatMap { text in
             Span.parse(text).map { now + $0 } ?? Instant.parse(text, now: now)
         }
-        let preview = try SchedulePreview(texts, zone: arguments.text(zone), after: start ?? now)
+        let preview = try SchedulePreview(texts, zone: zoneName, after: start ?? now, origin: origin)
         for note in preview.notes { StandardError.line("opsctl: \(note.printable)") }
         try preview.write(arguments.integer(count) ?? 10, session)
         return .done

@@ -8,7 +8,8 @@ struct SchedulePreview {
     private let zone: ZoneRules
     private let recurrences: Recurrences
 
-    init(_ texts: [String], zone name: String?, after: Instant) throws(Failure) {
+    /// - Parameter origin: An instant from which repetitions are counted; nil: `after`.
+    init(_ texts: [String], zone name: String?, after: Instant, origin: Instant? = nil) throws(Failure) {
         let start = UnixTime(flooringNanoseconds: after.nanoseconds)
         var expressions: [CalendarExpression] = []
         for text in texts { expressions.append(try Self.expression(text)) }
@@ -20,7 +21,9 @@ struct SchedulePreview {
         for expression in expressions {
             notes += expression.warnings.map { "warning: \($0)" }
             let rules = if let name = expression.zoneName { try ZoneSource.zone(name) } else { clock }
-            let recurrence = Recurrence(expression, zone: rules, start: start)
+            let recurrence = Recurrence(
+                expression, zone: rules,
+                start: origin.map { UnixTime(flooringNanoseconds: $0.nanoseconds) } ?? start)
             switch expression.timing {
             case .afterFinish, .reboot:
                 notes.append("\"\(expression)\" starts after an event: the calendar has no instants of it")

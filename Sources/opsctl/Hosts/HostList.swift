@@ -49,7 +49,10 @@ struct HostList {
 
     /// Operands of the only host, without its name before them. The words of a command are left alone.
     func ownOperands(_ arguments: Arguments, of host: RemoteHost) -> [String] {
-        if case .command = arguments.verb.operands { return arguments.operands }
+        switch arguments.verb.operands {
+        case .command, .nameAndCommand: return arguments.operands
+        case .none, .list: break
+        }
         return arguments.operands.map { Self.stripped($0, of: host) ?? $0 }
     }
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ._wire import JSONObject
 from .messages import (
     AddOperationsReply,
+    AddScheduleReply,
     BackupReply,
     CancelReply,
     Capture,
@@ -19,11 +20,14 @@ from .messages import (
     ListGraphsReply,
     ListQueuesReply,
     ListReply,
+    ListSchedulesReply,
     LogReply,
     MetricsReply,
     PruneReply,
     ResumeReply,
     RetryReply,
+    RunScheduleReply,
+    ScheduleRunsReply,
     Selection,
     SetCategoryReply,
     SetQueueReply,
@@ -404,6 +408,64 @@ class Methods:
     def complete(self, kind: str, prefix: str) -> CompleteReply:
         """Names for completion, newest first."""
         return self._call("Complete", {"kind": kind, "prefix": prefix}, CompleteReply.from_json)
+
+    def add_schedule(
+        self,
+        name: str,
+        at: Sequence[str],
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        zone: str | None = None,
+        overlap: str | None = None,
+        catch_up: str | None = None,
+        window: str | None = None,
+        spread: str | None = None,
+        from_: str | None = None,
+        until: str | None = None,
+        count: int | None = None,
+        dry_run: bool | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        capture: Capture | None = None,
+    ) -> AddScheduleReply:
+        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip or
+        allow; "catchUp": none, last or all of the instants missed within "window". "dryRun" checks only.
+        """
+        return self._call("AddSchedule", {
+            "name": name,
+            "at": at,
+            "zone": zone,
+            "overlap": overlap,
+            "catchUp": catch_up,
+            "window": window,
+            "spread": spread,
+            "from": from_,
+            "until": until,
+            "count": count,
+            "dryRun": dry_run,
+            "defaults": defaults,
+            "capture": None if capture is None else capture.to_json(),
+            "operations": operations,
+        }, AddScheduleReply.from_json)
+
+    def list_schedules(self, *, name: str | None = None) -> ListSchedulesReply:
+        """All schedules in the order of their names, or the one of this name."""
+        return self._call("ListSchedules", {"name": name}, ListSchedulesReply.from_json)
+
+    def schedule_runs(self, name: str, *, limit: int | None = None) -> ScheduleRunsReply:
+        """The records of a schedule, the newest first: "limit" of them (50; at most 1000)."""
+        return self._call("ScheduleRuns", {"name": name, "limit": limit}, ScheduleRunsReply.from_json)
+
+    def run_schedule(self, name: str) -> RunScheduleReply:
+        """Starts a run now, beside the calendar."""
+        return self._call("RunSchedule", {"name": name}, RunScheduleReply.from_json)
+
+    def pause_schedule(self, name: str, paused: bool) -> None:
+        """Instants that come while a schedule is paused are recorded as paused and not caught up."""
+        self._call("PauseSchedule", {"name": name, "paused": paused}, _nothing)
+
+    def remove_schedule(self, name: str) -> None:
+        """Removes a schedule; its runs stay."""
+        self._call("RemoveSchedule", {"name": name}, _nothing)
 
 
 class AsyncMethods:
@@ -789,3 +851,61 @@ class AsyncMethods:
     async def complete(self, kind: str, prefix: str) -> CompleteReply:
         """Names for completion, newest first."""
         return await self._call("Complete", {"kind": kind, "prefix": prefix}, CompleteReply.from_json)
+
+    async def add_schedule(
+        self,
+        name: str,
+        at: Sequence[str],
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        zone: str | None = None,
+        overlap: str | None = None,
+        catch_up: str | None = None,
+        window: str | None = None,
+        spread: str | None = None,
+        from_: str | None = None,
+        until: str | None = None,
+        count: int | None = None,
+        dry_run: bool | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        capture: Capture | None = None,
+    ) -> AddScheduleReply:
+        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip or
+        allow; "catchUp": none, last or all of the instants missed within "window". "dryRun" checks only.
+        """
+        return await self._call("AddSchedule", {
+            "name": name,
+            "at": at,
+            "zone": zone,
+            "overlap": overlap,
+            "catchUp": catch_up,
+            "window": window,
+            "spread": spread,
+            "from": from_,
+            "until": until,
+            "count": count,
+            "dryRun": dry_run,
+            "defaults": defaults,
+            "capture": None if capture is None else capture.to_json(),
+            "operations": operations,
+        }, AddScheduleReply.from_json)
+
+    async def list_schedules(self, *, name: str | None = None) -> ListSchedulesReply:
+        """All schedules in the order of their names, or the one of this name."""
+        return await self._call("ListSchedules", {"name": name}, ListSchedulesReply.from_json)
+
+    async def schedule_runs(self, name: str, *, limit: int | None = None) -> ScheduleRunsReply:
+        """The records of a schedule, the newest first: "limit" of them (50; at most 1000)."""
+        return await self._call("ScheduleRuns", {"name": name, "limit": limit}, ScheduleRunsReply.from_json)
+
+    async def run_schedule(self, name: str) -> RunScheduleReply:
+        """Starts a run now, beside the calendar."""
+        return await self._call("RunSchedule", {"name": name}, RunScheduleReply.from_json)
+
+    async def pause_schedule(self, name: str, paused: bool) -> None:
+        """Instants that come while a schedule is paused are recorded as paused and not caught up."""
+        await self._call("PauseSchedule", {"name": name, "paused": paused}, _nothing)
+
+    async def remove_schedule(self, name: str) -> None:
+        """Removes a schedule; its runs stay."""
+        await self._call("RemoveSchedule", {"name": name}, _nothing)

@@ -821,6 +821,95 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """A schedule: "at" are its calendar expressions, "zone" the time zone in which they are read. "next": when
+    it runs next; "missed": number of instants that came while nothing could be started, and were not caught
+    up.
+    """
+
+    name: str
+    user: str
+    at: list[str]
+    zone: str
+    paused: bool
+    overlap: str
+    catch_up: str
+    next: str | None = None
+    last: ScheduleLast | None = None
+    missed: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            user=value["user"],
+            at=value["at"],
+            zone=value["zone"],
+            paused=value["paused"],
+            overlap=value["overlap"],
+            catch_up=value["catchUp"],
+            next=value.get("next"),
+            last=None if value.get("last") is None else ScheduleLast.from_json(value["last"]),
+            missed=value["missed"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleLast:
+    """The latest run of a schedule; "outcome" is null while it is unfinished."""
+
+    nominal: str
+    graph: str | None = None
+    outcome: OperationOutcome | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            nominal=value["nominal"],
+            graph=value.get("graph"),
+            outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRun:
+    """The record of a nominal instant ("nominal"), or of "count" adjacent ones up to "through" that did not run.
+    "result": run, skipped, missed, paused or refused; "origin": calendar, manual, backfill or trigger.
+    """
+
+    schedule: str
+    nominal: str
+    through: str
+    count: int
+    result: str
+    origin: str
+    graph: str | None = None
+    outcome: OperationOutcome | None = None
+    at: str
+    key: str | None = None
+    note: str | None = None
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            schedule=value["schedule"],
+            nominal=value["nominal"],
+            through=value["through"],
+            count=value["count"],
+            result=value["result"],
+            origin=value["origin"],
+            graph=value.get("graph"),
+            outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
+            at=value["at"],
+            key=value.get("key"),
+            note=value.get("note"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitReply:
     """Reply of Submit."""
 
@@ -1275,6 +1364,64 @@ class CompleteReply:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             words=value["words"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddScheduleReply:
+    """Reply of AddSchedule."""
+
+    schedule: Schedule
+    warnings: list[str]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            schedule=Schedule.from_json(value["schedule"]),
+            warnings=value["warnings"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSchedulesReply:
+    """Reply of ListSchedules."""
+
+    schedules: list[Schedule]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            schedules=[Schedule.from_json(item) for item in value["schedules"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRunsReply:
+    """Reply of ScheduleRuns."""
+
+    runs: list[ScheduleRun]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            runs=[ScheduleRun.from_json(item) for item in value["runs"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScheduleReply:
+    """Reply of RunSchedule."""
+
+    graph: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            graph=value["graph"],
         )
 
 

@@ -1,0 +1,142 @@
+internal import OpsCalendar
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// Schedules: who may change them is who may change their runs.
+extension Requests {
+    /// Maximum number of schedules of one ordinary user.
+    private static let mostSchedulesOfUser = 1000
+
+    func addSchedule(_ request: AddScheduleRequest, _ exchange: Exchange) throws {
+        guard NameSyntax.isName(request.name) else {
+            throw invalid(
+                "name",
+                "a schedule's name is 1 to \(Limits.nameBytes) letters, digits and _.:/-; not \"\(request.name)\"")
+        }
+        let caller = exchange.caller
+        let now = Moment.now().wall
+        let instant = UnixTime(flooringNanoseconds: now)
+        let definition = try ScheduleDefinition(request, start: instant)
+        try definition.requireFuture(after: instant)
+        let own = daemon.schedules.all.filter { $0.stored.uid == caller.user }
+        guard daemon.authorization.isPrivileged(caller) || own.count < Self.mostSchedulesOfUser else {
+            throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: Self.mostSchedulesOfUser)
+        }
+        guard !own.contains(where: { $0.name == request.name }) else { throw Self.exists(request.name) }
+        try daemon.schedules.check(definition.request, caller)
+        var stored = StoredSchedule(
+            uid: caller.user, user: caller.name, gid: caller.account?.gid ?? caller.group, name: request.name,
+            definition: definition.text, addedAt: now)
+        let schedule: Schedule
+        if request.dryRun == true {
+            schedule = try Schedule(stored, last: nil, runs: [])
+        } else {
+            guard let id = try daemon.store.add(stored) else { throw Self.exists(request.name) }
+            stored.id = id
+            schedule = try daemon.schedules.add(stored)
+        }
+        let reply = AddScheduleReply.with {
+            $0.schedule = ScheduleRow(schedule, missed: 0, last: nil)
+            $0.warnings = definition.warnings
+        }
+        daemon.afterCommit { exchange.reply(reply) }
+    }
+
+    private static func exists(_ name: String) -> ControlError {
+        .wrongState(id: nil, message: "there is a schedule \(name) already; remove it first")
+    }
+
+    func listSchedules(_ request: ListSchedulesRequest, _ exchange: Exchange) throws {
+        let schedules = daemon.schedules
+        let chosen = try request.name.map { [try schedules.find($0, for: exchange.caller.user)] } ?? schedules.all
+        let rows = try chosen.map { schedule in
+            ScheduleRow(
+                schedule, missed: try daemon.history.missedInstants(of: schedule.id),
+                last: try schedule.latest.map { try daemon.history.run(of: $0) })
+        }
+        exchange.reply(ListSchedulesReply.with { $0.schedules = rows })
+    }
+
+    func scheduleRuns(_ request: ScheduleRunsRequest, _ exchange: Exchange) throws {
+        let schedule = try daemon.schedules.find(request.name, for: exchange.caller.user)
+        let limit = min(max(request.limit ?? 50, 1), 1000)
+        let rows = try daemon.history.instants(of: schedule.id, limit: limit).map { instant in
+            ScheduleRunRow(try daemon.history.run(of: instant), of: schedule)
+        }
+        exchange.reply(ScheduleRunsReply.with { $0.runs = rows })
+    }
+
+    func runSchedule(_ request: RunScheduleRequest, _ exchange: Exchange) throws {
+        let schedule = try own(request.name, exchange)
+        try daemon.schedules.startNow(schedule) { [unowned daemon] graph in
+            guard let graph else { return exchange.fail(daemon.unavailable) }
+            exchange.reply(RunScheduleReply.with { $0.graph = graph.reference })
+        }
+    }
+
+    func pauseSchedule(_ request: PauseScheduleRequest, _ exchange: Exchange) throws {
+        let schedule = try own(request.name, exchange)
+        if schedule.isPaused != request.paused { try daemon.schedules.setPaused(schedule, request.paused) }
+        daemon.afterCommit { exchange.reply(Nothing()) }
+    }
+
+    func removeSchedule(_ request: RemoveScheduleRequest, _ exchange: Exchange) throws {
+        let schedule = try own(request.name, exchange)
+        try daemon.store.removeSchedule(schedule.id)
+        daemon.schedules.remove(schedule)
+        daemon.afterCommit { exchange.reply(Nothing()) }
+    }
+
+    /// Returns a schedule that the caller may change.
+    private func own(_ name: String, _ exchange: Exchange) throws -> Schedule {
+        let schedule = try daemon.schedules.find(name, for: exchange.caller.user)
+        guard daemon.authorization.mayChange(exchange.caller, ownedBy: schedule.stored.uid) else {
+            throw Authorization.Refusal(
+                message: "schedule \(name) belongs to \(schedule.stored.user); you are \(exchange.caller.name)")
+        }
+        return schedule
+    }
+}
+
+extension ScheduleRow {
+    init(_ schedule: Schedule, missed: Int, last run: ScheduleRun?) {
+        self.init()
+        let request = schedule.definition.request
+        name = schedule.name
+        user = schedule.stored.user
+        at = request.at
+        zone = request.zone ?? "UTC"
+        paused = schedule.isPaused
+        overlap = "\(schedule.definition.policy.overlap)"
+        catchUp = "\(schedule.definition.policy.catchUp)"
+        next = schedule.isPaused ? nil : schedule.ledger.nextStart?.nanoseconds.map(InstantText.format)
+        last = run.map { run in
+            .with {
+                $0.nominal = InstantText.format(run.instant.nominal * 1_000_000_000)
+                $0.graph = run.instant.graph.map { GraphID($0).reference }
+                $0.outcome = run.outcome.map { OutcomeName($0) }
+            }
+        }
+        self.missed = missed
+    }
+}
+
+extension ScheduleRunRow {
+    init(_ run: ScheduleRun, of schedule: Schedule) {
+        self.init()
+        let instant = run.instant
+        self.schedule = schedule.name
+        nominal = InstantText.format(instant.nominal * 1_000_000_000)
+        through = InstantText.format(instant.through * 1_000_000_000)
+        count = instant.count
+        result = "\(instant.result)"
+        origin = "\(instant.origin)"
+        graph = instant.graph.map { GraphID($0).reference }
+        outcome = run.outcome.map { OutcomeName($0) }
+        at = InstantText.format(instant.at)
+        note = instant.note
+    }
+}

@@ -1,0 +1,104 @@
+internal import OpsCalendar
+internal import OpsStore
+internal import OpsWire
+
+/// One schedule: its definition and its accounting, as they are stored.
+final class Schedule {
+    let stored: StoredSchedule
+    let definition: ScheduleDefinition
+    private(set) var ledger: InstantLedger
+    /// Runs that had not finished when they were last looked at, as records.
+    var unfinished: [ScheduleInstant]
+    /// A run is being committed.
+    var isCommitting = false
+    /// The latest run.
+    var latest: ScheduleInstant?
+    /// Instant of the latest run beside the calendar, of which each has its own.
+    var latestManual: UnixTime?
+    /// Number of runs that are looked at after a start to find those that are unfinished.
+    private static let mostUnfinished = 100
+
+    var id: Int64 { stored.id }
+    var name: String { stored.name }
+
+    /// - Parameters:
+    ///   - last: The newest record.
+    ///   - runs: The newest records of runs, the newest first.
+    init(_ stored: StoredSchedule, last: ScheduleInstant?, runs: [ScheduleInstant]) throws {
+        self.stored = stored
+        let start = UnixTime(flooringNanoseconds: stored.addedAt)
+        definition = try ScheduleDefinition(stored: stored.definition, start: start)
+        var position = InstantLedger.Position(accounted: UnixTime(seconds: stored.position.accounted))
+        position.runs = stored.position.runs
+        if stored.position.isPaused {
+            position.pausedThrough = .latest
+        } else if let through = stored.position.pausedThrough {
+            position.pausedThrough = UnixTime(seconds: through)
+        }
+        if let last, last.through == stored.position.accounted { position.last = InstantRecord(last) }
+        position.ranAhead = Set(
+            runs.filter { $0.origin == .calendar && $0.nominal > stored.position.accounted }
+                .map { UnixTime(seconds: $0.nominal) })
+        ledger = InstantLedger(definition.recurrences, definition.policy, name: stored.name, at: position)
+        unfinished = runs.prefix(Self.mostUnfinished).filter { $0.graph != nil }
+        latest = runs.first
+    }
+
+    var isPaused: Bool { ledger.position.pausedThrough == .latest }
+
+    /// Returns the stored form of a position.
+    static func position(_ ledger: InstantLedger) -> StoredSchedule.Position {
+        var position = StoredSchedule.Position(accounted: ledger.position.accounted.seconds)
+        position.runs = ledger.position.runs
+        position.isPaused = ledger.position.pausedThrough == .latest
+        if !position.isPaused, ledger.position.pausedThrough > .earliest {
+            position.pausedThrough = ledger.position.pausedThrough.seconds
+        }
+        return position
+    }
+
+    /// Returns a record of the next instants and the ledger behind it; nil if they have their record already.
+    func accounting(_ record: InstantRecord) -> (write: ScheduleWrite, ledger: InstantLedger)? {
+        var next = ledger
+        guard let stored = next.account(record) else { return nil }
+        return (ScheduleWrite(ScheduleInstant(stored, of: id), Self.position(next)), next)
+    }
+
+    /// Takes the ledger that a commit has stored.
+    func take(_ ledger: InstantLedger) { self.ledger = ledger }
+
+    /// Notes that nothing could be started before `now`.
+    func returned(at now: UnixTime) { ledger.returned(at: now) }
+}
+
+extension InstantRecord {
+    init(_ stored: ScheduleInstant) {
+        let result: Result =
+            switch stored.result {
+            case .run: .run
+            case .skipped: .skipped
+            case .missed: .missed
+            case .paused: .paused
+            case .refused: .refused
+            }
+        self.init(
+            result, from: UnixTime(seconds: stored.nominal), through: UnixTime(seconds: stored.through),
+            count: stored.count)
+    }
+}
+
+extension ScheduleInstant {
+    init(_ record: InstantRecord, of schedule: Int64) {
+        let result: Result =
+            switch record.result {
+            case .run: .run
+            case .skipped: .skipped
+            case .missed: .missed
+            case .paused: .paused
+            case .refused: .refused
+            }
+        self.init(
+            schedule: schedule, nominal: record.nominal.seconds, through: record.through.seconds, count: record.count,
+            result: result)
+    }
+}

@@ -1,0 +1,146 @@
+internal import OpsCalendar
+internal import OpsModel
+internal import OpsWire
+
+/// A schedule, read: the instants of its calendar, its policy, and the graph that it submits.
+struct ScheduleDefinition {
+    let request: AddScheduleRequest
+    let recurrences: Recurrences
+    let policy: SchedulePolicy
+    let zone: ZoneRules
+    /// Sentences about expressions that are taken all the same.
+    let warnings: [String]
+
+    /// Maximum number of expressions.
+    static let mostExpressions = 100
+
+    /// Reads a request. `zone` is filled in where the request names none, so that the stored one always does.
+    /// - Parameter start: Instant from which `every` counts, unless the request says `from`.
+    init(_ request: AddScheduleRequest, start: UnixTime) throws {
+        var request = request
+        let name = request.zone ?? ZoneFiles.machine
+        request.zone = name
+        request.dryRun = nil
+        zone = try Self.rules(of: name)
+        policy = try Self.policy(request)
+        guard 1...Self.mostExpressions ~= request.at.count else {
+            throw Self.problem("at", "there must be 1 to \(Self.mostExpressions) expressions, not \(request.at.count)")
+        }
+        var all: [Recurrence] = []
+        var warnings: [String] = []
+        for text in request.at {
+            let expression: CalendarExpression
+            do throws(CalendarProblem) {
+                expression = try CalendarExpression(text, duration: DurationText.parse)
+            } catch { throw Self.problem("at", "\(error)") }
+            switch expression.timing {
+            case .pattern, .every: break
+            case .afterFinish, .reboot:
+                throw Self.problem(
+                    "at",
+                    "\"\(expression)\" has no instants in the calendar; write a cron line, a calendar event or every")
+            }
+            warnings += expression.warnings.map { "\($0)" }
+            let rules = if let own = expression.zoneName { try Self.rules(of: own) } else { zone }
+            all.append(Recurrence(expression, zone: rules, start: policy.from ?? start))
+        }
+        recurrences = Recurrences(all)
+        self.warnings = warnings
+        self.request = request
+    }
+
+    /// Refuses an expression that never matches again.
+    func requireFuture(after now: UnixTime) throws {
+        for recurrence in recurrences.all {
+            let first = recurrence.next(after: max(now, policy.from.map { UnixTime(seconds: $0.seconds - 1) } ?? now))
+            guard let first, first <= policy.until ?? .latest else {
+                throw Self.problem("at", "\"\(recurrence.expression)\" has no instant in the future")
+            }
+        }
+    }
+
+    private static func rules(of name: String) throws -> ZoneRules {
+        let rules: ZoneRules?
+        do { rules = try ZoneFiles.rules(of: name) } catch { throw problem("zone", "\"\(name)\": \(error)") }
+        guard let rules else {
+            throw problem("zone", "there is no time zone \"\(name)\"; write one such as UTC or Europe/Berlin")
+        }
+        return rules
+    }
+
+    private static func policy(_ request: AddScheduleRequest) throws -> SchedulePolicy {
+        var policy = SchedulePolicy()
+        switch request.overlap {
+        case nil, "skip": policy.overlap = .skip
+        case "allow": policy.overlap = .allow
+        case let word?: throw problem("overlap", "must be skip or allow, not \"\(word)\"")
+        }
+        switch request.catchUp {
+        case "none": policy.catchUp = .none
+        case nil, "last": policy.catchUp = .last
+        case "all": policy.catchUp = .all
+        case let word?: throw problem("catchUp", "must be none, last or all, not \"\(word)\"")
+        }
+        if let text = request.window { policy.window = try seconds(text, "window") }
+        if let text = request.spread { policy.spread = try seconds(text, "spread") }
+        policy.from = try request.from.map { try instant($0, "from") }
+        policy.until = try request.until.map { try instant($0, "until") }
+        if let count = request.count {
+            guard count > 0 else { throw problem("count", "must be 1 or more, not \(count)") }
+            policy.count = count
+        }
+        if let contradiction = policy.contradiction { throw problem("catchUp", contradiction) }
+        return policy
+    }
+
+    private static func seconds(_ text: String, _ key: String) throws -> Int64 {
+        guard let nanoseconds = DurationText.parse(text), nanoseconds >= 0 else {
+            throw problem(key, "\"\(text)\" is no duration such as 15m or 1d")
+        }
+        return nanoseconds / 1_000_000_000
+    }
+
+    private static func instant(_ text: String, _ key: String) throws -> UnixTime {
+        guard let nanoseconds = InstantText.parse(text) else {
+            throw problem(key, "\"\(text)\" is no instant such as 2027-01-31T06:00:00Z")
+        }
+        return UnixTime(flooringNanoseconds: nanoseconds)
+    }
+
+    static func problem(_ key: String, _ message: String) -> ControlError {
+        .invalidOperation([
+            .with {
+                $0.key = key
+                $0.message = message
+            }
+        ])
+    }
+}
+
+extension ScheduleDefinition {
+    /// Reads a stored definition.
+    init(stored text: String, start: UnixTime) throws {
+        let request = try scan(Array(text.utf8)) { (scanner) throws(InvalidParameter) in
+            try AddScheduleRequest(from: &scanner)
+        }
+        try self.init(request, start: start)
+    }
+
+    /// The definition as it is stored.
+    var text: String {
+        var writer = JSONWriter(capacity: 4096)
+        request.write(to: &writer)
+        return writer.text
+    }
+
+    /// Returns an instant in the zone of the schedule: RFC 3339 with its offset.
+    func local(_ instant: UnixTime) -> String {
+        let offset = zone.offset(at: instant)
+        let shown = UnixTime(seconds: instant.seconds + Int64(offset))
+        let text = InstantText.format((shown.nanoseconds ?? 0)).prefix(19)
+        let minutes = abs(offset) / 60
+        return text + (offset < 0 ? "-" : "+") + Self.padded(minutes / 60) + ":" + Self.padded(minutes % 60)
+    }
+
+    private static func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

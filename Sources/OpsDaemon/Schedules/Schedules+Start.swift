@@ -1,0 +1,159 @@
+internal import OpsCalendar
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// Runs of schedules: a graph becomes a submission of its owner.
+extension Schedules {
+    /// Maximum number of operations of a schedule's graph: as many as are decided in the loop.
+    static let mostOperations = DaemonLimits.operationsInTheLoop
+
+    /// Submits the run of an instant; its record is stored with it.
+    /// - Returns: True if a commit is under way; false if the run was refused, which has been recorded.
+    func start(_ schedule: Schedule, at nominal: UnixTime) throws -> Bool {
+        guard let accounting = schedule.accounting(InstantRecord(.run, at: nominal)) else { return false }
+        do {
+            try submit(schedule, nominal, accounting.write) { [unowned self] graph in
+                schedule.isCommitting = false
+                if let graph {
+                    schedule.take(accounting.ledger)
+                    self.noteRun(schedule, accounting.write.instant, graph)
+                }
+                self.refresh()
+            }
+            schedule.isCommitting = true
+            return true
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            // The instant stays due while the store takes nothing.
+            if daemon.outage != nil { throw error }
+            let reason = self.reason(error)
+            daemon.log.warning("schedule \(schedule.name) of \(schedule.stored.user): a run was refused: \(reason)")
+            try store(InstantRecord(.refused, at: nominal), of: schedule, note: reason)
+            return false
+        }
+    }
+
+    /// Starts a run beside the calendar.
+    func startNow(_ schedule: Schedule, then answer: @escaping (GraphID?) -> Void) throws {
+        let now = Moment.now().wall
+        let current = UnixTime(flooringNanoseconds: now)
+        let nominal = max(current, schedule.latestManual.map { UnixTime(seconds: $0.seconds + 1) } ?? current)
+        var instant = ScheduleInstant(
+            schedule: schedule.id, nominal: nominal.seconds, through: nominal.seconds, count: 1, result: .run)
+        instant.origin = .manual
+        let write = ScheduleWrite(instant, Schedule.position(schedule.ledger))
+        schedule.latestManual = nominal
+        try submit(schedule, nominal, write) { [unowned self] graph in
+            if let graph { self.noteRun(schedule, instant, graph) }
+            answer(graph)
+        }
+    }
+
+    private func noteRun(_ schedule: Schedule, _ instant: ScheduleInstant, _ graph: GraphID) {
+        var run = instant
+        run.graph = graph.rawValue
+        schedule.unfinished.append(run)
+        schedule.latest = run
+    }
+
+    /// Puts a run to the scheduler. `answer` is called after the commit, with nil where that has failed.
+    private func submit(
+        _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, then answer: @escaping (GraphID?) -> Void
+    ) throws {
+        var order = SubmissionOrder()
+        order.name = schedule.name
+        order.capture = schedule.definition.request.capture
+        order.variables = variables(schedule, nominal)
+        var texts = try self.texts(of: schedule.definition.request, order, owner: try owner(of: schedule))
+        texts.scheduled = write
+        try daemon.submit(texts, then: answer)
+    }
+
+    private func variables(_ schedule: Schedule, _ nominal: UnixTime) -> StringMap {
+        let definition = schedule.definition
+        var variables: StringMap = [ReservedVariables.scheduledAt: definition.local(nominal)]
+        if let before = definition.recurrences.previous(before: nominal) {
+            variables.lay([ReservedVariables.scheduledBefore: definition.local(before)])
+        }
+        return variables
+    }
+
+    /// Returns the owner as the user database knows it now.
+    private func owner(of schedule: Schedule) throws -> Caller {
+        let stored = schedule.stored
+        let account = try Account.withUID(stored.uid, formerName: stored.user)
+        // A user without account could add it: then the number is the name.
+        guard account != nil || stored.user == "\(stored.uid)" else {
+            throw ScheduleDefinition.problem("user", "there is no user \(stored.user) any more")
+        }
+        return Caller(user: stored.uid, group: account?.gid ?? stored.gid, account: account)
+    }
+
+    /// Checks a graph as its submission would.
+    func check(_ request: AddScheduleRequest, _ caller: Caller) throws {
+        var order = SubmissionOrder()
+        order.capture = request.capture
+        let texts = try texts(of: request, order, owner: caller)
+        // A copy of a large scheduler takes longer than the loop may be held up; the first run is refused then.
+        guard var copy = daemon.core else { throw daemon.unavailable }
+        guard !copy.counts.isMoreThanTheLoopTakes else { return }
+        _ = copy.handle(.stagingRevoked(started: 0), at: .now())
+        if case .failure(let rejection) = copy.handle(.submit(texts.submission), at: .now()) { throw rejection }
+    }
+
+    private func texts(
+        of request: AddScheduleRequest, _ order: SubmissionOrder, owner: Caller
+    ) throws -> SubmissionTexts {
+        var decoder = GraphDecoder(defaults: try Self.labelled(request))
+        decoder.add(request.operations.bytes)
+        while decoder.step() {}
+        let input = try decoder.finish(queues: { daemon.queueNames })
+        guard input.operations.count <= Self.mostOperations else {
+            throw ControlError.tooLarge(what: "the graph of a schedule", limit: Self.mostOperations)
+        }
+        if let other = input.externals.first {
+            throw ScheduleDefinition.problem("after", "there is no operation \"\(other)\" in the graph of the schedule")
+        }
+        if input.keys.first != nil {
+            throw ScheduleDefinition.problem("key", "runs of a schedule have no idempotency key")
+        }
+        var builder = try SubmissionBuilder(input, order, owner, daemon)
+        return try builder.build()
+    }
+
+    /// Returns the defaults of a request with the label of the schedule.
+    private static func labelled(_ request: AddScheduleRequest) throws -> [UInt8] {
+        var members: [JSONValue.Member] = []
+        if let bytes = request.defaults?.bytes {
+            members = try scan(bytes) { (scanner) throws(InvalidParameter) in try JSONObject(from: &scanner) }.members
+        }
+        var labels: [JSONValue.Member] = []
+        if let place = members.firstIndex(where: { $0.key == "labels" }) {
+            if case .object(let given) = members.remove(at: place).value { labels = given }
+        }
+        labels.removeAll { $0.key == "schedule" }
+        labels.append(.init("schedule", .string(request.name)))
+        members.append(.init("labels", .object(labels)))
+        var writer = JSONWriter()
+        JSONObject(members).write(to: &writer)
+        return writer.bytes
+    }
+
+    /// Returns a refusal as text.
+    private func reason(_ error: any Error) -> String {
+        switch error {
+        case let refusal as GraphRefusal: reason(refusal.error)
+        case let rejection as Rejection: reason(daemon.translate(rejection))
+        case let refusal as Authorization.Refusal: refusal.message
+        case ControlError.invalidOperation(let problems):
+            problems.map { ($0.key.map { "\($0): " } ?? "") + $0.message }.joined(separator: "; ")
+        case ControlError.permissionDenied(let message), ControlError.wrongState(_, let message): message
+        case ControlError.tooLarge(let what, let limit): "\(what) is larger than \(limit)"
+        default: "\(error)"
+        }
+    }
+}

@@ -1,0 +1,205 @@
+internal import OpsCalendar
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// All schedules. At each nominal instant a schedule submits its graph by the path of every other submission; the record
+/// of the instant is stored in the commit of that submission, so that no crash repeats or forgets it.
+final class Schedules {
+    unowned let daemon: Daemon
+    private(set) var all: [Schedule] = []
+    private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
+    /// Looks at the clock, which may have been changed.
+    private lazy var clockCheck = Alarm(daemon) { [unowned self] in self.startDue() }
+    /// Earliest instant at which a schedule needs a decision.
+    private var next: UnixTime?
+    /// Difference of the two clocks, in nanoseconds.
+    private var clockDifference: Int64
+    /// The store took nothing for a while: instants of that time are due, not missed.
+    private var wasBlocked = false
+
+    /// Maximum number of schedules that start a run in one turn.
+    private static let startsInATurn = 100
+    /// Nanoseconds after which a late start counts as an absence, and between two looks at the clock.
+    private static let absence: Int64 = 60_000_000_000
+    /// Nanoseconds that the clock may be adjusted by without being looked at as changed.
+    private static let adjustment: Int64 = 2_000_000_000
+
+    init(daemon: Daemon) {
+        self.daemon = daemon
+        let now = Moment.now()
+        clockDifference = now.wall - now.monotonic
+    }
+
+    var isEmpty: Bool { all.isEmpty }
+
+    // MARK: - Which there are
+
+    /// Reads what is stored, when the daemon starts.
+    func load() throws {
+        let now = UnixTime(flooringNanoseconds: Moment.now().wall)
+        for stored in try daemon.history.schedules() {
+            do {
+                let schedule = try open(stored)
+                schedule.returned(at: now)
+                all.append(schedule)
+            } catch let error as StoreError {
+                throw error
+            } catch {
+                daemon.log.error("schedule \(stored.name) of \(stored.user) does not run: \(error)")
+            }
+        }
+        refresh()
+    }
+
+    private func open(_ stored: StoredSchedule) throws -> Schedule {
+        let history = daemon.history
+        let last = try history.instants(of: stored.id, limit: 1).first
+        let runs = try history.instants(of: stored.id, .run, limit: InstantLedger.longestCatchUp)
+        return try Schedule(stored, last: last, runs: runs)
+    }
+
+    /// Takes a schedule that has been stored.
+    func add(_ stored: StoredSchedule) throws -> Schedule {
+        let schedule = try open(stored)
+        all.append(schedule)
+        all.sort { ($0.name, $0.stored.uid) < ($1.name, $1.stored.uid) }
+        refresh()
+        return schedule
+    }
+
+    func remove(_ schedule: Schedule) {
+        all.removeAll { $0 === schedule }
+        refresh()
+    }
+
+    /// Returns the schedule of a name: the caller's own, or the only one of that name.
+    func find(_ name: String, for uid: UInt32) throws(ControlError) -> Schedule {
+        let named = all.filter { $0.name == name }
+        if let own = named.first(where: { $0.stored.uid == uid }) ?? (named.count == 1 ? named[0] : nil) { return own }
+        throw .notFound(kind: "schedule", name: name, nearest: Nearest.name(to: name, among: all.map(\.name)))
+    }
+
+    // MARK: - When they start
+
+    /// Finds the next instant after something has changed.
+    func refresh() {
+        next = all.lazy.filter { !$0.isCommitting }.compactMap(\.ledger.nextStart).min()
+        daemon.wakeUp()
+    }
+
+    /// Sets the alarm, at the end of each turn.
+    func setAlarm() {
+        if all.isEmpty, alarm.instant == nil { return }
+        let isBlocked = daemon.outage != nil || daemon.longTurn != nil
+        wasBlocked = wasBlocked || isBlocked
+        let instant = isBlocked ? nil : next?.nanoseconds
+        if instant != alarm.instant { alarm.set(at: instant) }
+        if clockCheck.instant == nil, !all.isEmpty { clockCheck.set(after: Self.absence) }
+    }
+
+    /// Decides the instants that have come, and starts runs.
+    private func startDue() {
+        guard !all.isEmpty else {
+            clockCheck.set(at: nil)
+            return
+        }
+        clockCheck.set(after: Self.absence)
+        if daemon.putOff({ [unowned self] in self.startDue() }) { return }
+        guard daemon.outage == nil, daemon.core != nil else { return }
+        daemon.settleBeforeReading()
+        guard daemon.outage == nil, daemon.longTurn == nil else { return daemon.wakeUp() }
+        let now = Moment.now()
+        do {
+            try compareClocks(now)
+            let instant = UnixTime(flooringNanoseconds: now.wall)
+            var started = 0
+            for schedule in all where !schedule.isCommitting {
+                guard let due = schedule.ledger.nextStart, due <= instant else { continue }
+                if instant.seconds - due.seconds > Self.absence / 1_000_000_000, !wasBlocked {
+                    schedule.returned(at: instant)
+                }
+                try decide(schedule, at: instant)
+                started += 1
+                if started >= Self.startsInATurn { break }
+            }
+            wasBlocked = wasBlocked && started > 0
+        } catch let error as StoreError {
+            daemon.fall(error)
+        } catch {
+            daemon.log.error("schedules: \(error)")
+        }
+        refresh()
+    }
+
+    /// Decides due instants of one schedule up to the next run.
+    private func decide(_ schedule: Schedule, at now: UnixTime) throws {
+        while true {
+            let unfinished = try countUnfinished(schedule)
+            switch schedule.ledger.decision(at: now, unfinished: unfinished) {
+            case nil: return
+            case .record(let record): try store(record, of: schedule, note: nil)
+            case .run(let nominal, _):
+                if try start(schedule, at: nominal) { return }
+            }
+        }
+    }
+
+    /// Counts runs that have not finished. What has finished is forgotten.
+    private func countUnfinished(_ schedule: Schedule) throws -> Int {
+        schedule.unfinished = try schedule.unfinished.filter { try daemon.history.run(of: $0).isUnfinished }
+        return schedule.unfinished.count
+    }
+
+    /// Stores the record of instants that do not run.
+    func store(_ record: InstantRecord, of schedule: Schedule, note: String?) throws {
+        guard var accounting = schedule.accounting(record) else { return }
+        accounting.write.instant.at = Moment.now().wall
+        accounting.write.instant.note = note
+        try daemon.store.record([accounting.write])
+        schedule.take(accounting.ledger)
+    }
+
+    // MARK: - Changed clocks
+
+    /// Notices that the clock was changed: nothing is repeated, and nothing waits until it is as late again.
+    private func compareClocks(_ now: Moment) throws {
+        let difference = now.wall - now.monotonic
+        let change = difference - clockDifference
+        guard abs(change) > Self.adjustment else { return }
+        clockDifference = difference
+        let instant = UnixTime(flooringNanoseconds: now.wall)
+        daemon.log.notice("the clock was changed by \(change / 1_000_000_000) s: schedules go on from now")
+        for schedule in all where !schedule.isCommitting {
+            if change > 0 { schedule.returned(at: instant) } else { try turnBack(schedule, to: instant) }
+        }
+    }
+
+    private func turnBack(_ schedule: Schedule, to now: UnixTime) throws {
+        guard now < schedule.ledger.position.accounted else { return }
+        let records = try daemon.history.instants(of: schedule.id, limit: InstantLedger.longestCatchUp)
+            .filter { $0.origin == .calendar && $0.through > now.seconds }
+        let ran = records.filter { $0.result == .run }.map { UnixTime(seconds: $0.nominal) }
+        let shortened = records.filter { $0.result != .run }.compactMap { record in
+            schedule.ledger.shortened(InstantRecord(record), to: now).map { ScheduleInstant($0, of: schedule.id) }
+        }
+        var ledger = schedule.ledger
+        ledger.clockWentBack(to: now, ran: ran)
+        try daemon.store.removeRecords(
+            of: schedule.id, after: now.seconds, shortened: shortened, Schedule.position(ledger))
+        schedule.take(ledger)
+    }
+
+    // MARK: - Pauses
+
+    func setPaused(_ schedule: Schedule, _ isPaused: Bool) throws(StoreError) {
+        var ledger = schedule.ledger
+        let now = UnixTime(flooringNanoseconds: Moment.now().wall)
+        if isPaused { ledger.pause() } else { ledger.resume(at: now) }
+        try daemon.store.move(schedule.id, to: Schedule.position(ledger))
+        schedule.take(ledger)
+        refresh()
+    }
+}

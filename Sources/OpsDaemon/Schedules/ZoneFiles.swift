@@ -1,0 +1,27 @@
+internal import OpsCalendar
+internal import OpsSystem
+
+/// Time zones of this machine.
+enum ZoneFiles {
+    private static let largestFile = 1 << 20
+    private static let machineClock = "/etc/localtime"
+
+    /// Returns the rules of a zone, or nil if the machine has no such zone.
+    static func rules(of name: String) throws -> ZoneRules? {
+        guard ZoneName.isValid(name) else { return nil }
+        let path = ZoneName.folder + "/" + name
+        guard !Files.isDirectory(path), let bytes = try Files.readIfPresent(path, limit: largestFile) else {
+            return name == "UTC" ? .utc : nil
+        }
+        return try ZoneRules(file: bytes)
+    }
+
+    /// Name of the zone that the clock of this machine shows: UTC where /etc/localtime is no link to a zone.
+    static var machine: String {
+        guard let words = Files.linkTarget(machineClock)?.split(separator: "/"),
+            let folder = words.lastIndex(of: "zoneinfo")
+        else { return "UTC" }
+        let name = words[(folder + 1)...].joined(separator: "/")
+        return ZoneName.isValid(name) ? name : "UTC"
+    }
+}

@@ -1,0 +1,89 @@
+public import OpsCore
+
+/// A record of a schedule with the state of its run.
+public struct ScheduleRun: Equatable, Sendable {
+    public var instant: ScheduleInstant
+    /// `succeeded`, or an outcome of an operation of the run that did not succeed; nil while one is unfinished, and without a run that is still stored.
+    public var outcome: Outcome?
+    public var isUnfinished: Bool
+}
+
+extension History {
+    /// Every schedule, in the order of names.
+    public func schedules() throws(StoreError) -> [StoredSchedule] {
+        let row = try statement(
+            """
+            SELECT id, uid, user, gid, name, definition, addedAt, accounted, runs, isPaused, pausedThrough
+            FROM schedule ORDER BY name, uid
+            """)
+        var found: [StoredSchedule] = []
+        while try row.step() {
+            var schedule = StoredSchedule(
+                uid: UInt32(truncatingIfNeeded: row.int(1)), user: row.text(2),
+                gid: UInt32(truncatingIfNeeded: row.int(3)), name: row.text(4), definition: row.text(5),
+                addedAt: row.int(6))
+            schedule.id = row.int(0)
+            schedule.position.accounted = row.int(7)
+            schedule.position.runs = Int(row.int(8))
+            schedule.position.isPaused = row.bool(9)
+            schedule.position.pausedThrough = row.optionalInt(10)
+            found.append(schedule)
+        }
+        return found
+    }
+
+    /// Returns the newest records of a schedule, the newest first: of one result, or of any.
+    public func instants(
+        of schedule: Int64, _ result: ScheduleInstant.Result? = nil, limit: Int
+    ) throws(StoreError) -> [ScheduleInstant] {
+        let row = try statement(
+            """
+            SELECT nominal, origin, through, count, result, graph, at, note FROM scheduleInstant
+            WHERE schedule = ?1 AND (?2 IS NULL OR result = ?2) ORDER BY nominal DESC, origin LIMIT ?3
+            """)
+        row.bind(1, schedule)
+        row.bind(2, result?.rawValue)
+        row.bind(3, limit)
+        var found: [ScheduleInstant] = []
+        while try row.step() {
+            guard let result = ScheduleInstant.Result(rawValue: row.int(4)),
+                let origin = ScheduleInstant.Origin(rawValue: row.int(1))
+            else { continue }
+            var instant = ScheduleInstant(
+                schedule: schedule, nominal: row.int(0), through: row.int(2), count: Int(row.int(3)), result: result)
+            instant.origin = origin
+            instant.graph = row.optionalInt(5)
+            instant.at = row.int(6)
+            instant.note = row.optionalText(7)
+            found.append(instant)
+        }
+        return found
+    }
+
+    /// Returns a record with the state of its run.
+    public func run(of instant: ScheduleInstant) throws(StoreError) -> ScheduleRun {
+        var run = ScheduleRun(instant: instant, isUnfinished: false)
+        guard let graph = instant.graph else { return run }
+        // A graph may be pruned before its record: then nothing is known of its end.
+        let row = try statement(
+            """
+            SELECT count(*), sum(o.state < 3), min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END)
+            FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?1
+            """)
+        row.bind(1, graph)
+        defer { row.reset() }
+        guard try row.step(), row.int(0) > 0 else { return run }
+        run.isUnfinished = row.int(1) > 0
+        if !run.isUnfinished { run.outcome = row.optionalInt(2).flatMap(Outcome.init(stored:)) ?? .succeeded }
+        return run
+    }
+
+    /// Returns the number of instants of a schedule that were missed.
+    public func missedInstants(of schedule: Int64) throws(StoreError) -> Int {
+        let row = try statement("SELECT sum(count) FROM scheduleInstant WHERE schedule = ?1 AND result = 2")
+        row.bind(1, schedule)
+        defer { row.reset() }
+        return try row.step() ? Int(row.int(0)) : 0
+    }
+}

@@ -1,0 +1,73 @@
+/// A schedule as it is stored. Instants of its calendar are whole seconds since 1970, all others nanoseconds.
+public struct StoredSchedule: Equatable, Sendable {
+    public var id: Int64 = 0
+    public var uid: UInt32
+    public var user: String
+    public var gid: UInt32
+    public var name: String
+    /// The request that added it, as JSON, with every default that must not change later.
+    public var definition: String
+    public var addedAt: Int64
+    public var position: Position
+
+    /// The stored part of its accounting.
+    public struct Position: Equatable, Sendable {
+        /// Instant up to which, inclusive, every nominal instant has its record.
+        public var accounted: Int64
+        /// Number of runs.
+        public var runs = 0
+        public var isPaused = false
+        /// Last instant of the latest pause.
+        public var pausedThrough: Int64?
+        public init(accounted: Int64) { self.accounted = accounted }
+    }
+
+    public init(uid: UInt32, user: String, gid: UInt32, name: String, definition: String, addedAt: Int64) {
+        self.uid = uid
+        self.user = user
+        self.gid = gid
+        self.name = name
+        self.definition = definition
+        self.addedAt = addedAt
+        position = Position(accounted: addedAt / 1_000_000_000)
+    }
+}
+
+/// The record of a nominal instant, or of adjacent ones that did not run.
+public struct ScheduleInstant: Equatable, Sendable {
+    public enum Result: Int64, Sendable { case run, skipped, missed, paused, refused }
+    public enum Origin: Int64, Sendable { case calendar, manual, backfill, trigger }
+
+    public var schedule: Int64
+    /// First instant, in seconds since 1970: with schedule and origin the key of the record.
+    public var nominal: Int64
+    public var origin = Origin.calendar
+    /// Last instant.
+    public var through: Int64
+    public var count = 1
+    public var result: Result
+    /// Graph of the run. The store sets it where the record is committed with its submission.
+    public var graph: Int64?
+    public var at: Int64 = 0
+    public var note: String?
+
+    public init(schedule: Int64, nominal: Int64, through: Int64, count: Int, result: Result) {
+        self.schedule = schedule
+        self.nominal = nominal
+        self.through = through
+        self.count = count
+        self.result = result
+    }
+}
+
+/// A record with the position of the schedule behind it: both are stored in one commit, with the submission of the run
+/// if there is one.
+public struct ScheduleWrite: Equatable, Sendable {
+    public var instant: ScheduleInstant
+    public var position: StoredSchedule.Position
+
+    public init(_ instant: ScheduleInstant, _ position: StoredSchedule.Position) {
+        self.instant = instant
+        self.position = position
+    }
+}

@@ -1,0 +1,195 @@
+// Methods and types of schedules.
+
+/// Adds a schedule. opsd stores it as it came, so this is its stored form too.
+public struct AddScheduleRequest: WireRequest {
+    public typealias Reply = AddScheduleReply
+    public static let method = "AddSchedule"
+    public var name = ""
+    public var at: [String] = []
+    public var zone: String?
+    public var overlap: String?
+    public var catchUp: String?
+    public var window: String?
+    public var spread: String?
+    public var from: String?
+    public var until: String?
+    public var count: Int?
+    public var dryRun: Bool?
+    public var defaults: RawJSON?
+    public var capture: Capture?
+    public var operations = RawElements()
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("at", &at)
+        try visitor.field("zone", &zone)
+        try visitor.field("overlap", &overlap)
+        try visitor.field("catchUp", &catchUp)
+        try visitor.field("window", &window)
+        try visitor.field("spread", &spread)
+        try visitor.field("from", &from)
+        try visitor.field("until", &until)
+        try visitor.field("count", &count)
+        try visitor.field("dryRun", &dryRun)
+        try visitor.field("defaults", &defaults)
+        try visitor.field("capture", &capture)
+        try visitor.field("operations", &operations)
+    }
+}
+
+public struct AddScheduleReply: WireRecord {
+    public var schedule = ScheduleRow()
+    public var warnings: [String] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("schedule", &schedule)
+        try visitor.field("warnings", &warnings)
+    }
+}
+
+public struct ListSchedulesRequest: WireRequest {
+    public typealias Reply = ListSchedulesReply
+    public static let method = "ListSchedules"
+    public var name: String?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+    }
+}
+
+public struct ListSchedulesReply: WireRecord {
+    public var schedules: [ScheduleRow] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("schedules", &schedules)
+    }
+}
+
+public struct ScheduleRunsRequest: WireRequest {
+    public typealias Reply = ScheduleRunsReply
+    public static let method = "ScheduleRuns"
+    public var name = ""
+    public var limit: Int?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("limit", &limit)
+    }
+}
+
+public struct ScheduleRunsReply: WireRecord {
+    public var runs: [ScheduleRunRow] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("runs", &runs)
+    }
+}
+
+public struct RunScheduleRequest: WireRequest {
+    public typealias Reply = RunScheduleReply
+    public static let method = "RunSchedule"
+    public var name = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+    }
+}
+
+public struct RunScheduleReply: WireRecord {
+    public var graph = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("graph", &graph)
+    }
+}
+
+public struct PauseScheduleRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "PauseSchedule"
+    public var name = ""
+    public var paused = false
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("paused", &paused)
+    }
+}
+
+public struct RemoveScheduleRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "RemoveSchedule"
+    public var name = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+    }
+}
+
+public struct ScheduleRow: WireRecord {
+    public static let typeName = "Schedule"
+    public var name = ""
+    public var user = ""
+    public var at: [String] = []
+    public var zone = ""
+    public var paused = false
+    public var overlap = ""
+    public var catchUp = ""
+    public var next: String?
+    public var last: ScheduleLastRow?
+    public var missed = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("user", &user)
+        try visitor.field("at", &at)
+        try visitor.field("zone", &zone)
+        try visitor.field("paused", &paused)
+        try visitor.field("overlap", &overlap)
+        try visitor.field("catchUp", &catchUp)
+        try visitor.field("next", &next)
+        try visitor.field("last", &last)
+        try visitor.field("missed", &missed)
+    }
+}
+
+public struct ScheduleLastRow: WireRecord {
+    public static let typeName = "ScheduleLast"
+    public var nominal = ""
+    public var graph: String?
+    public var outcome: OutcomeName?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("nominal", &nominal)
+        try visitor.field("graph", &graph)
+        try visitor.field("outcome", &outcome)
+    }
+}
+
+public struct ScheduleRunRow: WireRecord {
+    public static let typeName = "ScheduleRun"
+    public var schedule = ""
+    public var nominal = ""
+    public var through = ""
+    public var count = 0
+    public var result = ""
+    public var origin = ""
+    public var graph: String?
+    public var outcome: OutcomeName?
+    public var at = ""
+    public var key: String?
+    public var note: String?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("schedule", &schedule)
+        try visitor.field("nominal", &nominal)
+        try visitor.field("through", &through)
+        try visitor.field("count", &count)
+        try visitor.field("result", &result)
+        try visitor.field("origin", &origin)
+        try visitor.field("graph", &graph)
+        try visitor.field("outcome", &outcome)
+        try visitor.field("at", &at)
+        try visitor.field("key", &key)
+        try visitor.field("note", &note)
+    }
+}

@@ -1,0 +1,95 @@
+internal import OpsClient
+internal import OpsWire
+
+/// `schedule add`: a command or a graph file, a calendar, and a policy.
+enum ScheduleAdd {
+    private static let overlap = Option.value(
+        "overlap", "skip|allow", .text,
+        "while an earlier run is unfinished: skip the instant (default), or run all the same")
+    private static let catchUp = Option.value(
+        "catch-up", "none|last|all", .text, "instants missed while opsd or the machine was down (default: last)")
+    private static let window = Option.value(
+        "window", "D", .duration, "how old a missed instant may be to be caught up (default: 1d)")
+    private static let spread = Option.value(
+        "spread", "D", .duration, "delay each run by up to this long, always the same for the same instant")
+    private static let from = Option.value("from", "INSTANT", .time, "the first instant that may run")
+    private static let until = Option.value("until", "INSTANT", .time, "the last instant that may run")
+    private static let count = Option.value("count", "N", .integer, "the maximum number of runs")
+    private static let policy = OptionGroup(
+        "Calendar",
+        [ScheduleVerb.at, ScheduleVerb.zone, overlap, catchUp, window, spread, from, until, count, .dryRun])
+    /// The graph, and keys of operations but their start times: `--at` is the calendar here.
+    private static let graph =
+        [OptionGroup("Graph", [.file, .set])]
+        + OptionGroup.operation.map { group in
+            OptionGroup(group.title, group.options.filter { ![Option.at.name, Option.delay.name].contains($0.name) })
+        }
+
+    static let verb = Verb(
+        "add", .keeping, "a new schedule",
+        forms: ["NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "NAME --at EXPR [OPTION...] -f FILE"],
+        about: [
+            "Each run is a graph with the name of the schedule and the label schedule=NAME, in the environment and directory of this call. Its operations find the instant in $OPS_SCHEDULED_AT and the one before in $OPS_SCHEDULED_BEFORE."
+        ],
+        operands: .nameAndCommand, options: [policy] + graph, action: add)
+
+    private static func add(_ session: Session) throws(Failure) -> ExitStatus {
+        let arguments = session.arguments
+        guard arguments.has(ScheduleVerb.at) else {
+            throw session.refuse("there is no expression", "give --at EXPR, such as --at '0 3 * * *'")
+        }
+        let now = Instant.now
+        var request = AddScheduleRequest()
+        request.name = arguments.operands[0]
+        request.at = arguments.texts(ScheduleVerb.at)
+        request.zone = arguments.text(ScheduleVerb.zone)
+        request.overlap = arguments.text(overlap)
+        request.catchUp = arguments.text(catchUp)
+        request.window = arguments.text(window)
+        request.spread = arguments.text(spread)
+        request.from = instant(arguments.text(from), now)
+        request.until = instant(arguments.text(until), now)
+        request.count = arguments.integer(count)
+        request.dryRun = arguments.has(.dryRun).ifTrue
+        // The other options are those of a submission, in which some of these names mean other things.
+        let inner = try Session(
+            arguments.without(policy.options).with(operands: Array(arguments.operands.dropFirst())))
+        let submission: Submission
+        var graph: GraphFile?
+        if let path = arguments.text(.file) {
+            let (read, file) = try SubmitVerb.graph(path, inner)
+            (submission, graph) = (read, file)
+        } else {
+            submission = try SubmitVerb.single(inner)
+        }
+        request.defaults = submission.terms.defaults
+        request.capture = submission.surroundings?.capture
+        request.operations = submission.elements
+        let reply: AddScheduleReply
+        do throws(Failure) {
+            reply = try session.call(request)
+        } catch {
+            if let graph { throw graph.located(error) }
+            throw error
+        }
+        for warning in reply.warnings { StandardError.line("opsctl: warning: \(warning.printable)") }
+        try report(reply.schedule, session)
+        return .done
+    }
+
+    private static func instant(_ text: String?, _ now: Instant) -> String? {
+        text.flatMap { Span.parse($0).map { now + $0 } ?? Instant.parse($0, now: now) }?.rfc3339
+    }
+
+    private static func report(_ schedule: ScheduleRow, _ session: Session) throws(Failure) {
+        if session.wantsJSON { return try session.row(schedule) }
+        let now = Instant.now
+        guard session.arguments.has(.dryRun) else {
+            let next = schedule.next.flatMap { Instant.rfc3339($0) }.map { ", next run \($0.text(now: now))" }
+            return try session.output.line("added schedule \(schedule.name.printable)\(next ?? "")")
+        }
+        try session.output.line("schedule \(schedule.name.printable) would be added (dry run); its next instants:")
+        let origin = schedule.next.flatMap { Instant.rfc3339($0) }
+        try SchedulePreview(schedule.at, zone: schedule.zone, after: now, origin: origin).write(10, session)
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+/// Schedules that a daemon keeps.
+@Suite struct StoredScheduleTests {
+    /// Records of a schedule, the oldest first.
+    private func runs(_ name: String, _ machine: Machine) throws -> [[String: Any]] {
+        try machine.ok("schedule", "runs", name, "-n", "1000", "--json").objects.reversed()
+    }
+
+    /// Waits until a schedule has so many finished runs.
+    private func await(_ count: Int, runsOf name: String, _ machine: Machine) throws {
+        let watch = try machine.begin(["watch", "--since", "0", "--label", "schedule=\(name)", "--json"])
+        defer {
+            watch.signal(SIGTERM)
+            _ = try? watch.wait(seconds: 10)  // killed by us: its status says nothing
+        }
+        try watch.until { text in
+            text.split(separator: "\n").count { $0.contains("\"type\":\"state\"") && $0.contains("\"finished\"") }
+                >= count
+        }
+    }
+
+    @Test func `a schedule runs at each instant, once, also when the daemon is killed`() throws {
+        let machine = try Machine()
+        let log = machine.state + "/instants"
+        try machine.ok(
+            "schedule", "add", "tick", "--at", "every 1s", "--catch-up", "all", "--overlap", "allow", "--shell",
+            "echo $OPS_SCHEDULED_AT >> \(log)")
+        try await (2, runsOf: "tick", machine)
+        try machine.killDaemon()
+        try machine.start()
+        try await (5, runsOf: "tick", machine)
+        try machine.killDaemon()
+        try machine.start()
+        try await (7, runsOf: "tick", machine)
+        try machine.ok("schedule", "pause", "tick")
+        let records = try runs("tick", machine).filter { $0["result"] as? String == "run" }
+        try machine.ok("wait", "--label", "schedule=tick", "--timeout", "20s")
+        let nominal = try records.map { try #require($0["nominal"] as? String) }
+        #expect(Set(nominal).count == nominal.count)
+        #expect(Set(records.compactMap { $0["graph"] as? String }).count == nominal.count)
+        let written = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        #expect(written.count == nominal.count)
+        #expect(Set(written).count == written.count)
+        // Nothing is left out: the instants are one second apart.
+        let instants = try nominal.map { text in try #require(Self.seconds(text)) }
+        #expect(instants == Array(instants[0]..<instants[0] + instants.count))
+        try machine.ok("schedule", "rm", "tick")
+    }
+
+    private static func seconds(_ text: String) -> Int? {
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        return formatter.date(from: text).map { Int($0.timeIntervalSince1970) }
+    }
+
+    @Test func `a run has the name, the label and the environment of its schedule`() throws {
+        let machine = try Machine()
+        try machine.ok(
+            "schedule", "add", "nightly", "--at", "@yearly", "--zone", "Europe/Berlin", "--env", "COLOUR=blue",
+            "--label",
+            "kind=backup", "--shell", "echo $COLOUR $OPS_SCHEDULED_AT $OPS_SCHEDULED_BEFORE")
+        let graph = try #require(try machine.ok("schedule", "run", "nightly", "--json").object["graph"] as? String)
+        try machine.ok("wait", "--graph", graph, "--timeout", "20s")
+        let row = try #require(try machine.ok("ls", "--graph", graph, "--json").objects.first)
+        let labels = try #require(row["labels"] as? [String: String])
+        #expect(labels == ["schedule": "nightly", "kind": "backup"])
+        let words = try machine.ok("log", "\(try #require(row["id"] as? Int))").out.split(separator: " ")
+        #expect(words.first == "blue")
+        #expect(words.last?.hasSuffix("-01-01T00:00:00+01:00\n") == true)
+        let record = try #require(try runs("nightly", machine).first)
+        #expect(record["origin"] as? String == "manual")
+        #expect(record["outcome"] as? String == "succeeded")
+    }
+
+    @Test func `ls and show have the members of the interface`() throws {
+        let machine = try Machine()
+        try machine.ok(
+            "schedule", "add", "weekly", "--at", "Sat *-*-1..7 04:00", "--at", "@weekly", "--zone", "UTC", "--", "true")
+        let row = try machine.ok("schedule", "ls", "--json").object
+        #expect(
+            Set(row.keys) == [
+                "name", "user", "at", "zone", "paused", "overlap", "catchUp", "next", "last", "missed",
+            ])
+        #expect(row["at"] as? [String] == ["Sat *-*-1..7 04:00", "@weekly"])
+        #expect(row["paused"] as? Bool == false)
+        #expect(row["catchUp"] as? String == "last")
+        #expect((row["next"] as? String)?.hasSuffix(":00:00.000Z") == true)
+        #expect(try machine.ok("schedule", "show", "weekly", "--json").object["name"] as? String == "weekly")
+        let next = try machine.ok("schedule", "next", "weekly", "-n", "1", "--json").object
+        #expect(next["nominal"] as? String == row["next"] as? String)
+        try machine.ok("schedule", "rm", "weekly")
+        #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
+    }
+
+    @Test func `an instant is skipped while the run before is unfinished`() throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "slow", "--at", "every 1s", "--", "sleep", "1000")
+        try machine.ok("submit", "--name", "wake", "--delay", "3s", "--", "true")
+        try machine.ok("wait", "wake", "--timeout", "30s")
+        try machine.ok("schedule", "pause", "slow")
+        let results = try runs("slow", machine).compactMap { $0["result"] as? String }
+        #expect(results.first == "run")
+        // Adjacent instants share one record.
+        #expect(results.dropFirst() == ["skipped"])
+        try machine.ok("schedule", "rm", "slow")
+    }
+
+    @Test(arguments: [
+        (["--at", "61 * * * *"], "minute"), (["--at", "*-02-30"], "no instant"),
+        (["--at", "every 1h", "--zone", "Mars/Base"], "time zone"), (["--at", "@reboot"], "no instants"),
+        (["--at", "every 1h", "--catch-up", "all"], "overlap"), (["--at", "every 1h", "--queue", "nowhere"], "queue"),
+    ])
+    func `a wrong schedule is refused with status 5`(arguments: [String], word: String) throws {
+        let machine = try Machine()
+        let output = try machine.begin(["schedule", "add", "wrong"] + arguments + ["--", "true"]).wait()
+        #expect(output.status == 5, "\(output.err)")
+        #expect(output.err.contains(word), "\(output.err)")
+        #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
+    }
+
+    @Test func `a name is taken once, and a dry run stores nothing`() throws {
+        let machine = try Machine()
+        let dry = try machine.ok("schedule", "add", "daily", "--at", "@daily", "--dry-run", "--", "true")
+        #expect(dry.lines.count == 12, "\(dry.out)")
+        #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
+        try machine.ok("schedule", "add", "daily", "--at", "@daily", "--", "true")
+        #expect(try machine.ctl("schedule", "add", "daily", "--at", "@daily", "--", "true").status == 5)
+    }
+}
