@@ -44,6 +44,7 @@ let package = Package(
         system("CSystemd", "libsystemd", "libsystemd-dev"),
         system("CCurl", "libcurl", "libcurl4-openssl-dev"),
         system("CMicrohttpd", "libmicrohttpd", "libmicrohttpd-dev"),
+        system("CYAML", "yaml-0.1", "libyaml-dev"),
         // No loop becomes a call of the C library: a copy of the process does not have it.
         .target(name: "COpsSpawn", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-builtin"])]),
 
@@ -54,6 +55,7 @@ let package = Package(
         .target(
             name: "OpsWire", dependencies: ["OpsModel"], resources: [.embedInCode("org.opsd.Control.varlink")],
             swiftSettings: strict),
+        .target(name: "OpsYAML", dependencies: ["OpsWire", "CYAML"], swiftSettings: pointers),
         .target(name: "OpsSystem", dependencies: ["OpsModel", "COpsSpawn"], swiftSettings: pointers),
         .target(name: "OpsSystemd", dependencies: ["OpsSystem", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
         .target(name: "OpsClient", dependencies: ["OpsWire", "OpsSystem"], swiftSettings: strict),
@@ -87,7 +89,7 @@ let package = Package(
         // library for nothing that a static one lacks: no names of users or hosts, no locales.
         .executableTarget(
             name: "opsctl",
-            dependencies: ["OpsDrawing", "OpsClient", "OpsCalendar", "OpsModel", "OpsWire", "OpsSystem"],
+            dependencies: ["OpsDrawing", "OpsClient", "OpsCalendar", "OpsModel", "OpsWire", "OpsYAML", "OpsSystem"],
             swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
 
@@ -127,6 +129,7 @@ let package = Package(
         tests("OpsDrawingTests", ["OpsDrawing"]),
         tests("OpsWebTests", ["OpsWeb", "OpsWire", "OpsSystem", "opsd-web"]),
         tests("OpsWireTests", ["OpsWire"]),
+        tests("OpsYAMLTests", ["OpsYAML"]),
         tests("OpsClientTests", ["OpsClient", "OpsWire", "OpsSystem"]),
         .executableTarget(
             name: "pipeline", dependencies: ["OpsClient"], path: "examples/pipeline", swiftSettings: strict),

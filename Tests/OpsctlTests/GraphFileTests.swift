@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct GraphFileTests {
     private func file(_ text: String) throws(Failure) -> GraphFile {
-        try GraphFile(path: "g.json", bytes: Array(text.utf8))
+        try GraphFile(GraphText(path: "g.json", json: Array(text.utf8)))
     }
 
     private func refusal(_ text: String) -> String? {
@@ -69,20 +69,20 @@ import Testing
         let failure = Failure(.refused(.control(.invalidOperation(problems))))
         #expect(
             graph.located(failure).lines == [
-                "opsctl: g.json:5: operation c, key queue: no queue x", "opsctl: g.json:6: operation d: is wrong",
+                "opsctl: g.json:5:6: operation c, key queue: no queue x", "opsctl: g.json:6:3: operation d: is wrong",
             ])
     }
 
     @Test func gapsAreFilledInsideStrings() throws {
         let filled = try Substitution([Pair("A=x\"y"), Pair("B=2")].compactMap { $0 })
-            .fill(Array(#"{"shell":"${A} $${A} ${A:-z} $B ${B}"}"#.utf8), of: "g.json")
-        #expect(String(decoding: filled, as: UTF8.self) == #"{"shell":"x\"y ${A} ${A:-z} $B 2"}"#)
+            .fill(GraphText(path: "g.json", json: Array(#"{"shell":"${A} $${A} ${A:-z} $B ${B}"}"#.utf8)))
+        #expect(String(decoding: filled.bytes, as: UTF8.self) == #"{"shell":"x\"y ${A} ${A:-z} $B 2"}"#)
     }
 
     @Test func anUnknownGapIsNamed() throws {
         let substitution = Substitution([Pair("VERSION=1")].compactMap { $0 })
         do throws(Failure) {
-            _ = try substitution.fill(Array("{\n\"a\":\"${VERSIO}\"}".utf8), of: "g.json")
+            _ = try substitution.fill(GraphText(path: "g.json", json: Array("{\n\"a\":\"${VERSIO}\"}".utf8)))
             Issue.record("it was filled")
         } catch {
             #expect(
@@ -95,7 +95,7 @@ import Testing
 
     @Test func `all gaps without a value are named together`() throws {
         do throws(Failure) {
-            _ = try Substitution([]).fill(Array("[\"${A} ${B}\", \"${A}\"]".utf8), of: "-")
+            _ = try Substitution([]).fill(GraphText(path: "-", json: Array("[\"${A} ${B}\", \"${A}\"]".utf8)))
             Issue.record("it was filled")
         } catch {
             #expect(error.lines.first?.contains("${A}, ${B} have no value") == true, "\(error.lines)")
@@ -105,7 +105,8 @@ import Testing
 
     @Test func `forms of the shell and variables of opsd are left to the shell`() throws {
         let text = "[\"${A:-x} ${A-x} ${OPS_ID} $A ${} ${1} $${A} ${A\"]"
-        let filled = try Substitution([Pair("A=1")].compactMap { $0 }).fill(Array(text.utf8), of: "-")
-        #expect(String(decoding: filled, as: UTF8.self) == "[\"${A:-x} ${A-x} ${OPS_ID} $A ${} ${1} ${A} ${A\"]")
+        let filled = try Substitution([Pair("A=1")].compactMap { $0 }).fill(
+            GraphText(path: "-", json: Array(text.utf8)))
+        #expect(String(decoding: filled.bytes, as: UTF8.self) == "[\"${A:-x} ${A-x} ${OPS_ID} $A ${} ${1} ${A} ${A\"]")
     }
 }

@@ -57,12 +57,32 @@ struct GraphReference {
     private static func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 
     private static let files: [Block] = [
-        .paragraph("opsctl submit with `-f FILE` reads a graph of operations. It is a JSON object"),
+        .paragraph("opsctl submit with `-f FILE` reads a graph of operations. It is an object"),
         .literal("{\"name\": \"...\", \"defaults\": {...}, \"operations\": [...]}"),
         .paragraph(
             "or an array of operations, or JSON Lines: one operation a line. It is stored whole or not at all; all that is "
-                + "wrong with it is told at once, with file, line, operation and key. Unknown keys are errors. A key whose "
-                + "value is null counts as left out."),
+                + "wrong with it is told at once, with file, line, column, operation and key. Unknown keys are errors. A key "
+                + "whose value is null counts as left out."),
+        .paragraph(
+            "The file is YAML if its name ends in `.yaml` or `.yml`, and JSON if it ends in `.json`, `.jsonl`, `.ndjson` or "
+                + "`.jsonc`; `--format` replaces that. Standard input is JSON unless `--format yaml` is given. Another ending "
+                + "is refused unless the file begins with `{` or `[`."),
+        .paragraph(
+            "YAML follows the core schema of YAML 1.2: `on`, `no` and `22:00` are texts, `012` is the number 12, and "
+                + "numbers for a text need quotes. A file is one document. Anchors, aliases and merge keys (`<<`) work; a key "
+                + "that is there twice is an error, and aliases expand to at most 64M."),
+        .literal(
+            """
+            name: build
+            defaults: {timeout: 10m}
+            operations:
+              - name: compile
+                command: [make, -j8]
+              - name: test
+                command: [make, test]
+                after: [compile]
+            """),
+        .paragraph("JSON may have comments (`//` and `/* */`) and a comma after the last entry."),
         .paragraph(
             "`name` is the name of the graph, `defaults` an object of keys for all operations, `operations` the operations "
                 + "in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
@@ -189,7 +209,8 @@ extension GraphReference {
             for block in chapter.blocks {
                 switch block {
                 case .paragraph(let text): lines += ["", text]
-                case .literal(let text): lines += ["", "```json", text, "```"]
+                case .literal(let text):
+                    lines += ["", text.hasPrefix("{") ? "```json" : "```yaml", text, "```"]
                 case .list(let items):
                     for item in items {
                         lines += ["", "**`\(item.term)`**"]

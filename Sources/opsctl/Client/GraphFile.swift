@@ -9,27 +9,22 @@ struct GraphFile {
         let why: String
     }
 
-    let path: String
-    let bytes: [UInt8]
+    private let text: GraphText
+    var bytes: [UInt8] { text.bytes }
     private(set) var name: String?
     private(set) var defaults: Range<Int>?
     private(set) var operations: [Range<Int>] = []
 
-    /// `path` as people know it: `-` is standard input.
-    private var shownPath: String { path == "-" ? "standard input" : path }
-
-    init(path: String, bytes: [UInt8]) throws(Failure) {
-        self.path = path
-        // A byte order mark is a habit of some editors.
-        self.bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
+    init(_ text: GraphText) throws(Failure) {
+        self.text = text
         do throws(Malformed) {
             try read()
         } catch {
-            throw Failure(.refused, place(of: error.offset), error.why, "correct the file and submit it again")
+            throw Failure(.refused, text.place(of: error.offset), error.why, "correct the file and submit it again")
         }
         if operations.isEmpty {
             throw Failure(
-                .refused, shownPath, "contains no operations",
+                .refused, text.shownPath, "contains no operations",
                 "write {\"operations\": [...]} or one JSON object per line")
         }
     }
@@ -113,29 +108,20 @@ struct GraphFile {
         return members
     }
 
-    /// `FILE:LINE:COLUMN` of a byte.
-    private func place(of offset: Int) -> String {
-        let before = bytes[..<min(offset, bytes.count)]
-        let column = offset - (before.lastIndex(of: 0x0a).map { $0 + 1 } ?? 0) + 1
-        return "\(shownPath):\(line(of: offset)):\(column)"
-    }
-
-    private func line(of offset: Int) -> Int {
-        bytes[..<min(offset, bytes.count)].count { $0 == 0x0a } + 1
-    }
-
-    /// Names file and line of every problem; the daemon counts operations with the children of groups in their places.
+    /// Names file, line and column of every problem; the daemon counts operations with the children of groups in their places.
     func located(_ failure: Failure) -> Failure {
         guard !failure.problems.isEmpty else { return failure }
         var failure = failure
         let flattened = flatten()
         failure.problems = failure.problems.map { problem in
             var located = problem
-            located.place = shownPath
+            located.place = text.shownPath
             if let index = problem.problem.index, flattened.indices.contains(index) {
                 let members = Self.members(bytes, flattened[index])
-                let offset = members.first { $0.key == problem.problem.key }?.offset ?? flattened[index].lowerBound
-                located.place = "\(shownPath):\(line(of: offset))"
+                // A path such as `command[1]` begins with the key.
+                let key = problem.problem.key?.prefix { $0 != "[" && $0 != "." }
+                let offset = members.first { key == $0.key[...] }?.offset ?? flattened[index].lowerBound
+                located.place = text.place(of: offset)
             }
             return located
         }

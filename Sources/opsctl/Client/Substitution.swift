@@ -16,13 +16,17 @@ struct Substitution {
     }
 
     /// `$` occurs in JSON nowhere but in strings, so the text need not be understood for this.
-    func fill(_ bytes: [UInt8], of path: String) throws(Failure) -> [UInt8] {
-        guard bytes.contains(UInt8(ascii: "$")) else { return bytes }
+    func fill(_ text: GraphText) throws(Failure) -> GraphText {
+        let bytes = text.bytes
+        guard bytes.contains(UInt8(ascii: "$")) else { return text }
         var filled: [UInt8] = []
         filled.reserveCapacity(bytes.count)
+        var marks = text.marks
+        var moved = 0
         var missing: [(name: String, line: Int)] = []
         var rest = bytes[...]
         while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
+            Self.move(&marks, &moved, through: dollar, by: filled.count - rest.startIndex)
             filled += rest[..<dollar]
             rest = rest[dollar...]
             if rest.starts(with: "$${".utf8) {
@@ -32,7 +36,7 @@ struct Substitution {
                 if let value = values[name] {
                     filled += value
                 } else if !missing.contains(where: { $0.name == name }) {
-                    missing.append((name, bytes[..<dollar].count { $0 == 0x0a } + 1))
+                    missing.append((name, text.position(of: dollar).line))
                 }
                 rest = rest.dropFirst(name.utf8.count + 3)
             } else {
@@ -40,8 +44,19 @@ struct Substitution {
                 rest = rest.dropFirst()
             }
         }
-        if let first = missing.first { throw absent(missing, first.line, path) }
-        return filled + rest
+        Self.move(&marks, &moved, through: bytes.count, by: filled.count - rest.startIndex)
+        if let first = missing.first { throw absent(missing, first.line, text.shownPath) }
+        return GraphText(path: text.path, json: filled + rest, marks: marks)
+    }
+
+    /// Moves the marks up to an offset.
+    private static func move(
+        _ marks: inout [GraphText.Mark], _ moved: inout Int, through end: Int, by distance: Int
+    ) {
+        while moved < marks.count, marks[moved].offset <= end {
+            marks[moved].offset += distance
+            moved += 1
+        }
     }
 
     /// The name in `${NAME}` at the front of a text; nil: it begins otherwise.
@@ -67,7 +82,7 @@ struct Substitution {
         let options = missing.map { "--set \($0.name)=VALUE" }.joined(separator: " ")
         let near = missing.count == 1 ? Nearest.name(to: missing[0].name, among: values.keys.sorted()) : nil
         return Failure(
-            .refused, "\(path == "-" ? "standard input" : path):\(line)",
+            .refused, "\(path):\(line)",
             "\(names) \(missing.count == 1 ? "has" : "have") no value",
             (near.map { "did you mean ${\($0)}? " } ?? "")
                 + "give \(options), or write $${\(missing[0].name)} for a literal ${\(missing[0].name)}")

@@ -25,7 +25,10 @@ extension Option {
     private static func of(_ key: OperationKey, _ index: Int = 0) -> Option { key.entry.options[index] }
 
     // Options of the submission itself.
-    static let file = Option.value("file", "f", "FILE", .file, "a graph: JSON, JSON Lines, or - for standard input")
+    static let file = Option.value(
+        "file", "f", "FILE", .file, "a graph: YAML, JSON, JSON Lines, or - for standard input")
+    static let format = Option.value(
+        "format", "FORMAT", .choice(GraphText.Format.words), "format of FILE (by the end of its name; - is json)")
     static let set = Option.value("set", "s", "K=V", .keyValue, "value of ${K} in the file")
     static let dryRun = Option.flag("dry-run", "check only, and print what would be stored")
     static let each = Option.value(
@@ -46,10 +49,10 @@ extension Option {
 extension OptionGroup {
     static let submission = OptionGroup(
         "Submitting",
-        [.file, .set, .dryRun, .each, .array, .again, .graphName, .key, .unlessActive, .child])
+        [.file, .format, .set, .dryRun, .each, .array, .again, .graphName, .key, .unlessActive, .child])
     /// The same for `run`, which needs one stored operation or graph: without dry runs and lists.
     static let running = OptionGroup(
-        "Submitting", [.file, .set, .graphName, .key, .unlessActive, .child])
+        "Submitting", [.file, .format, .set, .graphName, .key, .unlessActive, .child])
 
     /// The options that describe one operation.
     static let operation = KeyEntry.Chapter.allCases.map { chapter in

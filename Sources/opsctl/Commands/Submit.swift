@@ -8,7 +8,7 @@ enum SubmitVerb {
         forms: [
             "[OPTION...] [--] COMMAND [ARG...]",
             "[OPTION...] --shell STRING",
-            "-f FILE|- [--set K=V]... [--dry-run]",
+            "-f FILE|- [--format json|yaml] [--set K=V]... [--dry-run]",
             "--each FILE|- [OPTION...] [--] COMMAND [{}...]",
             "--array A-B[:STEP] [OPTION...] [--] COMMAND [{}...]",
             "--again OPERATION [OPTION...]",
@@ -17,7 +17,7 @@ enum SubmitVerb {
             "Prints the id of the operation, or the id of the graph and its number of operations. When it returns, the "
                 + "submission is on disk.",
             "The current environment, directory and umask are recorded. Options must come before the command.",
-            "A graph is submitted whole or not at all; errors name file, line, operation and key, all at once. Options "
+            "A graph is submitted whole or not at all; errors name file, line, column, operation and key, all at once. Options "
                 + "beside -f apply to every operation of the file that does not set the key itself; --hold, --at, --delay "
                 + "and --after apply to the operations that wait for no other.",
         ],
@@ -165,8 +165,9 @@ enum SubmitVerb {
                 "--\(option.name) describes one operation, -f a graph",
                 option.name == "name" ? "give the graph a name with --graph-name" : "write it into the file")
         }
-        let bytes = try Substitution(arguments.pairs(.set)).fill(try InputFile.read(path, arguments.path), of: path)
-        let file = try GraphFile(path: path, bytes: bytes)
+        let format = arguments.text(.format).flatMap(GraphText.Format.init(rawValue:))
+        let text = try GraphText.read(path, format, for: arguments.path)
+        let file = try GraphFile(try Substitution(arguments.pairs(.set)).fill(text))
         var keys = OperationKeys(arguments: arguments)
         try keys.resolve(session)
         return (prepared(try GraphOptions(keys).lay(over: file), session), file)

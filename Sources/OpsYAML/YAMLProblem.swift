@@ -1,0 +1,18 @@
+/// A position in a text. Lines and columns are counted from 1, columns in characters.
+public struct YAMLPosition: Equatable, Sendable {
+    public let line: Int
+    public let column: Int
+
+    public init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
+}
+
+/// A reason why a text is no YAML that opsctl accepts.
+public struct YAMLProblem: Equatable, Sendable {
+    public let position: YAMLPosition
+    public let reason: String
+}
+
+/// All problems of one text, in its order.
+public struct YAMLProblems: Error, Equatable {
+    public let all: [YAMLProblem]
+}

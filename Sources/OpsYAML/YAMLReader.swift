@@ -1,0 +1,214 @@
+private import CYAML
+
+/// Reads one document with libyaml into nodes.
+@safe struct YAMLReader {
+    private struct Stop: Error {}
+
+    private(set) var nodes: [YAMLNode] = []
+    private(set) var problems: [YAMLProblem] = []
+    /// Values by their anchors; nil: the value has not ended yet.
+    private var anchors: [String: Int?] = [:]
+    private let maximumDepth: Int
+    private var parser = unsafe yaml_parser_t()
+
+    /// Reads the text. `root` is nil for an empty one.
+    static func read(_ text: [UInt8], maximumDepth: Int) -> (reader: YAMLReader, root: Int?) {
+        var reader = YAMLReader(maximumDepth: maximumDepth)
+        let root = unsafe text.withUnsafeBufferPointer { bytes in
+            guard unsafe yaml_parser_initialize(&reader.parser) == 1 else { return reader.fail("out of memory") }
+            defer { unsafe yaml_parser_delete(&reader.parser) }
+            unsafe yaml_parser_set_input_string(&reader.parser, bytes.baseAddress, bytes.count)
+            unsafe yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING)
+            do throws(Stop) { return try reader.document() } catch { return nil }
+        }
+        return (reader, root)
+    }
+
+    private init(maximumDepth: Int) { self.maximumDepth = maximumDepth }
+
+    private mutating func fail(_ reason: String) -> Int? {
+        problems.append(YAMLProblem(position: YAMLPosition(line: 1, column: 1), reason: reason))
+        return nil
+    }
+
+    private mutating func note(_ reason: String, at position: YAMLPosition) {
+        problems.append(YAMLProblem(position: position, reason: reason))
+    }
+
+    // MARK: - Events
+
+    private mutating func next() throws(Stop) -> yaml_event_t {
+        var event = unsafe yaml_event_t()
+        guard unsafe yaml_parser_parse(&parser, &event) == 1 else {
+            noteSyntax()
+            throw Stop()
+        }
+        return unsafe event
+    }
+
+    private mutating func noteSyntax() {
+        let problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "out of memory"
+        if unsafe parser.error == YAML_READER_ERROR {
+            // The reader knows bytes alone.
+            return note(problem, at: Self.position(unsafe parser.mark))
+        }
+        let context = unsafe parser.context.map { unsafe " " + String(cString: $0) } ?? ""
+        note(problem + context, at: Self.position(unsafe parser.problem_mark))
+    }
+
+    private static func position(_ mark: yaml_mark_t) -> YAMLPosition {
+        YAMLPosition(line: mark.line + 1, column: mark.column + 1)
+    }
+
+    private mutating func document() throws(Stop) -> Int? {
+        var root: Int?
+        var documents = 0
+        while true {
+            var event = unsafe try next()
+            defer { unsafe yaml_event_delete(&event) }
+            switch unsafe event.type {
+            case YAML_STREAM_END_EVENT: return root
+            case YAML_STREAM_START_EVENT, YAML_DOCUMENT_END_EVENT: continue
+            case YAML_DOCUMENT_START_EVENT:
+                documents += 1
+                if documents > 1 {
+                    note("a second document begins: a file is one graph", at: Self.position(unsafe event.start_mark))
+                    throw Stop()
+                }
+            default: root = unsafe try value(event, depth: 0)
+            }
+        }
+    }
+
+    // MARK: - Values
+
+    private mutating func add(_ content: YAMLNode.Content, _ position: YAMLPosition) -> Int {
+        nodes.append(YAMLNode(content: content, position: position))
+        return nodes.count - 1
+    }
+
+    private mutating func value(_ event: yaml_event_t, depth: Int) throws(Stop) -> Int {
+        let position = Self.position(unsafe event.start_mark)
+        guard depth <= maximumDepth else {
+            note("nested more than \(maximumDepth) deep", at: position)
+            throw Stop()
+        }
+        switch unsafe event.type {
+        case YAML_ALIAS_EVENT: return alias(unsafe Self.text(event.data.alias.anchor) ?? "", position)
+        case YAML_SCALAR_EVENT:
+            let scalar = unsafe event.data.scalar
+            let index = unsafe add(content(of: scalar, position), position)
+            if let anchor = unsafe Self.text(scalar.anchor) { anchors[anchor] = .some(index) }
+            return index
+        case YAML_SEQUENCE_START_EVENT:
+            let start = unsafe event.data.sequence_start
+            return unsafe try collection(Self.text(start.anchor), Self.text(start.tag), "seq", position) {
+                (reader) throws(Stop) in .sequence(try reader.elements(depth + 1))
+            }
+        case YAML_MAPPING_START_EVENT:
+            let start = unsafe event.data.mapping_start
+            return unsafe try collection(Self.text(start.anchor), Self.text(start.tag), "map", position) {
+                (reader) throws(Stop) in .mapping(try reader.members(depth + 1))
+            }
+        default:
+            note("a value is expected", at: position)
+            throw Stop()
+        }
+    }
+
+    private mutating func alias(_ name: String, _ position: YAMLPosition) -> Int {
+        switch anchors[name] {
+        case .some(.some(let target)): return add(.alias(of: target), position)
+        case .some(.none): note("*\(name) stands inside the value that it repeats", at: position)
+        case .none: note("no anchor &\(name) comes before this", at: position)
+        }
+        return add(.scalar(bytes: [], json: "null"), position)
+    }
+
+    private mutating func collection(
+        _ anchor: String?, _ tag: String?, _ kind: String, _ position: YAMLPosition,
+        _ read: (inout YAMLReader) throws(Stop) -> YAMLNode.Content
+    ) throws(Stop) -> Int {
+        if let tag, tag != "tag:yaml.org,2002:\(kind)", tag != "!" { note("unknown tag \(tag)", at: position) }
+        if let anchor { anchors[anchor] = .some(nil) }
+        let index = add(try read(&self), position)
+        if let anchor { anchors[anchor] = .some(index) }
+        return index
+    }
+
+    private mutating func elements(_ depth: Int) throws(Stop) -> [Int] {
+        var elements: [Int] = []
+        while true {
+            var event = unsafe try next()
+            defer { unsafe yaml_event_delete(&event) }
+            if unsafe event.type == YAML_SEQUENCE_END_EVENT { return elements }
+            elements.append(unsafe try value(event, depth: depth))
+        }
+    }
+
+    private mutating func members(_ depth: Int) throws(Stop) -> [(key: Int, value: Int)] {
+        var members: [(key: Int, value: Int)] = []
+        var seen: Set<[UInt8]> = []
+        while true {
+            var event = unsafe try next()
+            defer { unsafe yaml_event_delete(&event) }
+            if unsafe event.type == YAML_MAPPING_END_EVENT { return members }
+            let key = unsafe try value(event, depth: depth)
+            markMerge(
+                key,
+                isPlain: unsafe event.type == YAML_SCALAR_EVENT && event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+            if case .scalar(let bytes, let json) = nodes[key].content {
+                // A quoted `<<` is another key than a plain one. No key has a NUL.
+                if !seen.insert(json == CoreSchema.merge ? [0] : bytes).inserted {
+                    note(
+                        "the key \"\(String(decoding: bytes, as: UTF8.self))\" is there twice", at: nodes[key].position)
+                }
+            } else {
+                note("a key is a text", at: nodes[key].position)
+            }
+            var following = unsafe try next()
+            defer { unsafe yaml_event_delete(&following) }
+            members.append((key, unsafe try value(following, depth: depth)))
+        }
+    }
+
+    private mutating func markMerge(_ key: Int, isPlain: Bool) {
+        guard isPlain, case .scalar(let bytes, nil) = nodes[key].content, bytes.elementsEqual("<<".utf8) else { return }
+        nodes[key] = YAMLNode(
+            content: .scalar(bytes: bytes, json: CoreSchema.merge), position: nodes[key].position)
+    }
+
+    // MARK: - Scalars
+
+    private static func text(_ characters: UnsafeMutablePointer<yaml_char_t>?) -> String? {
+        unsafe characters.map { unsafe String(cString: $0) }
+    }
+
+    private mutating func content(
+        of scalar: yaml_event_t.__Unnamed_union_data.__Unnamed_struct_scalar, _ position: YAMLPosition
+    ) -> YAMLNode.Content {
+        let bytes = unsafe Array(UnsafeBufferPointer(start: scalar.value, count: scalar.length))
+        let isPlain = unsafe scalar.style == YAML_PLAIN_SCALAR_STYLE
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch unsafe Self.text(scalar.tag) {
+        case nil:
+            guard isPlain else { return .scalar(bytes: bytes, json: nil) }
+            return .scalar(bytes: bytes, json: resolved(text, position))
+        case "tag:yaml.org,2002:str", "!": return .scalar(bytes: bytes, json: nil)
+        case .some(let tag):
+            let known = ["null", "bool", "int", "float"].contains { tag == "tag:yaml.org,2002:\($0)" }
+            if !known { note("unknown tag \(tag)", at: position) }
+            return .scalar(bytes: bytes, json: known ? resolved(text, position) : nil)
+        }
+    }
+
+    private mutating func resolved(_ text: String, _ position: YAMLPosition) -> String? {
+        switch CoreSchema.resolve(text) {
+        case .text: return nil
+        case .json(let json): return json
+        case .unrepresentable:
+            note("\(text) is no number that a graph can have", at: position)
+            return nil
+        }
+    }
+}

@@ -1,0 +1,107 @@
+internal import OpsClient
+internal import OpsWire
+internal import OpsYAML
+
+/// Text of a graph file as JSON, and where its parts stand in the file.
+struct GraphText {
+    /// Format of a graph file.
+    enum Format: String, CaseIterable {
+        case json, yaml
+
+        static let words = allCases.map(\.rawValue)
+    }
+
+    /// Start of a key or an element, and its position in the file.
+    struct Mark {
+        var offset: Int
+        let line: Int
+        let column: Int
+    }
+
+    let path: String
+    let bytes: [UInt8]
+    /// Ascending offsets; empty where the text has the lines of the file.
+    let marks: [Mark]
+
+    /// Path in messages: `-` is standard input.
+    var shownPath: String { path == "-" ? "standard input" : path }
+
+    init(path: String, json bytes: [UInt8], marks: [Mark] = []) {
+        (self.path, self.bytes, self.marks) = (path, bytes, marks)
+    }
+
+    /// Reads a file in the format that is given, or that its name tells.
+    static func read(_ path: String, _ format: Format?, for verb: String) throws(Failure) -> GraphText {
+        let text = try InputFile.read(path, verb)
+        // A byte order mark is a habit of some editors.
+        let bytes = text.starts(with: [0xef, 0xbb, 0xbf]) ? Array(text.dropFirst(3)) : text
+        let chosen: Format
+        if let format { chosen = format } else { chosen = try Self.format(of: path, bytes) }
+        switch chosen {
+        case .json: return GraphText(path: path, json: JSONComments.blanked(bytes))
+        case .yaml: return try yaml(path, bytes)
+        }
+    }
+
+    private static func yaml(_ path: String, _ bytes: [UInt8]) throws(Failure) -> GraphText {
+        do throws(YAMLProblems) {
+            let document = try YAMLDocument(bytes)
+            return GraphText(
+                path: path, json: document.json,
+                marks: document.marks.map {
+                    Mark(offset: $0.offset, line: $0.position.line, column: $0.position.column)
+                })
+        } catch {
+            let shown = path == "-" ? "standard input" : path
+            var failure = Failure(.refused, shown, "is not valid YAML")
+            failure.problems = error.all.map { problem in
+                LocatedProblem(
+                    problem: .with { $0.message = problem.reason },
+                    place: "\(shown):\(problem.position.line):\(problem.position.column)")
+            }
+            throw failure
+        }
+    }
+
+    /// Tells the format by the end of a file's name. Files without an ending, and standard input, are JSON. With another
+    /// ending the file has to begin as JSON does.
+    private static func format(of path: String, _ bytes: [UInt8]) throws(Failure) -> Format {
+        let name = path.split(separator: "/").last ?? ""
+        guard path != "-", !path.hasPrefix("/dev/"), !path.hasPrefix("/proc/"),
+            let dot = name.lastIndex(of: "."), dot != name.startIndex
+        else { return .json }
+        switch name[name.index(after: dot)...].lowercased() {
+        case "json", "jsonl", "ndjson", "jsonc": return .json
+        case "yaml", "yml": return .yaml
+        case let ending:
+            let first = bytes.first { $0 > 0x20 }
+            if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return .json }
+            throw Failure(
+                .refused, path, "a graph file ends in .json, .jsonl, .yaml or .yml, not in .\(ending)",
+                "say what it is with --format json or --format yaml")
+        }
+    }
+
+    // MARK: - Positions
+
+    /// Line and column of a byte, from 1.
+    func position(of offset: Int) -> (line: Int, column: Int) {
+        guard !marks.isEmpty else {
+            let before = bytes[..<min(offset, bytes.count)]
+            let lineStart = before.lastIndex(of: 0x0a).map { $0 + 1 } ?? 0
+            return (before.count { $0 == 0x0a } + 1, offset - lineStart + 1)
+        }
+        var (low, high) = (0, marks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if marks[middle].offset <= offset { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? (1, 1) : (marks[low - 1].line, marks[low - 1].column)
+    }
+
+    /// `FILE:LINE:COLUMN` of a byte.
+    func place(of offset: Int) -> String {
+        let (line, column) = position(of: offset)
+        return "\(shownPath):\(line):\(column)"
+    }
+}

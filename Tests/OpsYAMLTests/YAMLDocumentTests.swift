@@ -1,0 +1,95 @@
+import Testing
+
+@testable import OpsYAML
+
+@Suite struct YAMLDocumentTests {
+    private func json(_ text: String) throws -> String {
+        String(decoding: try YAMLDocument(Array(text.utf8)).json, as: UTF8.self)
+    }
+
+    private func problems(_ text: String) -> [String] {
+        do throws(YAMLProblems) {
+            _ = try YAMLDocument(Array(text.utf8))
+            return []
+        } catch {
+            return error.all.map { "\($0.position.line):\($0.position.column): \($0.reason)" }
+        }
+    }
+
+    @Test(arguments: [
+        ("on", #""on""#), ("no", #""no""#), ("22:00", #""22:00""#), ("1_000", #""1_000""#), ("12e03", "12e03"),
+        ("true", "true"), ("~", "null"), ("", ""), ("012", "12"), ("-0", "-0"), ("0o17", "15"), ("0xff", "255"),
+        ("+1.50", "1.50"), (".5", "0.5"), ("7.", "7"), ("1.2.3", #""1.2.3""#), ("'1'", #""1""#),
+        ("\"true\"", #""true""#),
+        ("!!str 1", #""1""#), ("0o", #""0o""#), ("-", "[null]"), ("- ", "[null]"),
+        ("{a: 1, b: [x, 'y']}", #"{"a":1,"b":["x","y"]}"#),
+        ("|\n a\n b\n", #""a\nb\n""#), ("2026-11-23", #""2026-11-23""#), ("٣", "\"٣\""),
+    ])
+    func `scalars are those of the core schema`(text: String, expected: String) throws {
+        #expect(try json(text) == expected)
+    }
+
+    @Test func `anchors and merge keys work`() throws {
+        let text = """
+            base: &base {a: 1, b: 2}
+            other: &other {b: 3, c: 4}
+            one: {<<: *base, b: 5}
+            two:
+              <<: [*base, *other]
+              "<<": plain
+            again: *base
+            """
+        #expect(
+            try json(text)
+                == #"{"base":{"a":1,"b":2},"other":{"b":3,"c":4},"one":{"b":5,"a":1},"#
+                + #""two":{"<<":"plain","a":1,"b":2,"c":4},"again":{"a":1,"b":2}}"#)
+    }
+
+    @Test func `all problems are reported with line and column`() {
+        let text = """
+            a: 1
+            b: {c: 1, c: 2}
+            a: *nothing
+            d: !mine 3
+            ? [x]
+            : .inf
+            """
+        #expect(
+            problems(text) == [
+                "2:11: the key \"c\" is there twice", "3:1: the key \"a\" is there twice",
+                "3:4: no anchor &nothing comes before this", "4:4: unknown tag !mine", "5:3: a key is a text",
+                "6:3: .inf is no number that a graph can have",
+            ])
+        #expect(problems("a: [1,\nb: }") != [])
+        #expect(problems("a: 1\n---\nb: 2").first?.hasPrefix("2:1: a second document begins") == true)
+        #expect(problems("a: &x [*x]").first == "1:8: *x stands inside the value that it repeats")
+        #expect(problems("a: 1\n<<: 3").first == "2:5: << merges a mapping, or a list of mappings")
+    }
+
+    @Test func `aliases that expand to more than the limit are refused`() {
+        var text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
+        for level in 1...12 {
+            text +=
+                "a\(level): &a\(level) [" + Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
+                + "]\n"
+        }
+        #expect(problems(text).first?.contains("aliases expand to more than 64M") == true)
+    }
+
+    @Test func `aliases that merge more than the limit are refused`() {
+        var text = "a0: &a0 {x: 1}\n"
+        for level in 1...40 { text += "a\(level): &a\(level) {<<: [*a\(level - 1), *a\(level - 1)]}\n" }
+        #expect(problems(text).isEmpty, "each mapping has one member")
+    }
+
+    @Test func `nesting is bounded`() {
+        let text = String(repeating: "[", count: 100_000)
+        #expect(problems(text).first?.contains("nested more than 64 deep") == true)
+    }
+
+    @Test func `marks give the positions of keys and elements`() throws {
+        let document = try YAMLDocument(Array("a:\n  - b\n  - c: 1\n".utf8))
+        #expect(document.marks.map(\.position.line) == [1, 2, 3, 3])
+        #expect(document.marks.map(\.position.column) == [1, 5, 5, 5])
+    }
+}
