@@ -14,7 +14,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-hosts test-web build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ test-metrics: setup ## hold opsctl metrics, the alert rules and the dashboard ag
 	swift build --explicit-target-dependency-import-check error --product opsd-runner
 	swift build --explicit-target-dependency-import-check error --product opsctl
 	scripts/clean-run scripts/test-metrics .build/debug
+
+test-schema: setup ## hold opsctl schema against the examples and generated graph files
+	@for product in opsd opsd-runner opsctl; do swift build --explicit-target-dependency-import-check error --product $$product || exit 1; done
+	scripts/clean-run scripts/test-schema .build/debug
 
 test-hosts: setup ## try opsctl --host through a real sshd on the loopback interface
 	swift build --explicit-target-dependency-import-check error --product opsd

@@ -1,4 +1,5 @@
 import Foundation
+import OpsModel
 import OpsWire
 import Testing
 
@@ -37,6 +38,13 @@ import Testing
         let example = try JSONSerialization.jsonObject(with: Data("{\(key.entry.manual.example)}".utf8))
         let value = try #require((example as? [String: Any])?[key.text])
         #expect(accepts(try #require(schema as? [String: Any]), value), "\(key.entry.form.schema)")
+    }
+
+    @Test func `the schema of graph files has every key`() throws {
+        let schema = try JSONSerialization.jsonObject(with: Data(GraphSchema.text.utf8))
+        let definitions = (schema as? [String: Any])?["$defs"] as? [String: [String: Any]]
+        let keys = definitions?["operation"]?["properties"] as? [String: Any]
+        #expect(Set(try #require(keys).keys) == Set(OperationKey.texts))
     }
 
     /// Judges a value by the parts of JSON Schema that the table uses.

@@ -12,9 +12,9 @@ extension ValueForm {
         case .number(let range):
             #"{"type": "number", "minimum": \#(range.lowerBound), "maximum": \#(range.upperBound)}"#
         case .duration(let canBeZero):
-            #"{"type": ["string", "number"], "\#(canBeZero ? "minimum" : "exclusiveMinimum")": 0}"#
-        case .time: #"{"type": ["string", "number"], "minimum": 0}"#
-        case .size: #"{"type": ["string", "integer"], "minimum": 0}"#
+            #"{"type": ["string", "number"], "\#(canBeZero ? "minimum" : "exclusiveMinimum")": 0, "pattern": "^[0-9.]"}"#
+        case .time: #"{"type": ["string", "number"], "minimum": 0, "pattern": "^[0-9.]"}"#
+        case .size: #"{"type": ["string", "integer"], "minimum": 0, "pattern": "^[0-9.]"}"#
         case .octal: #"{"type": "string", "pattern": "^[0-7]{1,4}$"}"#
         case .percent: #"{"type": "string", "pattern": "^[0-9]+%$"}"#
         case .choice(let words): #"{"enum": [\#(Self.quoted(words))]}"#

@@ -9,6 +9,7 @@ enum VerbTable {
         SignalVerb.verb, TellVerb.verb,
         DependVerb.verb, NoteVerb.verb,
         QueueVerb.verb, CategoryVerb.verb, WorkersVerb.verb, PruneVerb.verb, BackupVerb.verb, CheckVerb.verb,
+        SchemaVerb.verb,
         CompletionVerb.verb, BridgeVerb.verb, VersionVerb.verb, HelpVerb.verb, CompletionVerb.candidates, HostVerb.verb,
         ManVerb.verb,
     ]

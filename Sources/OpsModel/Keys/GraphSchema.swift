@@ -1,0 +1,64 @@
+/// JSON Schema (draft 2020-12) of graph files, made from the table of operation keys.
+public enum GraphSchema {
+    public static var text: String {
+        let shared = OperationKey.allCases.filter { !$0.isOfOneAlone }
+        return ##"""
+            {
+              "$schema": "https://json-schema.org/draft/2020-12/schema",
+              "title": "Graph file of opsd",
+              "if": {"type": "array"},
+              "then": {"items": {"$ref": "#/$defs/operation"}, "minItems": 1},
+              "else": {
+                "if": {"anyOf": [{"required": ["command"]}, {"required": ["shell"]}]},
+                "then": {"$ref": "#/$defs/operation"},
+                "else": {"$ref": "#/$defs/graph"}
+              },
+              "$defs": {
+                "graph": {
+                  "type": "object",
+                  "properties": {
+                    "name": \##(orNull(ValueForm.name.schema, "Name of the graph.")),
+                    "defaults": {"anyOf": [{"$ref": "#/$defs/defaults"}, {"type": "null"}]},
+                    "operations": {"type": "array", "items": {"$ref": "#/$defs/operation"}, "minItems": 1}
+                  },
+                  "required": ["operations"],
+                  "additionalProperties": false
+                },
+                "operation": {
+                  "type": "object",
+                  "properties": {
+            \##(properties(OperationKey.allCases))
+                  },
+                  "oneOf": [
+            \##(["command", "shell", "operations"].map(hasValue).joined(separator: ",\n"))
+                  ],
+                  "additionalProperties": false
+                },
+                "defaults": {
+                  "type": "object",
+                  "properties": {
+            \##(properties(shared))
+                  },
+                  "additionalProperties": false
+                }
+              }
+            }
+
+            """##
+    }
+
+    private static func properties(_ keys: [OperationKey]) -> String {
+        keys.map { "        \"\($0.text)\": " + orNull($0.entry.form.schema, $0.entry.manual.about[0]) }
+            .joined(separator: ",\n")
+    }
+
+    /// Returns the schema of a key: one whose value is null counts as left out.
+    private static func orNull(_ schema: String, _ about: String) -> String {
+        let text = about.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return #"{"description": "\#(text)", "anyOf": [\#(schema), {"type": "null"}]}"#
+    }
+
+    private static func hasValue(_ key: String) -> String {
+        #"        {"required": ["\#(key)"], "properties": {"\#(key)": {"not": {"type": "null"}}}}"#
+    }
+}
