@@ -41,7 +41,7 @@ import Testing
         #expect(try machine.show("x")["retry"] as? [String: Any] == nil, "nothing of it was done")
         let refusal = try machine.ctl("set", "x", "--limit", "2")
         #expect(refusal.status == 5)
-        #expect(refusal.err.contains("2 (x) is no group"), "\(refusal.err)")
+        #expect(refusal.err.contains("2 (x) is not a group"), "\(refusal.err)")
         try machine.ok("set", "g", "--limit", "2", "--timeout", "1h")
         try machine.ok("set", "x", "--retry", "2", "--leftovers", "wait")
     }

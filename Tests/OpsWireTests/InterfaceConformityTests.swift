@@ -34,7 +34,7 @@ import Testing
             Selection.self, Capture.self, Problem.self, Submitted.self, DependencyRow.self, CategoryUseRow.self,
             UsageRow.self, ProgressRow.self, OperationRow.self, DetailsRow.self, AttemptRow.self, ReasonRow.self,
             QueueRow.self,
-            CategoryRow.self, CountsRow.self, EventRow.self, EndedRow.self, NodeRow.self,
+            CategoryUnitRow.self, CategoryRow.self, CountsRow.self, EventRow.self, EndedRow.self, NodeRow.self,
             HistogramRow.self, OutcomeCountsRow.self, QueueMetricsRow.self, CategoryMetricsRow.self,
             GraphSummaryRow.self, EdgeRow.self, ScheduleRow.self, ScheduleLastRow.self, ScheduleRunRow.self,
         ]

@@ -70,7 +70,7 @@ import Testing
         let limits = try Tree.text("Sources/OpsCore/Limits.swift")
         let named = try #require(limits.firstMatch(of: #/let named = (\d+)/#)).output.1
         let bounds = try Tree.text(Self.interface).matches(of: #/[Oo]f more than (\d+)/#).map { $0.output.1 }
-        #expect(bounds == [named, named, named])
+        #expect(bounds == [named, named, named, named])
     }
 
     @Test func everyErrorHasItsExitStatus() throws {

@@ -62,7 +62,7 @@ extension Event {
     }
 }
 
-/// What an execution holds of the units of one category.
+/// Units of one category that an execution holds.
 struct Assignment {
     let category: CategoryIndex
     let names: [String]

@@ -86,7 +86,7 @@ extension Category {
         guard !names.isEmpty || units != nil else { return }
         if units == nil { units = UnitTable() }
         units?.setList(names, share: share)
-        // What drains is remembered after the names have gone: it may be named again.
+        // Units that drain are remembered after their names have gone: they may be named again.
         if names.isEmpty, units?.hasHolders == false { units = nil }
         if !names.isEmpty { capacity = units?.capacity ?? capacity }
     }

@@ -1,5 +1,4 @@
 internal import OpsCalendar
-internal import OpsModel
 internal import OpsWire
 
 /// A schedule, read: the instants of its calendar, its policy, and the graph that it submits.

@@ -108,7 +108,7 @@ extension Schedules {
     private func texts(
         of request: AddScheduleRequest, _ order: SubmissionOrder, owner: Caller
     ) throws -> SubmissionTexts {
-        var decoder = GraphDecoder(defaults: try Self.labelled(request))
+        var decoder = GraphDecoder(defaults: try Self.labelled(request), now: Moment.now().wall)
         decoder.add(request.operations.bytes)
         while decoder.step() {}
         let input = try decoder.finish(queues: { daemon.queueNames })

@@ -29,6 +29,8 @@ public enum GraphSchema {
                   "properties": {
             \##(properties(OperationKey.allCases))
                   },
+                  "if": {"properties": {"limit": {"type": "integer"}}, "required": ["limit"]},
+                  "then": {"required": ["operations"]},
                   "oneOf": [
             \##(["command", "shell", "operations"].map(hasValue).joined(separator: ",\n"))
                   ],

@@ -54,8 +54,7 @@ extension Store {
         case .unstaged(let attempt): try unstage(attempt)
         case .assumedStarted(let attempt, let run, let slot, let at): try assumeStarted(attempt, run, slot, at)
         case .startConfirmed(let attempt, let begun): try confirmStart(attempt, begun)
-        case .unitsAssigned(let id, let attempt, let assigned):
-            try store(assigned, of: id, attempt)
+        case .unitsAssigned(let id, let attempt, let assigned): try store(assigned, of: id, attempt)
         case .launched(let attempt, let process): attemptWrites.add(attempt) { $0.process = process }
         case .exited(let attempt, let exit): attemptWrites.add(attempt) { $0.exit = exit }
         case .attemptEnded(let attempt, let outcome, let cause, let at):
@@ -76,8 +75,7 @@ extension Store {
             try update(statements.operation.hold, id, isHeld ? Draft.Flags.held.stored : 0)
         case .frozen(let id, let isFrozen):
             try update(statements.operation.freeze, id, isFrozen ? 1 : 0)
-        case .edited(let id, let edit):
-            try apply(edit, to: id)
+        case .edited(let id, let edit): try apply(edit, to: id)
         case .noted(let id, let text):
             statements.operation.setNote.bind(2, text)
             try update(statements.operation.setNote, id)

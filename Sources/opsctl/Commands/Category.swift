@@ -77,7 +77,6 @@ enum CategoryVerb {
         }
         if request.capacity != nil, request.units != nil {
             throw session.refuse(
-                
                 "--capacity and --units exclude each other", "the capacity of named units is their number")
         }
         let reply = try session.call(request)
