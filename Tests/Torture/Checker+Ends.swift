@@ -6,6 +6,7 @@ extension Checker {
                 continue
             }
             if row.cause.isEmpty, outcome != "succeeded" { find("operation \(row.id) is \(outcome) without a cause") }
+            if row.isNotNeeded, outcome != "skipped" { find("operation \(row.id) is not needed, yet \(outcome)") }
             let plan = evidence.planned[row.name]
             switch outcome {
             case "cancelled" where !mayBeCancelled(row):
@@ -91,7 +92,9 @@ extension Checker {
         for row in evidence.rows.values where row.isGroup {
             checked += 1
             let children = processes(of: row.id).compactMap { evidence.rows[$0] }
-            let allSucceeded = children.allSatisfy { $0.outcome == "succeeded" }
+            let allSucceeded = children.allSatisfy {
+                $0.outcome == "succeeded" || $0.outcome == "skipped" && $0.isNotNeeded
+            }
             if row.outcome == "succeeded", !allSucceeded {
                 find("group \(row.id) succeeded and not all its children did")
             }

@@ -23,6 +23,8 @@ struct Evidence {
         var exitCode: Int?
         var signal: Int?
         var unsatisfied: [Int]
+        /// True if it was skipped although nothing went wrong.
+        var isNotNeeded: Bool
         /// Instants of the daemon's clock, which the torture may have moved; in seconds since 1970.
         var submittedAt: Double
         var deadline: Double?
@@ -165,6 +167,7 @@ struct Evidence {
             progress: (fields["progress"] as? [String: Any]).map { canonical($0) }, note: fields["note"] as? String,
             exitCode: fields["exitCode"] as? Int, signal: fields["signal"] as? Int,
             unsatisfied: dependencies.filter { $0["satisfied"] as? Bool == false }.compactMap { $0["id"] as? Int },
+            isNotNeeded: fields["notNeeded"] as? Bool ?? false,
             submittedAt: seconds(fields["submittedAt"]) ?? 0, deadline: seconds(fields["deadline"]))
     }
 
