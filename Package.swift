@@ -59,13 +59,14 @@ let package = Package(
         .target(name: "OpsSystem", dependencies: ["OpsModel", "COpsSpawn"], swiftSettings: pointers),
         .target(name: "OpsSystemd", dependencies: ["OpsSystem", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
         .target(name: "OpsClient", dependencies: ["OpsWire", "OpsSystem"], swiftSettings: strict),
-        .target(name: "OpsRunner", dependencies: ["OpsSystem", "OpsSystemd"], swiftSettings: strict),
+        .target(name: "OpsExecutor", dependencies: ["OpsSystem"], swiftSettings: strict),
+        .target(name: "OpsRunner", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: strict),
         // The digest is optimised in every build: tests verify megabytes with it.
         .target(name: "COpsTransfer", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-O2"])]),
         .target(name: "OpsTransfer", dependencies: ["OpsSystem", "CCurl", "COpsTransfer"], swiftSettings: pointers),
         .target(
             name: "OpsDaemon",
-            dependencies: ["OpsCalendar", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner"],
+            dependencies: ["OpsCalendar", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsExecutor"],
             swiftSettings: strict),
 
         .executableTarget(
@@ -141,14 +142,17 @@ let package = Package(
             name: "LaunchRecording", path: "Tests/LaunchRecording", resources: [.embedInCode("version-3.txt")],
             swiftSettings: strict),
         tests(
-            "OpsRunnerTests", ["OpsRunner", "OpsSystem", "OpsSystemd", "LaunchRecording", "opsd-runner", "log-holder"]),
+            "OpsRunnerTests",
+            [
+                "OpsRunner", "OpsExecutor", "OpsSystem", "OpsSystemd", "LaunchRecording", "opsd-runner", "log-holder",
+            ]),
         .testTarget(
             name: "OpsTransferTests", dependencies: ["OpsTransfer", "opsd-fetch"], exclude: ["Server"],
             swiftSettings: strict),
         tests(
             "OpsDaemonTests",
             [
-                "OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsRunner",
+                "OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsExecutor",
                 "LaunchRecording", "TestSupport",
             ]),
         .testTarget(

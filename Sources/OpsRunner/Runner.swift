@@ -1,3 +1,4 @@
+internal import OpsExecutor
 public import OpsSystem
 internal import OpsSystemd
 
@@ -215,7 +216,7 @@ public final class Runner {
             connection.flush()
             flushAt = nil
         } else if flushAt == nil {
-            flushAt = now + RunnerProtocol.longestReportDelay
+            flushAt = now + LaunchProtocol.longestReportDelay
         }
     }
 
@@ -252,7 +253,7 @@ public final class Runner {
         }
     }
 
-    func report(_ report: RunnerReport) {
+    func report(_ report: ExecutorReport) {
         guard let connection, connection.isGreeted else { return }
         connection.send(report)
     }

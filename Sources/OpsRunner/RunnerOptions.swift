@@ -1,3 +1,4 @@
+internal import OpsExecutor
 public import OpsSystem
 
 /// Command line of a runner.
@@ -69,8 +70,8 @@ public struct RunnerOptions: Sendable {
         return words
     }
 
-    var socketPath: String { state + "/" + RunnerProtocol.socketName }
-    var lockPath: String { state + "/" + RunnerProtocol.lockName }
+    var socketPath: String { state + "/" + LaunchProtocol.socketName() }
+    var lockPath: String { state + "/" + LaunchProtocol.lockName() }
 
     func controlGroups() throws(SystemError) -> ControlGroupHierarchy? {
         try usesControlGroups ? .open(name: try groupName(), isDelegated: isDelegated) : nil

@@ -1,7 +1,7 @@
 /// Recorded conversation of opsd and opsd-runner, so that tests can talk to each of them as an older one did.
 ///
 /// `version-3.txt` was recorded with opsd-runner as of commit c7d5d31, the last one that spoke version 3. It stays as it is.
-/// Before a change of `RunnerProtocol.version` the present version is recorded:
+/// Before a change of `LaunchProtocol.version` the present version is recorded:
 ///
 ///     OPSD_RECORD=Tests/LaunchRecording/version-N.txt swift test --filter LaunchConversationTests
 public struct LaunchRecording: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import OpsRunner
+import OpsExecutor
 import OpsStore
 import OpsSystem
 import OpsSystemd
@@ -26,7 +26,7 @@ final class Fixture {
         configuration.connections = connections
         configuration.connectionsPerUser = perUser
         configuration.workers = 2
-        runnerSocket = try UnixSocket.listen(at: directory + "/" + RunnerProtocol.socketName)
+        runnerSocket = try UnixSocket.listen(at: directory + "/" + LaunchProtocol.socketName())
         let store = try Store.open(directory: directory, boot: "boot")
         let history = try History.open(path: store.path)
         daemon = try Daemon(

@@ -1,5 +1,5 @@
 import OpsCore
-import OpsRunner
+import OpsExecutor
 import OpsStore
 import OpsSystem
 import OpsWire

@@ -1,5 +1,5 @@
 import OpsCore
-import OpsRunner
+import OpsExecutor
 import OpsSystem
 import OpsWire
 import Testing
@@ -25,7 +25,7 @@ import Testing
         #expect(runner.orders.contains(.acknowledge(attempt)))
         // As if that had been lost.
         try runner.hangUp()
-        try runner.greet(knowing: [RunnerGreeting.Entry(attempt, .exited(exit))])
+        try runner.greet(knowing: [ExecutorGreeting.Entry(attempt, .exited(exit))])
         let isEnded = runner.orders.contains { if case .terminate = $0 { true } else { false } }
         #expect(isEnded == (leftovers == "kill"))
         #expect(runner.orders.contains(.acknowledge(attempt)) == (leftovers == "leave"))

@@ -1,6 +1,6 @@
 import LaunchRecording
 import OpsCore
-import OpsRunner
+import OpsExecutor
 import OpsSystem
 import OpsWire
 import Testing
@@ -11,13 +11,13 @@ import Testing
 @Suite struct OlderRunnerTests {
     private let fixture: Fixture
     private let runner: StandInRunner
-    private let frames: [(report: RunnerReport, bytes: [UInt8])]
+    private let frames: [(report: ExecutorReport, bytes: [UInt8])]
 
     init() throws {
         fixture = try Fixture()
         runner = StandInRunner(fixture)
         frames = try LaunchRecording.version3.frames.filter { $0.kind == .report }.map { frame in
-            var reader = FrameReader<RunnerReport>()
+            var reader = FrameReader<ExecutorReport>()
             reader.append(frame.bytes)
             return (try #require(try reader.next()), frame.bytes)
         }
@@ -25,7 +25,7 @@ import Testing
 
     /// Greets with the first or second recorded greeting.
     private func greet(_ number: Int) throws {
-        let greetings = frames.compactMap { frame -> (RunnerGreeting, [UInt8])? in
+        let greetings = frames.compactMap { frame -> (ExecutorGreeting, [UInt8])? in
             if case .hello(let greeting) = frame.report { (greeting, frame.bytes) } else { nil }
         }
         try #require(greetings.count == 2)
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Sends recorded reports, and receives the commands that follow.
-    private func play(_ isWanted: (RunnerReport) -> Bool) throws {
+    private func play(_ isWanted: (ExecutorReport) -> Bool) throws {
         let wanted = frames.filter { isWanted($0.report) }
         try #require(!wanted.isEmpty)
         for frame in wanted { try runner.tell(frame.bytes) }
@@ -80,7 +80,7 @@ import Testing
         #expect(try fixture.connect().submit(chain).count == 3)
         try runner.listen()
         var bytes: [UInt8] = []
-        RunnerReport.exited(attempt(1), exit, treeIsGone: true).append(to: &bytes, for: 3)
+        ExecutorReport.exited(attempt(1), exit, treeIsGone: true).append(to: &bytes, for: 3)
         try runner.tell(bytes)
         try runner.listen()
         let staged = runner.orders.compactMap { command -> (Attempt, [Attempt])? in

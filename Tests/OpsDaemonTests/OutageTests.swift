@@ -1,5 +1,5 @@
 import OpsCore
-import OpsRunner
+import OpsExecutor
 import OpsSystem
 import OpsWire
 import Testing
@@ -79,7 +79,7 @@ import Testing
         try daemon.store.database.execute("PRAGMA query_only = 0")
         try fixture.turn { daemon.outage == nil }
         let running = LaunchedProcess(pid: 5, startTicks: 1, at: Clock.read())
-        try runner.greet(knowing: [RunnerGreeting.Entry(observer, .running(running))])
+        try runner.greet(knowing: [ExecutorGreeting.Entry(observer, .running(running))])
         try runner.listen()
         #expect(runner.launches.isEmpty)
         try runner.tell(.exited(observer, exit, treeIsGone: true))
@@ -101,7 +101,7 @@ import Testing
         daemon.runner.disconnect()
         try fixture.turn { daemon.helpers.isEnding(helper) }
         let running = LaunchedProcess(pid: 5, startTicks: 1, at: Clock.read())
-        try runner.greet(knowing: [RunnerGreeting.Entry(helper, .running(running))])
+        try runner.greet(knowing: [ExecutorGreeting.Entry(helper, .running(running))])
         #expect(runner.orders.contains { if case .terminate(helper, _) = $0 { true } else { false } })
         let exit = ProcessExit(
             status: .signal(15), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())

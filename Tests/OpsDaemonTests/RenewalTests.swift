@@ -1,4 +1,4 @@
-import OpsRunner
+import OpsExecutor
 import OpsSystem
 import Testing
 
@@ -15,7 +15,7 @@ import Testing
         // It did, and what is installed is as old: asking without end would not help.
         try runner.hangUp()
         try runner.greet(release: release)
-        #expect(runner.orders.contains(.hello(version: RunnerProtocol.version)))
+        #expect(runner.orders.contains(.hello(version: LaunchProtocol.version)))
         #expect(!runner.orders.contains(.reexecute))
     }
 
@@ -24,7 +24,7 @@ import Testing
         let fixture = try Fixture()
         let runner = StandInRunner(fixture)
         try runner.greet(release: release)
-        #expect(runner.orders.contains(.hello(version: RunnerProtocol.version)))
+        #expect(runner.orders.contains(.hello(version: LaunchProtocol.version)))
         #expect(!runner.orders.contains(.reexecute))
     }
 

@@ -1,5 +1,5 @@
 import Glibc
-import OpsRunner
+import OpsExecutor
 import OpsSystem
 import OpsSystemd
 
@@ -9,21 +9,21 @@ import OpsSystemd
 final class StandInRunner {
     private let fixture: Fixture
     private var connection: Descriptor?
-    private var reader = FrameReader<RunnerCommand>()
+    private var reader = FrameReader<ExecutorCommand>()
     /// Commands of the present connection, in their order.
-    private(set) var orders: [RunnerCommand] = []
+    private(set) var orders: [ExecutorCommand] = []
     /// Their bytes.
     private(set) var received: [UInt8] = []
 
     init(_ fixture: Fixture) { self.fixture = fixture }
 
     /// Greets the daemon again, as the same runner, and hears what it orders until it has answered a call of its own.
-    func greet(release: String = Release.current.text, knowing entries: [RunnerGreeting.Entry] = []) throws {
-        let greeting = RunnerGreeting(
-            version: RunnerProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,
+    func greet(release: String = Release.current.text, knowing entries: [ExecutorGreeting.Entry] = []) throws {
+        let greeting = ExecutorGreeting(
+            version: LaunchProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,
             stagesDependents: true)
         var bytes: [UInt8] = []
-        RunnerReport.hello(greeting).append(to: &bytes, for: RunnerProtocol.version)
+        ExecutorReport.hello(greeting).append(to: &bytes, for: LaunchProtocol.version)
         try greet(bytes, pid: greeting.pid)
     }
 
@@ -46,9 +46,9 @@ final class StandInRunner {
         try listen()
     }
 
-    func tell(_ report: RunnerReport) throws {
+    func tell(_ report: ExecutorReport) throws {
         var bytes: [UInt8] = []
-        report.append(to: &bytes, for: RunnerProtocol.version)
+        report.append(to: &bytes, for: LaunchProtocol.version)
         try tell(bytes)
     }
 

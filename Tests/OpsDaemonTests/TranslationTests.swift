@@ -1,5 +1,5 @@
 import OpsCore
-import OpsRunner
+import OpsExecutor
 import OpsSystem
 import OpsWire
 import Testing
@@ -108,16 +108,16 @@ import Testing
         var limits = OperationDetails.ResourceLimits()
         limits.memory = 1 << 20
         limits.openFiles = 10
-        #expect(EnforceableLimits(RunnerCapabilities()).problems(with: limits).map(\.key) == ["memory"])
+        #expect(EnforceableLimits(ExecutorCapabilities()).problems(with: limits).map(\.key) == ["memory"])
         limits.nice = -5
         let narrow = ProcessRights(lowestNice: 0, mostOpenFiles: 9)
-        let told = EnforceableLimits(RunnerCapabilities(), rights: narrow).problems(with: limits).map(\.key)
+        let told = EnforceableLimits(ExecutorCapabilities(), rights: narrow).problems(with: limits).map(\.key)
         #expect(told == ["nice", "openFiles", "memory"])
         let wide = ProcessRights(lowestNice: -5, mostOpenFiles: 10)
-        #expect(EnforceableLimits(RunnerCapabilities(), rights: wide).problems(with: limits).map(\.key) == ["memory"])
+        #expect(EnforceableLimits(ExecutorCapabilities(), rights: wide).problems(with: limits).map(\.key) == ["memory"])
         #expect(EnforceableLimits(nil).problems(with: limits).map(\.key) == ["memory"])
         #expect(
-            EnforceableLimits(RunnerCapabilities(hasControlGroups: true, controllers: ["memory"])).problems(
+            EnforceableLimits(ExecutorCapabilities(hasControlGroups: true, controllers: ["memory"])).problems(
                 with: limits
             )
             .isEmpty)

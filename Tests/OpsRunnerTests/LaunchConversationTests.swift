@@ -1,4 +1,5 @@
 import LaunchRecording
+import OpsExecutor
 import OpsRunner
 import OpsSystem
 import Testing
@@ -9,7 +10,7 @@ import Testing
     private final class Conversation {
         let runner: RunnerProcess
         var commands: [[UInt8]] = []
-        var reports: [RunnerReport] = []
+        var reports: [ExecutorReport] = []
         /// Lines for a recording.
         var lines: [String] = []
 
@@ -23,7 +24,7 @@ import Testing
             lines.append("# \(title)")
         }
 
-        func note(_ command: RunnerCommand) throws {
+        func note(_ command: ExecutorCommand) throws {
             try drain()
             var bytes: [UInt8] = []
             command.append(to: &bytes, for: runner.version)
@@ -31,14 +32,14 @@ import Testing
             lines.append(LaunchRecording.line(.command, bytes))
         }
 
-        func send(_ commands: [RunnerCommand]) throws {
+        func send(_ commands: [ExecutorCommand]) throws {
             for command in commands { try note(command) }
             try runner.send(commands)
         }
 
         /// Takes the reports that have arrived.
         func drain() throws {
-            var reader = FrameReader<RunnerReport>()
+            var reader = FrameReader<ExecutorReport>()
             reader.append(runner.received)
             while let report = try reader.next() { reports.append(report) }
             lines += LaunchRecording.frames(runner.received).map { LaunchRecording.line(.report, $0) }
@@ -74,7 +75,7 @@ import Testing
         try conversation.section("the end")
         try conversation.send([.terminate(long.attempt, grace: 5_000_000_000)])
         _ = try runner.awaitExit(long.attempt)
-        let known = [3, 4, 5, 6, 9].map { RunnerCommand.acknowledge(Attempt(operation: $0, number: 1)) }
+        let known = [3, 4, 5, 6, 9].map { ExecutorCommand.acknowledge(Attempt(operation: $0, number: 1)) }
         try conversation.send(known + [.stop(grace: 0)])
         try conversation.drain()
         return conversation
@@ -144,7 +145,7 @@ import Testing
     }
 
     /// Describes a report without values that differ from one conversation to the next.
-    private func outline(_ report: RunnerReport) -> String {
+    private func outline(_ report: ExecutorReport) -> String {
         switch report {
         case .hello(let greeting):
             let entries = greeting.entries.map { entry in
@@ -153,6 +154,7 @@ import Testing
                 case .exited(let exit): "\(entry.attempt) exited \(exit.status)"
                 case .gone(let exit): "\(entry.attempt) gone \(exit.status)"
                 case .failed(let step, let errno): "\(entry.attempt) failed \(step) \(errno)"
+                case .accepted, .refused, .ended: "\(entry.attempt) \(entry.state)"
                 }
             }
             let slots = greeting.slotStarts.map { "\($0.attempt) in slot \($0.slot)" }
@@ -161,14 +163,14 @@ import Testing
         case .exited(let attempt, let exit, let isGone):
             return "\(attempt) exited \(exit.status) \(exit.outOfMemory) \(isGone)"
         case .stagedStarted(let attempt, let slot, _): return "\(attempt) started in slot \(slot)"
-        case .failed, .gone, .updated, .stagingRevoked, .pong: return "\(report)"
+        case .failed, .gone, .updated, .stagingRevoked, .pong, .accepted, .refused, .ended: return "\(report)"
         }
     }
 
-    private func recordedReports() throws -> [RunnerReport] {
-        var reader = FrameReader<RunnerReport>()
+    private func recordedReports() throws -> [ExecutorReport] {
+        var reader = FrameReader<ExecutorReport>()
         reader.append(LaunchRecording.version3.bytes(.report))
-        var reports: [RunnerReport] = []
+        var reports: [ExecutorReport] = []
         while let report = try reader.next() { reports.append(report) }
         return reports
     }
@@ -184,18 +186,18 @@ import Testing
 
     @Test(.enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"))
     func `opsd of this version has the same conversation`() throws {
-        let conversation = try converse(version: RunnerProtocol.version)
+        let conversation = try converse(version: LaunchProtocol.version)
         #expect(try conversation.reports.map(outline) == recordedReports().map(outline))
         guard let path = Environment["OPSD_RECORD"] else { return }
         var lines = conversation.lines + ["# every kind of message, as LaunchProtocolTests has them"]
         for command in LaunchProtocolTests.commands {
             var bytes: [UInt8] = []
-            command.append(to: &bytes, for: RunnerProtocol.version)
+            command.append(to: &bytes, for: LaunchProtocol.version)
             lines.append(LaunchRecording.line(.sampleCommand, bytes))
         }
         for report in LaunchProtocolTests.reports {
             var bytes: [UInt8] = []
-            report.append(to: &bytes, for: RunnerProtocol.version)
+            report.append(to: &bytes, for: LaunchProtocol.version)
             lines.append(LaunchRecording.line(.sampleReport, bytes))
         }
         try Files.replace(path, with: Array((lines.joined(separator: "\n") + "\n").utf8), mode: 0o644)

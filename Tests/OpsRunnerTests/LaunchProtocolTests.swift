@@ -1,4 +1,5 @@
 import LaunchRecording
+import OpsExecutor
 import OpsRunner
 import OpsSystem
 import Testing
@@ -7,7 +8,7 @@ import Testing
     static let attempt = Attempt(operation: 1 << 40, number: 3)
     static let at = Moment(monotonic: -1, wall: .max)
 
-    static let commands: [RunnerCommand] = [
+    static let commands: [ExecutorCommand] = [
         .hello(version: 3),
         .launch(LaunchRequest(attempt: attempt, arguments: ["/bin/true"])),
         .launch(
@@ -29,16 +30,16 @@ import Testing
         .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [Attempt(operation: 2, number: 3)]),
     ]
 
-    static let reports: [RunnerReport] = [
+    static let reports: [ExecutorReport] = [
         .hello(
-            RunnerGreeting(
+            ExecutorGreeting(
                 version: 1, instance: "i", boot: "b", pid: 9,
                 entries: [
                     .init(attempt, .running(LaunchedProcess(pid: 1, startTicks: .max, at: at))),
                     .init(attempt, .exited(ProcessExit(status: .code(2), at: at))),
                     .init(attempt, .gone(ProcessExit(status: .signal(9), outOfMemory: true, at: at))),
                     .init(attempt, .failed(step: "exec", errno: 2)),
-                ], capabilities: RunnerCapabilities(hasControlGroups: true, controllers: ["cpu", "memory"]),
+                ], capabilities: ExecutorCapabilities(hasControlGroups: true, controllers: ["cpu", "memory"]),
                 release: "1.2",
                 isEnding: true, slotStarts: [.init(attempt, slot: 3, at: at)], stagesDependents: true)),
         .launched(attempt, LaunchedProcess(pid: 1, startTicks: 2, at: at)),
@@ -55,35 +56,87 @@ import Testing
         .stagedStarted(attempt, slot: 2, at: at), .stagingRevoked, .pong,
     ]
 
-    func bytes(_ messages: [some RunnerMessage], for version: UInt16 = RunnerProtocol.version) -> [UInt8] {
+    /// Messages that a runner never sends or gets, and an older opsd neither.
+    static let executorCommands: [ExecutorCommand] = [
+        .launch(
+            LaunchRequest(
+                attempt: attempt, arguments: ["/bin/true"], executorOptions: #"{"cpus":2}"#, timeLimit: 1 << 40,
+                niceness: 50, job: "4711")),
+        .release(attempt),
+    ]
+    static let end = ExternalEnd(
+        outcome: .timedOut, cause: "time limit of job 4711", exit: ProcessExit(status: .signal(15), at: at), at: at)
+    static let executorReports: [ExecutorReport] = [
+        .accepted(attempt, job: "4711"), .refused(attempt, cause: "no such partition"), .ended(attempt, end),
+        .hello(
+            ExecutorGreeting(
+                version: 4, instance: "i", boot: "b", pid: 9,
+                entries: [
+                    .init(attempt, .accepted(job: "4711")), .init(attempt, .refused(cause: "never")),
+                    .init(attempt, .ended(ExternalEnd(outcome: .interrupted, cause: "node failed", at: at))),
+                ])),
+    ]
+
+    func bytes(_ messages: [some LaunchMessage], for version: UInt16 = LaunchProtocol.version) -> [UInt8] {
         var bytes: [UInt8] = []
         for message in messages { message.append(to: &bytes, for: version) }
         return bytes
     }
 
-    func readAll<Message: RunnerMessage>(_ reader: inout FrameReader<Message>) throws -> [Message] {
+    func readAll<Message: LaunchMessage>(_ reader: inout FrameReader<Message>) throws -> [Message] {
         var messages: [Message] = []
         while let message = try reader.next() { messages.append(message) }
         return messages
     }
 
-    @Test(arguments: [3, RunnerProtocol.version])
+    @Test(arguments: [3, LaunchProtocol.version])
     func `every message is decoded as it was encoded`(version: UInt16) throws {
-        var commands = FrameReader<RunnerCommand>()
+        var commands = FrameReader<ExecutorCommand>()
         commands.append(bytes(Self.commands, for: version))
         #expect(try readAll(&commands) == Self.commands)
         #expect(commands.buffered == 0)
-        var reports = FrameReader<RunnerReport>()
+        var reports = FrameReader<ExecutorReport>()
         reports.append(bytes(Self.reports, for: version))
         #expect(try readAll(&reports) == Self.reports)
         #expect(reports.buffered == 0)
     }
 
+    @Test func `messages of executors are decoded as they were encoded`() throws {
+        var commands = FrameReader<ExecutorCommand>()
+        commands.append(bytes(Self.executorCommands))
+        #expect(try readAll(&commands) == Self.executorCommands)
+        var reports = FrameReader<ExecutorReport>()
+        reports.append(bytes(Self.executorReports))
+        #expect(try readAll(&reports) == Self.executorReports)
+    }
+
+    @Test func `a launch of an older opsd has no job and no limit of time`() throws {
+        let request = LaunchRequest(attempt: Self.attempt, arguments: ["a"], logCap: 7)
+        var frame = bytes([ExecutorCommand.launch(request)])
+        // The appended fields: two texts and two numbers. The lengths of frame and record fit in their first byte.
+        let appended = 4 + 8 + 4 + 4
+        frame.removeLast(appended)
+        for offset in [0, 5] { frame[offset] -= UInt8(appended) }
+        var reader = FrameReader<ExecutorCommand>()
+        reader.append(frame)
+        #expect(try readAll(&reader) == [.launch(request)])
+    }
+
+    @Test func `version 3 gets a launch without fields that it cannot skip`() throws {
+        let plain = LaunchRequest(attempt: Self.attempt, arguments: ["a"])
+        var external = plain
+        external.executorOptions = "{}"
+        external.timeLimit = 1
+        external.niceness = 1
+        external.job = "4711"
+        #expect(bytes([ExecutorCommand.launch(external)], for: 3) == bytes([ExecutorCommand.launch(plain)], for: 3))
+    }
+
     @Test func `messages of version 3 are read as recorded`() throws {
-        var commands = FrameReader<RunnerCommand>()
+        var commands = FrameReader<ExecutorCommand>()
         commands.append(LaunchRecording.version3.bytes(.sampleCommand))
         #expect(try readAll(&commands) == Self.commands)
-        var reports = FrameReader<RunnerReport>()
+        var reports = FrameReader<ExecutorReport>()
         reports.append(LaunchRecording.version3.bytes(.sampleReport))
         #expect(try readAll(&reports) == Self.reports)
     }
@@ -91,7 +144,7 @@ import Testing
     @Test(arguments: [LaunchRecording.Kind.command, .sampleCommand])
     func `commands for version 3 are written as recorded`(kind: LaunchRecording.Kind) throws {
         let recorded = LaunchRecording.version3.bytes(kind)
-        var reader = FrameReader<RunnerCommand>()
+        var reader = FrameReader<ExecutorCommand>()
         reader.append(recorded)
         #expect(try bytes(readAll(&reader), for: 3) == recorded)
     }
@@ -99,7 +152,7 @@ import Testing
     @Test(arguments: [LaunchRecording.Kind.report, .sampleReport])
     func `reports for version 3 are written as recorded`(kind: LaunchRecording.Kind) throws {
         let recorded = LaunchRecording.version3.bytes(kind)
-        var reader = FrameReader<RunnerReport>()
+        var reader = FrameReader<ExecutorReport>()
         reader.append(recorded)
         #expect(try bytes(readAll(&reader), for: 3) == recorded)
     }
@@ -125,25 +178,25 @@ import Testing
         let request = LaunchRequest(
             attempt: Self.attempt, arguments: ["a"], user: .init(name: "n", uid: 1, gid: 2), grace: 1, logCap: 2)
         let after = [Attempt(operation: 2, number: 3)]
-        for command in [RunnerCommand.launch(request), .stage(request, after: []), .stage(request, after: after)] {
-            var reader = FrameReader<RunnerCommand>()
+        for command in [ExecutorCommand.launch(request), .stage(request, after: []), .stage(request, after: after)] {
+            var reader = FrameReader<ExecutorCommand>()
             // Header of the frame, record of the request.
             reader.append(try extended(bytes([command]), [0, 5]))
-            reader.append(bytes([RunnerCommand.ping]))
+            reader.append(bytes([ExecutorCommand.ping]))
             #expect(try readAll(&reader) == [command, .ping])
         }
     }
 
     @Test func `fields appended to records of reports are skipped`() throws {
         let process = LaunchedProcess(pid: 1, startTicks: 2, at: Self.at)
-        let hello = RunnerReport.hello(
-            RunnerGreeting(
+        let hello = ExecutorReport.hello(
+            ExecutorGreeting(
                 version: 5, instance: "i", boot: "b", pid: 9,
                 entries: [.init(Self.attempt, .running(process)), .init(Self.attempt, .running(process))],
                 slotStarts: [.init(Self.attempt, slot: 3, at: Self.at)], stagesDependents: true))
         // Header, magic, version, two texts of a byte, pid, count of entries.
         let entry = 5 + 4 + 2 + 5 + 5 + 4 + 4
-        let reports: [(RunnerReport, [Int])] = [
+        let reports: [(ExecutorReport, [Int])] = [
             (.launched(Self.attempt, process), [0, 17]),
             (.exited(Self.attempt, ProcessExit(status: .code(1), at: Self.at), treeIsGone: true), [0, 17]),
             (.updated(Self.attempt, NotifyUpdate(status: "s")), [0, 17]),
@@ -152,18 +205,18 @@ import Testing
             (hello, [0, entry, entry + 4 + 12 + 1]),
         ]
         for (report, offsets) in reports {
-            var reader = FrameReader<RunnerReport>()
+            var reader = FrameReader<ExecutorReport>()
             reader.append(try extended(bytes([report]), offsets))
             #expect(try readAll(&reader) == [report])
         }
     }
 
     @Test func `an older opsd says no user in an order to reap`() throws {
-        var order = bytes([RunnerCommand.killStaleTree(Self.attempt, socket: "/s", uid: nil)])
+        var order = bytes([ExecutorCommand.killStaleTree(Self.attempt, socket: "/s", uid: nil)])
         // Without the last field, and a byte shorter.
         order.removeLast()
         order[0] -= 1
-        var reader = FrameReader<RunnerCommand>()
+        var reader = FrameReader<ExecutorCommand>()
         reader.append(order)
         #expect(try reader.next() == .killStaleTree(Self.attempt, socket: "/s", uid: nil))
     }
@@ -171,15 +224,15 @@ import Testing
     @Test func `a stream split anywhere gives the same messages`() throws {
         let all = bytes(Self.commands)
         for cut in 0...all.count {
-            var reader = FrameReader<RunnerCommand>()
+            var reader = FrameReader<ExecutorCommand>()
             reader.append(all[..<cut])
             var messages = try readAll(&reader)
             reader.append(all[cut...])
             messages += try readAll(&reader)
             #expect(messages == Self.commands)
         }
-        var reader = FrameReader<RunnerCommand>()
-        var messages: [RunnerCommand] = []
+        var reader = FrameReader<ExecutorCommand>()
+        var messages: [ExecutorCommand] = []
         for byte in all {
             reader.append([byte])
             messages += try readAll(&reader)
@@ -192,17 +245,17 @@ import Testing
             var frame = bytes([command])
             frame.removeLast()
             frame[0] &-= 1
-            var reader = FrameReader<RunnerCommand>()
+            var reader = FrameReader<ExecutorCommand>()
             reader.append(frame)
             #expect(throws: ProtocolError.self) { try reader.next() }
         }
     }
 
     @Test func `fields appended to a message are skipped`() throws {
-        var frame = bytes([RunnerCommand.freeze(Self.attempt)])
+        var frame = bytes([ExecutorCommand.freeze(Self.attempt)])
         frame.append(99)
         frame[0] += 1
-        var reader = FrameReader<RunnerCommand>()
+        var reader = FrameReader<ExecutorCommand>()
         reader.append(frame)
         #expect(try reader.next() == .freeze(Self.attempt))
     }
@@ -216,7 +269,7 @@ import Testing
             ([7, 0, 0, 0, 1, 1, 2, 3, 4, 1, 0], .wrongMagic),
         ]
         for (bytes, error) in cases {
-            var reader = FrameReader<RunnerCommand>()
+            var reader = FrameReader<ExecutorCommand>()
             reader.append(bytes)
             #expect(throws: error) { try reader.next() }
         }
@@ -224,7 +277,7 @@ import Testing
 
     @Test func `a count beyond the frame reserves no memory`() {
         // A launch with an argument count of four billion.
-        var reader = FrameReader<RunnerCommand>()
+        var reader = FrameReader<ExecutorCommand>()
         reader.append([21, 0, 0, 0, 2] + [UInt8](repeating: 1, count: 16) + [255, 255, 255, 255])
         #expect(throws: ProtocolError.truncated) { try reader.next() }
     }
@@ -242,7 +295,7 @@ import Testing
         for _ in 0..<5_000 {
             var damaged = good
             for _ in 0..<3 { damaged[Int(random() % UInt64(good.count))] = UInt8(truncatingIfNeeded: random()) }
-            var reader = FrameReader<RunnerReport>()
+            var reader = FrameReader<ExecutorReport>()
             reader.append(damaged)
             do { _ = try readAll(&reader) } catch is ProtocolError { refused += 1 }
         }
@@ -250,10 +303,10 @@ import Testing
     }
 
     @Test func `one version older or newer is understood`() {
-        #expect(!RunnerProtocol.understands(.max))
-        #expect(RunnerProtocol.understands(RunnerProtocol.version))
-        #expect(RunnerProtocol.understands(RunnerProtocol.version + 1))
-        #expect(RunnerProtocol.understands(RunnerProtocol.version - 1))
-        #expect(!RunnerProtocol.understands(RunnerProtocol.version + 2))
+        #expect(!LaunchProtocol.understands(.max))
+        #expect(LaunchProtocol.understands(LaunchProtocol.version))
+        #expect(LaunchProtocol.understands(LaunchProtocol.version + 1))
+        #expect(LaunchProtocol.understands(LaunchProtocol.version - 1))
+        #expect(!LaunchProtocol.understands(LaunchProtocol.version + 2))
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import OpsExecutor
 import OpsRunner
 import OpsSystem
 import Testing
@@ -119,7 +120,7 @@ import Testing
         _ = try runner.awaitFile("said")
         try runner.until("it is still alive") { try runner.survivors().isEmpty }
         kill(runner.pid, SIGCONT)
-        let first: RunnerReport = try runner.await { if case .gone = $0 { nil } else { $0 } }
+        let first: ExecutorReport = try runner.await { if case .gone = $0 { nil } else { $0 } }
         #expect(first == .updated(request.attempt, NotifyUpdate(finished: 0)))
         _ = try runner.awaitExit(request.attempt)
     }

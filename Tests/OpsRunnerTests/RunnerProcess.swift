@@ -1,4 +1,5 @@
 import Glibc
+import OpsExecutor
 import OpsRunner
 import OpsSystem
 import Testing
@@ -11,10 +12,10 @@ final class RunnerProcess {
     let state: String
     private(set) var pid: Int32 = 0
     private var socket: Int32 = -1
-    private var reader = FrameReader<RunnerReport>()
+    private var reader = FrameReader<ExecutorReport>()
     /// Reports that were received and not awaited yet.
-    private(set) var reports: [RunnerReport] = []
-    private(set) var greeting: RunnerGreeting?
+    private(set) var reports: [ExecutorReport] = []
+    private(set) var greeting: ExecutorGreeting?
     /// Bytes received since this was emptied.
     var received: [UInt8] = []
     /// Protocol version that the connection speaks.
@@ -30,7 +31,7 @@ final class RunnerProcess {
     /// with `exec "$@"` at its end.
     init(
         usesControlGroups: Bool = true, user: Spawn.User? = nil, script: String = "",
-        version: UInt16 = RunnerProtocol.version
+        version: UInt16 = LaunchProtocol.version
     ) throws {
         self.version = version
         self.usesControlGroups = usesControlGroups
@@ -48,7 +49,7 @@ final class RunnerProcess {
             // After a failed test there may be no connection. SIGTERM ends the runner too, only later.
             if let last = try? UnixSocket.connect(to: state + "/runner.sock") {
                 var bytes: [UInt8] = []
-                RunnerCommand.stop(grace: 0).append(to: &bytes, for: version)
+                ExecutorCommand.stop(grace: 0).append(to: &bytes, for: version)
                 _ = try? last.writeAll(bytes)
             }
             disconnect()
@@ -146,7 +147,7 @@ final class RunnerProcess {
     func shareTokens() throws -> Tokens {
         let tokens = try Tokens()
         var hello: [UInt8] = []
-        RunnerCommand.hello(version: version).append(to: &hello, for: 0)
+        ExecutorCommand.hello(version: version).append(to: &hello, for: 0)
         let descriptor = Descriptor(owning: dup(socket))
         #expect(try descriptor.write(hello[...], passing: tokens.descriptor) == .moved(hello.count))
         greeting = nil
@@ -165,7 +166,7 @@ final class RunnerProcess {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    func send(_ commands: [RunnerCommand]) throws {
+    func send(_ commands: [ExecutorCommand]) throws {
         var bytes: [UInt8] = []
         for command in commands { command.append(to: &bytes, for: version) }
         let descriptor = Descriptor(owning: dup(socket))
@@ -199,7 +200,7 @@ final class RunnerProcess {
     }
 
     /// Waits for the first report that `pick` accepts, and removes it.
-    func await<Value>(_ pick: (RunnerReport) -> Value?) throws -> Value {
+    func await<Value>(_ pick: (ExecutorReport) -> Value?) throws -> Value {
         let end = Clock.read().monotonic + RunnerProcess.patience
         while true {
             for (index, report) in reports.enumerated() {

@@ -1,4 +1,5 @@
 import Glibc
+import OpsExecutor
 import OpsRunner
 import OpsSystem
 import Testing

@@ -1,4 +1,5 @@
 import Glibc
+import OpsExecutor
 import OpsRunner
 import OpsSystem
 import Testing
@@ -66,14 +67,14 @@ import Testing
         let runner = try RunnerProcess()
         let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
         var hello: [UInt8] = []
-        RunnerCommand.hello(version: RunnerProtocol.version + 2).append(to: &hello, for: 0)
+        ExecutorCommand.hello(version: LaunchProtocol.version + 2).append(to: &hello, for: 0)
         #expect(try socket.writeAll(hello))
         var bytes: [UInt8] = []
         while try socket.read(atMost: 1000, onto: &bytes) != .ended {}
-        var reader = FrameReader<RunnerReport>()
+        var reader = FrameReader<ExecutorReport>()
         reader.append(bytes)
         guard case .hello(let greeting) = try reader.next() else { throw Failure("no greeting") }
-        #expect(greeting.version == RunnerProtocol.version)
+        #expect(greeting.version == LaunchProtocol.version)
     }
 
     @Test(arguments: treeKinds)
@@ -293,6 +294,6 @@ import Testing
     }
 }
 
-extension RunnerGreeting.State {
+extension ExecutorGreeting.State {
     var isRunning: Bool { if case .running = self { true } else { false } }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import OpsExecutor
 import OpsRunner
 import OpsSystem
 import Testing
@@ -186,7 +187,7 @@ import Testing
 
     @Test func `the runner of an ordinary user also ends whole trees`() throws {
         let runner = try RunnerProcess(user: .init(uid: 65534, gid: 65534, groups: [65534]))
-        #expect(runner.greeting?.capabilities == RunnerCapabilities())
+        #expect(runner.greeting?.capabilities == ExecutorCapabilities())
         let request = runner.request(1, "setsid sh -c 'id -u > $DIR/who; sleep 1000' & sleep 1000")
         try runner.send([.launch(request)])
         #expect(try runner.awaitFile("who") == "65534\n")

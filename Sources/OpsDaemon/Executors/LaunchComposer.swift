@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsRunner
+internal import OpsExecutor
 internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd

@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsRunner
+internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -10,7 +10,7 @@ final class RunnerLink {
     private var descriptor: Descriptor?
     private var source: ReadinessSource?
     private lazy var retry = Alarm(daemon) { [unowned self] in self.connectIfWanted() }
-    private var reader = FrameReader<RunnerReport>()
+    private var reader = FrameReader<ExecutorReport>()
     private var output = OutputBuffer()
     private var delay = RunnerLink.firstDelay
     private var isWanted = false
@@ -23,14 +23,14 @@ final class RunnerLink {
     private var takenBack = 0
     /// Reports that concern no attempt wait while staged launches are revoked.
     private var isTakingBack = false
-    private var putOff: [RunnerReport] = []
+    private var putOff: [ExecutorReport] = []
 
     /// Process id of the runner that has greeted the daemon.
     private(set) var pid: Int32?
     private var isEnding = false
     private var instance: String?
     /// Capabilities of the runner on this machine; nil until a runner has greeted the daemon.
-    private(set) var capabilities: RunnerCapabilities?
+    private(set) var capabilities: ExecutorCapabilities?
     /// Rights of the runner to raise limits and priorities of operations; nil while unknown.
     private(set) var rights: ProcessRights?
     /// An older one holds no launches for later, and leaves OPS_SLOT to us.
@@ -64,7 +64,7 @@ final class RunnerLink {
 
     /// A runner is there that starts things.
     var isConnected: Bool { pid != nil && !isEnding }
-    private var socketPath: String { "\(daemon.configuration.state)/\(RunnerProtocol.socketName)" }
+    private var socketPath: String { "\(daemon.configuration.state)/\(LaunchProtocol.socketName())" }
 
     // MARK: Connecting
 
@@ -80,7 +80,7 @@ final class RunnerLink {
             }
             let shared = try Tokens()
             var hello: [UInt8] = []
-            RunnerCommand.hello(version: RunnerProtocol.version).append(to: &hello, for: peerVersion)
+            ExecutorCommand.hello(version: LaunchProtocol.version).append(to: &hello, for: peerVersion)
             // Into the empty buffer of a new connection it goes whole or not at all.
             guard case .moved = try connected.write(hello[...], passing: shared.descriptor) else {
                 throw SystemError("greet the runner", errno: SystemError.invalid)
@@ -151,7 +151,7 @@ final class RunnerLink {
 
     /// Orders go out together, at `flush`. Without a connection they are dropped: the scheduler gives them again
     /// when it has seen the inventory.
-    func send(_ command: RunnerCommand) {
+    func send(_ command: ExecutorCommand) {
         guard descriptor != nil else { return }
         pulse.watch()
         output.append { command.append(to: &$0, for: peerVersion) }
@@ -160,7 +160,7 @@ final class RunnerLink {
     /// Orders a launch; throws what the attempt fails of where it is larger than the runner takes.
     func send(launch request: LaunchRequest) throws(SystemError) { try send(bounded: .launch(request)) }
 
-    private func send(bounded command: RunnerCommand) throws(SystemError) {
+    private func send(bounded command: ExecutorCommand) throws(SystemError) {
         guard descriptor != nil else { return }
         var fits = true
         output.append { fits = command.appendIfItFits(to: &$0, for: peerVersion) }
@@ -212,7 +212,7 @@ final class RunnerLink {
         while descriptor != nil, let report = try reader.next() { take(report) }
     }
 
-    private func take(_ report: RunnerReport) {
+    private func take(_ report: ExecutorReport) {
         if isTakingBack, !report.concernsAttempt { return putOff.append(report) }
         switch report {
         case .hello(let greeting): greet(greeting)
@@ -220,7 +220,7 @@ final class RunnerLink {
             staged.removeAll { $0 == AttemptID(attempt) }
             daemon.record(.stagedStarted(AttemptID(attempt), SlotStart(slot, at)))
         case .stagingRevoked: daemon.record(.revocationConfirmed)
-        case .pong: break
+        case .pong, .accepted, .refused, .ended: break
         case .launched(let attempt, let process):
             if attempt.isHelper { return }
             daemon.record(.launched(AttemptID(attempt), Process(process)))
@@ -299,16 +299,16 @@ final class RunnerLink {
         }
     }
 
-    private func greet(_ greeting: RunnerGreeting) {
-        guard RunnerProtocol.understands(greeting.version) else {
-            return lose("it speaks version \(greeting.version) of the protocol, this opsd \(RunnerProtocol.version)")
+    private func greet(_ greeting: ExecutorGreeting) {
+        guard LaunchProtocol.understands(greeting.version) else {
+            return lose("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
         }
         // Not at the connection: a runner that accepts it and hangs up is asked at growing intervals.
         delay = Self.firstDelay
         pid = greeting.pid
         peerVersion = greeting.version
         lastPid = greeting.pid
-        answersPings = greeting.version >= RunnerProtocol.versionWithPings
+        answersPings = greeting.version >= LaunchProtocol.versionWithPings
         if instance != greeting.instance {
             daemon.log.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
         }
@@ -316,7 +316,7 @@ final class RunnerLink {
         isEnding = greeting.isEnding
         capabilities = greeting.capabilities
         rights = ProcessRights(of: greeting.pid)
-        acceptsStaging = greeting.version >= RunnerProtocol.versionWithStaging
+        acceptsStaging = greeting.version >= LaunchProtocol.versionWithStaging
         pulse.heard()
         daemon.helpers.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
@@ -331,7 +331,7 @@ final class RunnerLink {
 
     /// After an upgrade of this machine: the runner goes on as the new program, in the same process and with all its
     /// children. It hangs up and greets again.
-    private func renewIfOlder(_ greeting: RunnerGreeting) {
+    private func renewIfOlder(_ greeting: ExecutorGreeting) {
         guard Release.isOlder(Release(greeting.release), than: .current), renewed != greeting.instance else { return }
         renewed = greeting.instance
         let release = greeting.release.isEmpty ? "an older release" : greeting.release

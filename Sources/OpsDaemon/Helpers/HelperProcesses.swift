@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsRunner
+internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -106,7 +106,7 @@ final class HelperProcesses {
 
     /// Reports the helpers that ended while the connection was down. Ends helpers that an earlier opsd left running,
     /// and does not use their numbers again.
-    func runnerIsHere(knowing known: [RunnerGreeting.Entry]) {
+    func runnerIsHere(knowing known: [ExecutorGreeting.Entry]) {
         for attempt in running.keys where !known.contains(where: { $0.attempt == attempt }) { finish(attempt, .lost) }
         for entry in known {
             let attempt = entry.attempt
@@ -119,6 +119,8 @@ final class HelperProcesses {
                 if isEnding(attempt) { terminate(attempt) }
             case .gone(let exit): finish(attempt, Ending(exit))
             case .failed(let step, let errno): finish(attempt, .cannotStart(step: step, errno: errno))
+            // Helpers are processes of the runner.
+            case .accepted, .refused, .ended: finish(attempt, .lost)
             }
         }
     }

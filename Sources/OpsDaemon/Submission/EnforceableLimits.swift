@@ -1,4 +1,4 @@
-internal import OpsRunner
+internal import OpsExecutor
 internal import OpsSystem
 internal import OpsWire
 
@@ -10,7 +10,7 @@ struct EnforceableLimits: Sendable {
     /// Nil: not known.
     private let rights: ProcessRights?
 
-    init(_ capabilities: RunnerCapabilities?, rights: ProcessRights? = nil) {
+    init(_ capabilities: ExecutorCapabilities?, rights: ProcessRights? = nil) {
         controllers = capabilities?.controllers
         self.rights = rights
     }

@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsRunner
+internal import OpsExecutor
 internal import OpsWire
 
 /// Settings of an operation's process that the store keeps as text: labels, the user it runs as and the captured

@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsRunner
+internal import OpsExecutor
 internal import OpsSystem
 
 // Reports of the runner in the words of the rules, and back.
@@ -52,19 +52,20 @@ extension SlotStart {
 
 extension Inventory {
     /// Without helpers, which are nobody's attempts.
-    init(_ greeting: RunnerGreeting) {
+    init(_ greeting: ExecutorGreeting) {
         self.init(
             runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding,
-            acceptsStaging: greeting.version >= RunnerProtocol.versionWithStaging,
+            acceptsStaging: greeting.version >= LaunchProtocol.versionWithStaging,
             acceptsWaiting: greeting.stagesDependents)
         for begun in greeting.slotStarts { slotStarts[AttemptID(begun.attempt)] = SlotStart(begun.slot, begun.at) }
         for entry in greeting.entries where !entry.attempt.isHelper {
-            let state: Entry =
+            let state: Entry? =
                 switch entry.state {
                 case .running(let process): .running(Process(process))
                 case .exited(let exit): .exited(Exit(exit))
                 case .gone(let exit): .gone(Exit(exit))
                 case .failed(let step, let errno): .failed(step: step, errno: errno)
+                case .accepted, .refused, .ended: nil
                 }
             entries[AttemptID(entry.attempt)] = state
         }

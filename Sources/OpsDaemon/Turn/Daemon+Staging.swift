@@ -1,5 +1,5 @@
 internal import OpsCore
-internal import OpsRunner
+internal import OpsExecutor
 
 extension Daemon {
     /// Revokes staged launches before the scheduler handles an event that is no report of an attempt, or decides more
@@ -21,13 +21,14 @@ extension Daemon {
     }
 }
 
-extension RunnerReport {
+extension ExecutorReport {
     /// True for a report of one attempt of an operation, or of revoked launches.
     var concernsAttempt: Bool {
         switch self {
         case .hello, .pong: false
         case .launched(let attempt, _), .failed(let attempt, _, _), .exited(let attempt, _, _), .gone(let attempt),
-            .updated(let attempt, _), .stagedStarted(let attempt, _, _):
+            .updated(let attempt, _), .stagedStarted(let attempt, _, _), .accepted(let attempt, _),
+            .refused(let attempt, _), .ended(let attempt, _):
             !attempt.isHelper
         case .stagingRevoked: true
         }

@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -9,7 +10,7 @@ final class DaemonConnection {
 
     private let socket: Descriptor
     private var source: ReadinessSource?
-    private var reader = FrameReader<RunnerCommand>()
+    private var reader = FrameReader<ExecutorCommand>()
     private var outgoing = OutputBuffer()
     /// True if opsd waits for one of the reports that are to be sent.
     private(set) var isUrgent = false
@@ -40,8 +41,8 @@ final class DaemonConnection {
     }
 
     /// Returns the commands that have arrived. Closes the connection at the end of the stream and on invalid bytes.
-    func receive() -> [RunnerCommand] {
-        var commands: [RunnerCommand] = []
+    func receive() -> [ExecutorCommand] {
+        var commands: [ExecutorCommand] = []
         do {
             var bytes: [UInt8] = []
             var passed: Descriptor?
@@ -63,7 +64,7 @@ final class DaemonConnection {
     /// Acquires one of the tokens that stand for staged launches. Returns `false` once opsd has revoked them.
     func acquireToken() throws(SystemError) -> Bool { try tokens?.acquire() ?? false }
 
-    func send(_ report: RunnerReport) {
+    func send(_ report: ExecutorReport) {
         guard !isClosed else { return }
         outgoing.append { report.append(to: &$0, for: version) }
         isUrgent = isUrgent || !report.canWait

@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -39,7 +40,7 @@ extension Runner {
         for command in connection.receive() where !connection.isClosed { perform(command) }
     }
 
-    private func perform(_ command: RunnerCommand) {
+    private func perform(_ command: ExecutorCommand) {
         switch command {
         case .hello(let version): greet(version)
         case .launch(let request): launch(request)
@@ -56,6 +57,8 @@ extension Runner {
             staged.removeAll()
             report(.stagingRevoked)
         case .ping: report(.pong)
+        // The runner starts what it accepts, and so accepts nothing that has to be released.
+        case .release: break
         case .signal(let attempt, let number):
             if let record = table[attempt], record.isAlive { signal([record], number) }
         }
@@ -66,7 +69,7 @@ extension Runner {
         guard let connection else { return }
         staged.reset()
         connection.version = version
-        guard RunnerProtocol.understands(version) else {
+        guard LaunchProtocol.understands(version) else {
             connection.send(greeting(knowing: []))
             connection.flush()
             return connection.close()
@@ -87,12 +90,12 @@ extension Runner {
         if !update.isEmpty { connection.send(.updated(record.attempt, update)) }
     }
 
-    private func greeting(knowing known: [AttemptRecord]) -> RunnerReport {
+    private func greeting(knowing known: [AttemptRecord]) -> ExecutorReport {
         .hello(
-            RunnerGreeting(
-                version: RunnerProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
+            ExecutorGreeting(
+                version: LaunchProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
                 entries: known.map { .init($0.attempt, $0.greetingState) },
-                capabilities: RunnerCapabilities(
+                capabilities: ExecutorCapabilities(
                     hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
                 release: Release.current.text, isEnding: shutdown != nil,
                 slotStarts: known.filter { $0.slot >= 0 }.map { .init($0.attempt, slot: $0.slot, at: $0.process.at) },

@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -80,7 +81,7 @@ final class AttemptRecord {
     }
 
     /// Present state, as the greeting tells it to opsd.
-    var greetingState: RunnerGreeting.State {
+    var greetingState: ExecutorGreeting.State {
         switch phase {
         case .running: .running(process)
         case .exited(let exit): .exited(exit)
@@ -90,7 +91,7 @@ final class AttemptRecord {
     }
 
     /// Reports that lead to the present state, for a command that was repeated.
-    var reports: [RunnerReport] {
+    var reports: [ExecutorReport] {
         switch phase {
         case .running: [.launched(attempt, process)]
         case .exited(let exit): [.launched(attempt, process), .exited(attempt, exit, treeIsGone: false)]

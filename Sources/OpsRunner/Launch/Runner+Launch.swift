@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 
 /// Starting attempts.
@@ -104,7 +105,7 @@ extension Runner {
         var spawn = Spawn(arguments: request.arguments, environment: request.environment)
         spawn.environment.append("NOTIFY_SOCKET=" + address)
         // An opsd of version 1 sets it itself.
-        if request.slot >= 0, connection?.version ?? 0 >= RunnerProtocol.versionWithStaging {
+        if request.slot >= 0, connection?.version ?? 0 >= LaunchProtocol.versionWithStaging {
             spawn.environment.append("OPS_SLOT=\(request.slot)")
         }
         spawn.directory = request.directory

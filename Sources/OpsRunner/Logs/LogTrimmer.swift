@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 
 /// Keeps logs within their caps by dropping their oldest part, for as long as any process can write to them: also one that

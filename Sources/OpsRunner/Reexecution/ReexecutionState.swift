@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 
 /// State that a runner passes to the program it becomes. The process, its children and its descriptors stay the same.
@@ -216,6 +217,7 @@ extension Unpacker {
         case .exited(let exit): phase = .exited(exit)
         case .gone(let exit): phase = .gone(exit)
         case .failed(let step, let errno): phase = .failed(step: step, errno: errno)
+        case .accepted, .refused, .ended: throw .badValue("state of an external attempt")
         }
         let process = try launchedProcess()
         let tree: AttemptRecord.Tree

@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 

@@ -1,3 +1,5 @@
+internal import OpsExecutor
+
 /// Launches that opsd has stored and sent in advance. When an attempt succeeds, the runner starts the first staged launch
 /// that waits for no other attempt, in the slot that became free.
 ///

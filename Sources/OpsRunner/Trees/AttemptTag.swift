@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 
 /// Identification of an attempt in the environment of its processes: operation, attempt and daemon, since each daemon

@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 
 /// Control groups that serve one attempt after another. Making and removing a group for each attempt would take a tenth of

@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 
 /// Process trees of attempts without control groups. This process adopts orphans, so every living process of an attempt

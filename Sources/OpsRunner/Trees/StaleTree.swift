@@ -1,3 +1,4 @@
+internal import OpsExecutor
 internal import OpsSystem
 
 /// Processes that an earlier runner left of an attempt. They are killed until they are proven gone.

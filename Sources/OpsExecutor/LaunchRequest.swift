@@ -42,13 +42,22 @@ public struct LaunchRequest: Hashable, Sendable {
     public var grace: Int64
     /// Size of the log in bytes, beyond which its oldest part is dropped; 0: no limit.
     public var logCap: Int64
+    /// JSON text of the operation's `slurm` or `http` object; empty for the runner.
+    public var executorOptions: String
+    /// Longest running time in nanoseconds; 0: no limit. opsd enforces it too; for the runner it alone does.
+    public var timeLimit: Int64
+    /// Rank among the jobs of opsd in the engine: 0 first, then upwards. It follows the effective priority.
+    public var niceness: Int32
+    /// Job that opsd has stored for this attempt; empty if none. The executor keeps this one of several held jobs.
+    public var job: String
 
     public init(
         attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: CStringArray = [], directory: String = "/",
         umask: UInt32 = 0o022, stdin: String = "/dev/null", output: Output = .null, user: User? = nil,
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
         controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = Limits.usualGrace,
-        logCap: Int64 = 256 << 20
+        logCap: Int64 = 256 << 20, executorOptions: String = "", timeLimit: Int64 = 0, niceness: Int32 = 0,
+        job: String = ""
     ) {
         self.attempt = attempt
         self.slot = slot
@@ -65,13 +74,17 @@ public struct LaunchRequest: Hashable, Sendable {
         self.leftovers = leftovers
         self.grace = grace
         self.logCap = logCap
+        self.executorOptions = executorOptions
+        self.timeLimit = timeLimit
+        self.niceness = niceness
+        self.job = job
     }
 }
 
 // The form in bytes, with the members in one order. A new member comes last: older programs skip it.
 
 extension Packer {
-    mutating func pack(_ request: LaunchRequest) {
+    public mutating func pack(_ request: LaunchRequest) {
         packRecord { packer in
             packer.pack(request.attempt)
             packer.pack(request.slot)
@@ -88,20 +101,32 @@ extension Packer {
             packer.pack(request.leftovers)
             packer.pack(request.grace)
             packer.pack(request.logCap)
+            // Programs of version 3 cannot skip fields; the runner needs none of these.
+            guard packer.recordsHaveLengths else { return }
+            packer.pack(request.executorOptions)
+            packer.pack(request.timeLimit)
+            packer.pack(request.niceness)
+            packer.pack(request.job)
         }
     }
 }
 
 extension Unpacker {
-    mutating func launchRequest() throws(ProtocolError) -> LaunchRequest {
+    public mutating func launchRequest() throws(ProtocolError) -> LaunchRequest {
         try record { (from: inout Unpacker) throws(ProtocolError) in
-            LaunchRequest(
+            var request = LaunchRequest(
                 attempt: try from.attempt(), slot: try from.number(), arguments: try from.texts(),
                 environment: try from.strings(), directory: try from.text(), umask: try from.number(),
                 stdin: try from.text(), output: try from.output(), user: try from.user(),
                 priority: try from.priority(), resourceLimits: try from.resourceLimits(),
                 controlLimits: try from.controlLimits(), leftovers: try from.leftovers(),
                 grace: try from.number(), logCap: try from.number())
+            if !from.recordsHaveLengths || from.isAtEnd { return request }
+            request.executorOptions = try from.text()
+            request.timeLimit = try from.number()
+            request.niceness = try from.number()
+            request.job = try from.text()
+            return request
         }
     }
 }
@@ -186,5 +211,5 @@ public struct ControlLimits: Hashable, Sendable {
         self.cpuMicrosecondsPerSecond = cpuMicrosecondsPerSecond
     }
 
-    var isEmpty: Bool { self == ControlLimits() }
+    public var isEmpty: Bool { self == ControlLimits() }
 }

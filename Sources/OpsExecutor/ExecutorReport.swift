@@ -1,8 +1,8 @@
 public import OpsSystem
 
-/// Reports of the runner to opsd: facts, each with its attempt.
-public enum RunnerReport: Hashable, Sendable {
-    case hello(RunnerGreeting)
+/// Reports of an executor to opsd: facts, each with its attempt.
+public enum ExecutorReport: Hashable, Sendable {
+    case hello(ExecutorGreeting)
     case launched(Attempt, LaunchedProcess)
     /// No program was started. `step`: the step that failed ("directory", "exec").
     case failed(Attempt, step: String, errno: Int32)
@@ -17,21 +17,31 @@ public enum RunnerReport: Hashable, Sendable {
     case stagingRevoked
     /// Answer to a ping.
     case pong
+    /// The attempt is submitted to the engine under this job, but held: the job starts only after `release`.
+    case accepted(Attempt, job: String)
+    /// The attempt can never run, and no process was started. `cause`: in the words of the engine.
+    case refused(Attempt, cause: String)
+    /// The attempt has ended, with an outcome that the engine decided. Nothing of the attempt runs any more.
+    case ended(Attempt, ExternalEnd)
 
     /// True if opsd does not wait for the report: it expects a launch to succeed.
-    var canWait: Bool {
+    public var canWait: Bool {
         if case .launched = self { true } else { false }
     }
 }
 
-/// Identity of the runner, and all attempts whose end opsd has not acknowledged.
-public struct RunnerGreeting: Hashable, Sendable {
+/// Identity of an executor, and all attempts whose end opsd has not acknowledged.
+public struct ExecutorGreeting: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         case running(LaunchedProcess)
         /// The main process has ended; others of the tree are alive.
         case exited(ProcessExit)
         case gone(ProcessExit)
         case failed(step: String, errno: Int32)
+        /// Submitted under this job, which has not started. An executor reports it also for a released job.
+        case accepted(job: String)
+        case refused(cause: String)
+        case ended(ExternalEnd)
     }
     public struct Entry: Hashable, Sendable {
         public var attempt: Attempt
@@ -42,12 +52,12 @@ public struct RunnerGreeting: Hashable, Sendable {
         }
     }
     public var version: UInt16
-    /// Random name of the runner. A runner that re-executes itself keeps it.
+    /// Random name of the executor. An executor keeps it as long as it remembers its attempts, across restarts.
     public var instance: String
     public var boot: String
     public var pid: Int32
     public var entries: [Entry]
-    public var capabilities: RunnerCapabilities
+    public var capabilities: ExecutorCapabilities
     /// Release of its program; empty if the runner does not say.
     public var release: String
     /// True if the runner is ending. It starts nothing more: an attempt that is not in `entries` never started.
@@ -68,7 +78,7 @@ public struct RunnerGreeting: Hashable, Sendable {
     }
     public init(
         version: UInt16, instance: String, boot: String, pid: Int32, entries: [Entry],
-        capabilities: RunnerCapabilities = RunnerCapabilities(), release: String = "", isEnding: Bool = false,
+        capabilities: ExecutorCapabilities = ExecutorCapabilities(), release: String = "", isEnding: Bool = false,
         slotStarts: [SlotStart] = [], stagesDependents: Bool = false
     ) {
         self.isEnding = isEnding
@@ -85,7 +95,7 @@ public struct RunnerGreeting: Hashable, Sendable {
 }
 
 /// Features of this machine. Operations that need others are refused at submission.
-public struct RunnerCapabilities: Hashable, Sendable {
+public struct ExecutorCapabilities: Hashable, Sendable {
     /// True if every operation has a control group, which no process of its tree can leave.
     public var hasControlGroups: Bool
     /// Controllers of these groups: "memory", "pids", "cpu", "io".
@@ -129,6 +139,28 @@ public struct ProcessExit: Hashable, Sendable {
         self.userMicroseconds = userMicroseconds
         self.systemMicroseconds = systemMicroseconds
         self.maxResidentBytes = maxResidentBytes
+        self.at = at
+    }
+}
+
+/// End of an attempt whose outcome the engine decided: a node failed, a time limit was reached, somebody cancelled the job.
+public struct ExternalEnd: Hashable, Sendable {
+    public enum Outcome: UInt8, Hashable, Sendable, CaseIterable {
+        case interrupted = 1
+        case timedOut = 2
+        case cancelled = 3
+        case outOfMemory = 4
+    }
+    public var outcome: Outcome
+    /// Explanation in the words of the engine, such as "node n3 failed".
+    public var cause: String
+    /// Exit of the command; `nil`: not known.
+    public var exit: ProcessExit?
+    public var at: Moment
+    public init(outcome: Outcome, cause: String, exit: ProcessExit? = nil, at: Moment) {
+        self.outcome = outcome
+        self.cause = cause
+        self.exit = exit
         self.at = at
     }
 }

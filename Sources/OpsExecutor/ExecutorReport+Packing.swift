@@ -1,6 +1,6 @@
-internal import OpsSystem
+public import OpsSystem
 
-extension RunnerReport: RunnerMessage {
+extension ExecutorReport: LaunchMessage {
     public var kind: UInt8 {
         switch self {
         case .hello: 1
@@ -12,6 +12,9 @@ extension RunnerReport: RunnerMessage {
         case .stagedStarted: 7
         case .stagingRevoked: 8
         case .pong: 9
+        case .accepted: 10
+        case .refused: 11
+        case .ended: 12
         }
     }
 
@@ -39,6 +42,12 @@ extension RunnerReport: RunnerMessage {
                 packer.pack(slot)
                 packer.pack(at)
             case .stagingRevoked, .pong: break
+            case .accepted(let attempt, let text), .refused(let attempt, let text):
+                packer.pack(attempt)
+                packer.pack(text)
+            case .ended(let attempt, let end):
+                packer.pack(attempt)
+                packer.pack(end)
             }
         }
     }
@@ -55,18 +64,21 @@ extension RunnerReport: RunnerMessage {
         case 7: self = .stagedStarted(try from.attempt(), slot: try from.number(), at: try from.clockReading())
         case 8: self = .stagingRevoked
         case 9: self = .pong
+        case 10: self = .accepted(try from.attempt(), job: try from.text())
+        case 11: self = .refused(try from.attempt(), cause: try from.text())
+        case 12: self = .ended(try from.attempt(), try from.externalEnd())
         default: throw .unknownMessage(kind)
         }
     }
 }
 
 extension Packer {
-    mutating func pack(_ reading: Moment) {
+    public mutating func pack(_ reading: Moment) {
         pack(reading.monotonic)
         pack(reading.wall)
     }
 
-    mutating func pack(_ process: LaunchedProcess) {
+    public mutating func pack(_ process: LaunchedProcess) {
         packRecord {
             $0.pack(process.pid)
             $0.pack(process.startTicks)
@@ -74,7 +86,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ exit: ProcessExit) {
+    public mutating func pack(_ exit: ProcessExit) {
         packRecord { packer in
             switch exit.status {
             case .code(let code):
@@ -92,7 +104,16 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ update: NotifyUpdate) {
+    public mutating func pack(_ end: ExternalEnd) {
+        packRecord { packer in
+            packer.pack(end.outcome.rawValue)
+            packer.pack(end.cause)
+            packer.pack(end.exit) { $0.pack($1) }
+            packer.pack(end.at)
+        }
+    }
+
+    public mutating func pack(_ update: NotifyUpdate) {
         packRecord { packer in
             packer.pack(update.status) { $0.pack($1) }
             packer.pack(update.progressDone) { $0.pack($1) }
@@ -103,7 +124,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ state: RunnerGreeting.State) {
+    public mutating func pack(_ state: ExecutorGreeting.State) {
         switch state {
         case .running(let process):
             pack(UInt8(1))
@@ -118,11 +139,20 @@ extension Packer {
             pack(UInt8(4))
             pack(step)
             pack(errno)
+        case .accepted(let job):
+            pack(UInt8(5))
+            pack(job)
+        case .refused(let cause):
+            pack(UInt8(6))
+            pack(cause)
+        case .ended(let end):
+            pack(UInt8(7))
+            pack(end)
         }
     }
 
-    fileprivate mutating func pack(_ greeting: RunnerGreeting) {
-        pack(RunnerProtocol.magic)
+    fileprivate mutating func pack(_ greeting: ExecutorGreeting) {
+        pack(LaunchProtocol.magic)
         pack(greeting.version)
         pack(greeting.instance)
         pack(greeting.boot)
@@ -151,17 +181,17 @@ extension Packer {
 }
 
 extension Unpacker {
-    mutating func clockReading() throws(ProtocolError) -> Moment {
+    public mutating func clockReading() throws(ProtocolError) -> Moment {
         Moment(monotonic: try number(), wall: try number())
     }
 
-    mutating func launchedProcess() throws(ProtocolError) -> LaunchedProcess {
+    public mutating func launchedProcess() throws(ProtocolError) -> LaunchedProcess {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             LaunchedProcess(pid: try from.number(), startTicks: try from.number(), at: try from.clockReading())
         }
     }
 
-    mutating func processExit() throws(ProtocolError) -> ProcessExit {
+    public mutating func processExit() throws(ProtocolError) -> ProcessExit {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             ProcessExit(
                 status: try from.exitStatus(), outOfMemory: try from.flag(), userMicroseconds: try from.number(),
@@ -178,7 +208,16 @@ extension Unpacker {
         }
     }
 
-    mutating func notifyUpdate() throws(ProtocolError) -> NotifyUpdate {
+    public mutating func externalEnd() throws(ProtocolError) -> ExternalEnd {
+        try record { (from: inout Unpacker) throws(ProtocolError) in
+            ExternalEnd(
+                outcome: try from.choice("outcome"), cause: try from.text(),
+                exit: try from.optional { (from: inout Unpacker) throws(ProtocolError) in try from.processExit() },
+                at: try from.clockReading())
+        }
+    }
+
+    public mutating func notifyUpdate() throws(ProtocolError) -> NotifyUpdate {
         func text(_ from: inout Unpacker) throws(ProtocolError) -> String { try from.text() }
         return try record { (from: inout Unpacker) throws(ProtocolError) in
             NotifyUpdate(
@@ -188,32 +227,35 @@ extension Unpacker {
         }
     }
 
-    fileprivate mutating func greeting() throws(ProtocolError) -> RunnerGreeting {
-        guard try number() == RunnerProtocol.magic else { throw .wrongMagic }
-        var greeting = RunnerGreeting(
+    fileprivate mutating func greeting() throws(ProtocolError) -> ExecutorGreeting {
+        guard try number() == LaunchProtocol.magic else { throw .wrongMagic }
+        var greeting = ExecutorGreeting(
             version: try number(), instance: try text(), boot: try text(), pid: try number(),
             entries: try records { (from: inout Unpacker) throws(ProtocolError) in
-                RunnerGreeting.Entry(try from.attempt(), try from.greetingState())
+                ExecutorGreeting.Entry(try from.attempt(), try from.greetingState())
             },
             capabilities: try record { (from: inout Unpacker) throws(ProtocolError) in
-                RunnerCapabilities(hasControlGroups: try from.flag(), controllers: Set(try from.texts()))
+                ExecutorCapabilities(hasControlGroups: try from.flag(), controllers: Set(try from.texts()))
             })
         if !isAtEnd { greeting.release = try text() }
         if !isAtEnd { greeting.isEnding = try flag() }
         if isAtEnd { return greeting }
         greeting.slotStarts = try records { (from: inout Unpacker) throws(ProtocolError) in
-            RunnerGreeting.SlotStart(try from.attempt(), slot: try from.number(), at: try from.clockReading())
+            ExecutorGreeting.SlotStart(try from.attempt(), slot: try from.number(), at: try from.clockReading())
         }
         if !isAtEnd { greeting.stagesDependents = try flag() }
         return greeting
     }
 
-    mutating func greetingState() throws(ProtocolError) -> RunnerGreeting.State {
+    public mutating func greetingState() throws(ProtocolError) -> ExecutorGreeting.State {
         switch try number(UInt8.self) {
         case 1: return .running(try launchedProcess())
         case 2: return .exited(try processExit())
         case 3: return .gone(try processExit())
         case 4: return .failed(step: try text(), errno: try number())
+        case 5: return .accepted(job: try text())
+        case 6: return .refused(cause: try text())
+        case 7: return .ended(try externalEnd())
         case let other: throw .badValue("state \(other)")
         }
     }

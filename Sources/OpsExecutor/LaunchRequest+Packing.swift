@@ -1,12 +1,12 @@
-internal import OpsSystem
+public import OpsSystem
 
 extension Packer {
-    mutating func pack(_ attempt: Attempt) {
+    public mutating func pack(_ attempt: Attempt) {
         pack(attempt.operation)
         pack(attempt.number)
     }
 
-    mutating func pack(_ words: CStringArray) {
+    public mutating func pack(_ words: CStringArray) {
         pack(UInt32(words.count))
         bytes.reserveCapacity(bytes.count + words.bytes.count + 4 * words.count)
         words.visit { word in
@@ -15,7 +15,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ leftovers: Leftovers) {
+    public mutating func pack(_ leftovers: Leftovers) {
         switch leftovers {
         case .kill: pack(UInt8(0))
         case .wait: pack(UInt8(1))
@@ -23,7 +23,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ user: LaunchRequest.User) {
+    public mutating func pack(_ user: LaunchRequest.User) {
         packRecord {
             $0.pack(user.name)
             $0.pack(user.uid)
@@ -31,7 +31,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ priority: ProcessPriority) {
+    public mutating func pack(_ priority: ProcessPriority) {
         packRecord { packer in
             packer.pack(priority.nice) { $0.pack($1) }
             packer.pack(priority.ioClass) { $0.pack($1.rawValue) }
@@ -40,7 +40,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ limit: ResourceLimit) {
+    public mutating func pack(_ limit: ResourceLimit) {
         packRecord {
             $0.pack(limit.resource.rawValue)
             $0.pack(limit.soft)
@@ -48,7 +48,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ limits: ControlLimits) {
+    public mutating func pack(_ limits: ControlLimits) {
         packRecord { packer in
             packer.pack(limits.memoryBytes) { $0.pack($1) }
             packer.pack(limits.tasks) { $0.pack($1) }
@@ -57,7 +57,7 @@ extension Packer {
         }
     }
 
-    mutating func pack(_ output: LaunchRequest.Output) {
+    public mutating func pack(_ output: LaunchRequest.Output) {
         switch output {
         case .log(let path):
             pack(UInt8(1))
@@ -80,12 +80,12 @@ extension Packer {
 }
 
 extension Unpacker {
-    mutating func attempt() throws(ProtocolError) -> Attempt {
+    public mutating func attempt() throws(ProtocolError) -> Attempt {
         Attempt(operation: try number(), number: try number())
     }
 
     /// Reads a list of texts without making a `String` of each.
-    mutating func strings() throws(ProtocolError) -> CStringArray {
+    public mutating func strings() throws(ProtocolError) -> CStringArray {
         let count = Int(try number(UInt32.self))
         var words = CStringArray()
         words.reserve(min(remaining, count * 64))
@@ -107,21 +107,21 @@ extension Unpacker {
         return words
     }
 
-    mutating func texts() throws(ProtocolError) -> [String] {
+    public mutating func texts() throws(ProtocolError) -> [String] {
         try list { (from: inout Unpacker) throws(ProtocolError) in try from.text() }
     }
 
-    mutating func optionalNumber<Number: FixedWidthInteger>() throws(ProtocolError) -> Number? {
+    public mutating func optionalNumber<Number: FixedWidthInteger>() throws(ProtocolError) -> Number? {
         try optional { (from: inout Unpacker) throws(ProtocolError) in try from.number() }
     }
 
-    mutating func choice<Choice: RawRepresentable<UInt8>>(_ name: String) throws(ProtocolError) -> Choice {
+    public mutating func choice<Choice: RawRepresentable<UInt8>>(_ name: String) throws(ProtocolError) -> Choice {
         let value: UInt8 = try number()
         guard let choice = Choice(rawValue: value) else { throw .badValue("\(name) \(value)") }
         return choice
     }
 
-    mutating func leftovers() throws(ProtocolError) -> Leftovers {
+    public mutating func leftovers() throws(ProtocolError) -> Leftovers {
         switch try number(UInt8.self) {
         case 0: return .kill
         case 1: return .wait
@@ -130,7 +130,7 @@ extension Unpacker {
         }
     }
 
-    mutating func output() throws(ProtocolError) -> LaunchRequest.Output {
+    public mutating func output() throws(ProtocolError) -> LaunchRequest.Output {
         switch try number(UInt8.self) {
         case 1: return .log(try text())
         case 2: return .split(stdout: try text(), stderr: try text())
@@ -141,7 +141,7 @@ extension Unpacker {
         }
     }
 
-    mutating func user() throws(ProtocolError) -> LaunchRequest.User? {
+    public mutating func user() throws(ProtocolError) -> LaunchRequest.User? {
         try optional { (from: inout Unpacker) throws(ProtocolError) in
             try from.record { (from: inout Unpacker) throws(ProtocolError) in
                 LaunchRequest.User(name: try from.text(), uid: try from.number(), gid: try from.number())
@@ -149,7 +149,7 @@ extension Unpacker {
         }
     }
 
-    mutating func priority() throws(ProtocolError) -> ProcessPriority {
+    public mutating func priority() throws(ProtocolError) -> ProcessPriority {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             ProcessPriority(
                 nice: try from.optionalNumber(),
@@ -160,13 +160,13 @@ extension Unpacker {
         }
     }
 
-    mutating func resourceLimits() throws(ProtocolError) -> [ResourceLimit] {
+    public mutating func resourceLimits() throws(ProtocolError) -> [ResourceLimit] {
         try records { (from: inout Unpacker) throws(ProtocolError) in
             ResourceLimit(try from.choice("resource"), soft: try from.number(), hard: try from.number())
         }
     }
 
-    mutating func controlLimits() throws(ProtocolError) -> ControlLimits {
+    public mutating func controlLimits() throws(ProtocolError) -> ControlLimits {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             ControlLimits(
                 memoryBytes: try from.optionalNumber(), tasks: try from.optionalNumber(),

@@ -1,7 +1,8 @@
-/// Commands of opsd to the runner. Each may be repeated: the second time changes nothing.
-public enum RunnerCommand: Hashable, Sendable {
+/// Commands of opsd to an executor. Each may be repeated: the second time changes nothing.
+public enum ExecutorCommand: Hashable, Sendable {
     case hello(version: UInt16)
-    /// Starts an attempt. Answered by `launched` or `failed`; for a known attempt, by its present state.
+    /// Starts an attempt. Answered by `launched` or `failed`; for a known attempt, by its present state. An executor for
+    /// another engine answers with `accepted` and starts nothing before `release`.
     case launch(LaunchRequest)
     /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace` nanoseconds.
     case terminate(Attempt, grace: Int64)
@@ -25,9 +26,11 @@ public enum RunnerCommand: Hashable, Sendable {
     case ping
     /// Sends a signal to every process of an attempt.
     case signal(Attempt, number: Int32)
+    /// Says that the job of an accepted attempt is stored: the job may start. Never sent to the runner.
+    case release(Attempt)
 }
 
-extension RunnerCommand: RunnerMessage {
+extension ExecutorCommand: LaunchMessage {
     public var kind: UInt8 {
         switch self {
         case .hello: 1
@@ -43,6 +46,7 @@ extension RunnerCommand: RunnerMessage {
         case .revokeStaged: 11
         case .ping: 12
         case .signal: 13
+        case .release: 14
         }
     }
 
@@ -52,7 +56,7 @@ extension RunnerCommand: RunnerMessage {
         Packer.frame(kind: kind, onto: &bytes, for: version) { packer in
             switch self {
             case .hello(let version):
-                packer.pack(RunnerProtocol.magic)
+                packer.pack(LaunchProtocol.magic)
                 packer.pack(version)
             case .launch(let request): packer.pack(request)
             case .stage(let request, let after):
@@ -61,7 +65,8 @@ extension RunnerCommand: RunnerMessage {
             case .terminate(let attempt, let grace):
                 packer.pack(attempt)
                 packer.pack(grace)
-            case .freeze(let attempt), .thaw(let attempt), .acknowledge(let attempt): packer.pack(attempt)
+            case .freeze(let attempt), .thaw(let attempt), .acknowledge(let attempt), .release(let attempt):
+                packer.pack(attempt)
             case .killStaleTree(let attempt, let socket, let uid):
                 packer.pack(attempt)
                 packer.pack(socket)
@@ -79,7 +84,7 @@ extension RunnerCommand: RunnerMessage {
         var from = Unpacker(fields, recordsHaveLengths: recordsHaveLengths)
         switch kind {
         case 1:
-            guard try from.number() == RunnerProtocol.magic else { throw .wrongMagic }
+            guard try from.number() == LaunchProtocol.magic else { throw .wrongMagic }
             self = .hello(version: try from.number())
         case 2: self = .launch(try from.launchRequest())
         case 3: self = .terminate(try from.attempt(), grace: try from.number())
@@ -103,6 +108,7 @@ extension RunnerCommand: RunnerMessage {
         case 11: self = .revokeStaged
         case 12: self = .ping
         case 13: self = .signal(try from.attempt(), number: try from.number())
+        case 14: self = .release(try from.attempt())
         default: throw .unknownMessage(kind)
         }
     }
