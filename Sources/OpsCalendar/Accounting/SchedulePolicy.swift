@@ -4,6 +4,14 @@ public struct SchedulePolicy: Hashable, Sendable {
     public enum Overlap: Hashable, Sendable, CaseIterable {
         case skip, queueOne, queueAll, cancel, allow
 
+        /// True if one run starts after the end of the one before.
+        public var isSerial: Bool {
+            switch self {
+            case .queueOne, .queueAll, .cancel: true
+            case .skip, .allow: false
+            }
+        }
+
         /// Returns whether an instant is skipped while so many runs are unfinished, waiting ones included.
         func skips(_ unfinished: Int) -> Bool {
             switch self {

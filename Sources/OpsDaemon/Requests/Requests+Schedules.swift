@@ -26,7 +26,7 @@ extension Requests {
             throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: Self.mostSchedulesOfUser)
         }
         guard !own.contains(where: { $0.name == request.name }) else { throw Self.exists(request.name) }
-        try daemon.schedules.check(definition.request, caller)
+        try daemon.schedules.check(definition, caller)
         var stored = StoredSchedule(
             uid: caller.user, user: caller.name, gid: caller.account?.gid ?? caller.group, name: request.name,
             definition: definition.text, addedAt: now)

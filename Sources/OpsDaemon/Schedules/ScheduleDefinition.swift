@@ -69,10 +69,11 @@ struct ScheduleDefinition {
 
     private static func policy(_ request: AddScheduleRequest) throws -> SchedulePolicy {
         var policy = SchedulePolicy()
-        switch request.overlap {
-        case nil, "skip": policy.overlap = .skip
-        case "allow": policy.overlap = .allow
-        case let word?: throw problem("overlap", "must be skip or allow, not \"\(word)\"")
+        if let word = request.overlap {
+            guard let overlap = SchedulePolicy.Overlap.allCases.first(where: { "\($0)" == word }) else {
+                throw problem("overlap", "must be skip, queueOne, queueAll, cancel or allow, not \"\(word)\"")
+            }
+            policy.overlap = overlap
         }
         switch request.catchUp {
         case "none": policy.catchUp = .none

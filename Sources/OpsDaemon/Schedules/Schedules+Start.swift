@@ -12,10 +12,10 @@ extension Schedules {
 
     /// Submits the run of an instant; its record is stored with it.
     /// - Returns: True if a commit is under way; false if the run was refused, which has been recorded.
-    func start(_ schedule: Schedule, at nominal: UnixTime) throws -> Bool {
+    func start(_ schedule: Schedule, at nominal: UnixTime, cancelling runs: [ScheduleInstant]) throws -> Bool {
         guard let accounting = schedule.accounting(InstantRecord(.run, at: nominal)) else { return false }
         do {
-            try submit(schedule, nominal, accounting.write) { [unowned self] graph in
+            try submit(schedule, nominal, accounting.write, cancelling: runs) { [unowned self] graph in
                 schedule.isCommitting = false
                 if let graph {
                     schedule.take(accounting.ledger)
@@ -62,24 +62,24 @@ extension Schedules {
 
     /// Puts a run to the scheduler. `answer` is called after the commit, with nil where that has failed.
     private func submit(
-        _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, then answer: @escaping (GraphID?) -> Void
+        _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, cancelling runs: [ScheduleInstant] = [],
+        then answer: @escaping (GraphID?) -> Void
     ) throws {
+        let definition = schedule.definition
+        let scheduled = definition.local(nominal)
+        let before = definition.recurrences.previous(before: nominal).map(definition.local)
         var order = SubmissionOrder()
         order.name = schedule.name
-        order.capture = schedule.definition.request.capture
-        order.variables = variables(schedule, nominal)
-        var texts = try self.texts(of: schedule.definition.request, order, owner: try owner(of: schedule))
+        order.capture = definition.request.capture
+        order.variables = [ReservedVariables.scheduledAt: scheduled]
+        if let before { order.variables.lay([ReservedVariables.scheduledBefore: before]) }
+        let text = RunText(["scheduled": scheduled, "scheduledBefore": before ?? ""])
+        var texts = try self.texts(of: definition, order, text, owner: try owner(of: schedule))
         texts.scheduled = write
+        let cancelled = try runs.flatMap { try daemon.history.unfinishedOperations(of: $0) }
         try daemon.submit(texts, then: answer)
-    }
-
-    private func variables(_ schedule: Schedule, _ nominal: UnixTime) -> StringMap {
-        let definition = schedule.definition
-        var variables: StringMap = [ReservedVariables.scheduledAt: definition.local(nominal)]
-        if let before = definition.recurrences.previous(before: nominal) {
-            variables.lay([ReservedVariables.scheduledBefore: definition.local(before)])
-        }
-        return variables
+        guard !cancelled.isEmpty else { return }
+        daemon.cancel(cancelled, by: "schedule \(schedule.name)", reason: "the next run of the schedule is due")
     }
 
     /// Returns the owner as the user database knows it now.
@@ -94,10 +94,12 @@ extension Schedules {
     }
 
     /// Checks a graph as its submission would.
-    func check(_ request: AddScheduleRequest, _ caller: Caller) throws {
+    func check(_ definition: ScheduleDefinition, _ caller: Caller) throws {
         var order = SubmissionOrder()
-        order.capture = request.capture
-        let texts = try texts(of: request, order, owner: caller)
+        order.capture = definition.request.capture
+        let now = definition.local(UnixTime(flooringNanoseconds: Moment.now().wall))
+        let text = RunText(["scheduled": now, "scheduledBefore": now])
+        let texts = try texts(of: definition, order, text, owner: caller)
         // A copy of a large scheduler takes longer than the loop may be held up; the first run is refused then.
         guard var copy = daemon.core else { throw daemon.unavailable }
         guard !copy.counts.isMoreThanTheLoopTakes else { return }
@@ -106,10 +108,31 @@ extension Schedules {
     }
 
     private func texts(
-        of request: AddScheduleRequest, _ order: SubmissionOrder, owner: Caller
+        of definition: ScheduleDefinition, _ order: SubmissionOrder, _ text: RunText, owner: Caller
     ) throws -> SubmissionTexts {
-        var decoder = GraphDecoder(defaults: try Self.labelled(request), now: Moment.now().wall)
-        decoder.add(request.operations.bytes)
+        let request = definition.request
+        let defaults = text.fill(try Self.labelled(request))
+        let operations = text.fill(request.operations.bytes)
+        var input = try decode(operations, defaults)
+        guard definition.policy.overlap.isSerial else { return try build(input, order, owner) }
+        let category = "schedule/\(owner.name)/\(request.name)"
+        // A category is held by one operation: runs of several are a group, which holds it until all have finished.
+        if input.operations.count(where: { $0.parent < 0 }) > 1 {
+            input = try decode(RunText.group(category, around: operations), defaults)
+        }
+        var texts = try build(input, order, owner)
+        texts.hold(category)
+        return texts
+    }
+
+    private func build(_ input: GraphInput, _ order: SubmissionOrder, _ owner: Caller) throws -> SubmissionTexts {
+        var builder = try SubmissionBuilder(input, order, owner, daemon)
+        return try builder.build()
+    }
+
+    private func decode(_ operations: [UInt8], _ defaults: [UInt8]) throws -> GraphInput {
+        var decoder = GraphDecoder(defaults: defaults, now: Moment.now().wall)
+        decoder.add(operations)
         while decoder.step() {}
         let input = try decoder.finish(queues: { daemon.queueNames })
         guard input.operations.count <= Self.mostOperations else {
@@ -121,8 +144,7 @@ extension Schedules {
         if input.keys.first != nil {
             throw ScheduleDefinition.problem("key", "runs of a schedule have no idempotency key")
         }
-        var builder = try SubmissionBuilder(input, order, owner, daemon)
-        return try builder.build()
+        return input
     }
 
     /// Returns the defaults of a request with the label of the schedule.

@@ -141,8 +141,9 @@ final class Schedules {
             switch schedule.ledger.decision(at: now, unfinished: unfinished) {
             case nil: return
             case .record(let record): try store(record, of: schedule, note: nil)
-            case .run(let nominal, _):
-                if try start(schedule, at: nominal) { return }
+            case .run(let nominal, let cancelling):
+                let runs = cancelling ? schedule.unfinished : []
+                if try start(schedule, at: nominal, cancelling: runs) { return }
             }
         }
     }

@@ -58,6 +58,12 @@ extension Daemon {
         }
     }
 
+    /// Cancels operations for a schedule, in the commit of a submission that has been put to the scheduler before.
+    func cancel(_ operations: [OperationID], by name: String, reason: String) {
+        // An operation that has finished in this very turn needs no cancelling.
+        _ = core?.handle(.cancel(operations, by: name, reason: reason, force: false), at: .now())
+    }
+
     /// Tells the scheduler what happened in the world.
     func record(_ fact: Event) {
         guard outage == nil, core != nil else { return keep(fact) }

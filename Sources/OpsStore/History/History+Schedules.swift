@@ -79,6 +79,20 @@ extension History {
         return run
     }
 
+    /// Returns the operations of a run that have not finished.
+    public func unfinishedOperations(of instant: ScheduleInstant) throws(StoreError) -> [OperationID] {
+        guard let graph = instant.graph else { return [] }
+        let row = try statement(
+            """
+            SELECT o.id FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?1 AND o.state < 3 ORDER BY o.id
+            """)
+        row.bind(1, graph)
+        var found: [OperationID] = []
+        while try row.step() { found.append(OperationID(row.int(0))) }
+        return found
+    }
+
     /// Returns the number of instants of a schedule that were missed.
     public func missedInstants(of schedule: Int64) throws(StoreError) -> Int {
         let row = try statement("SELECT sum(count) FROM scheduleInstant WHERE schedule = ?1 AND result = 2")

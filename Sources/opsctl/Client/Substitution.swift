@@ -4,8 +4,13 @@ internal import OpsWire
 /// `${NAME:-x}`, and names that begin with `OPS_` are the shell's.
 struct Substitution {
     private let values: [String: [UInt8]]
+    /// Names that opsd fills in: those of a run of a schedule.
+    private let later: Set<String>
 
-    init(_ pairs: [Pair]) {
+    static let ofSchedules: Set<String> = ["scheduled", "scheduledBefore", "file", "event"]
+
+    init(_ pairs: [Pair], later: Set<String> = []) {
+        self.later = later
         var values: [String: [UInt8]] = [:]
         for pair in pairs {
             var text = JSONWriter()
@@ -32,7 +37,9 @@ struct Substitution {
             if rest.starts(with: "$${".utf8) {
                 filled += Array("${".utf8)
                 rest = rest.dropFirst(3)
-            } else if let name = Self.name(rest), !name.hasPrefix("OPS_") {
+            } else if let name = Self.name(rest), !name.hasPrefix("OPS_"),
+                values[name] != nil || !later.contains(name)
+            {
                 if let value = values[name] {
                     filled += value
                 } else if !missing.contains(where: { $0.name == name }) {

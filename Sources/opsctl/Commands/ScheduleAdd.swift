@@ -4,8 +4,9 @@ internal import OpsWire
 /// `schedule add`: a command or a graph file, a calendar, and a policy.
 enum ScheduleAdd {
     private static let overlap = Option.value(
-        "overlap", "skip|allow", .text,
-        "while an earlier run is unfinished: skip the instant (default), or run all the same")
+        "overlap", "skip|queueOne|queueAll|cancel|allow", .text,
+        "while an earlier run is unfinished: skip the instant (default), let one run or all wait for its end, cancel it, or run all the same"
+    )
     private static let catchUp = Option.value(
         "catch-up", "none|last|all", .text, "instants missed while opsd or the machine was down (default: last)")
     private static let window = Option.value(
@@ -29,7 +30,7 @@ enum ScheduleAdd {
         "add", .keeping, "a new schedule",
         forms: ["NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "NAME --at EXPR [OPTION...] -f FILE"],
         about: [
-            "Each run is a graph with the name of the schedule and the label schedule=NAME, in the environment and directory of this call. Its operations find the instant in $OPS_SCHEDULED_AT and the one before in $OPS_SCHEDULED_BEFORE."
+            "Each run is a graph with the name of the schedule and the label schedule=NAME, in the environment and directory of this call. Its operations find the instant in $OPS_SCHEDULED_AT and the one before in $OPS_SCHEDULED_BEFORE; ${scheduled} and ${scheduledBefore} are replaced in all strings of the graph."
         ],
         operands: .nameAndCommand, options: [policy] + graph, action: add)
 
@@ -57,7 +58,7 @@ enum ScheduleAdd {
         let submission: Submission
         var graph: GraphFile?
         if let path = arguments.text(.file) {
-            let (read, file) = try SubmitVerb.graph(path, inner)
+            let (read, file) = try SubmitVerb.graph(path, inner, later: Substitution.ofSchedules)
             (submission, graph) = (read, file)
         } else {
             submission = try SubmitVerb.single(inner)

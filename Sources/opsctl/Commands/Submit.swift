@@ -155,7 +155,10 @@ enum SubmitVerb {
     }
 
     /// The graph in a file, its gaps filled.
-    static func graph(_ path: String, _ session: Session) throws(Failure) -> (Submission, GraphFile) {
+    /// - Parameter later: Placeholders that opsd fills in.
+    static func graph(
+        _ path: String, _ session: Session, later: Set<String> = []
+    ) throws(Failure) -> (Submission, GraphFile) {
         let arguments = session.arguments
         if let word = arguments.operands.first {
             throw session.refuse("-f and a command (\"\(word)\") exclude each other", "give one of them")
@@ -167,7 +170,7 @@ enum SubmitVerb {
         }
         let format = arguments.text(.format).flatMap(GraphText.Format.init(rawValue:))
         let text = try GraphText.read(path, format, for: arguments.path)
-        let file = try GraphFile(try Substitution(arguments.pairs(.set)).fill(text))
+        let file = try GraphFile(try Substitution(arguments.pairs(.set), later: later).fill(text))
         var keys = OperationKeys(arguments: arguments)
         try keys.resolve(session)
         return (prepared(try GraphOptions(keys).lay(over: file), session), file)

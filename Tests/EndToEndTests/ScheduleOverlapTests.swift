@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+/// Runs of a schedule that are due while an earlier one is unfinished.
+@Suite struct ScheduleOverlapTests {
+    /// Results of the instants, the oldest first.
+    private func results(_ name: String, _ machine: Machine) throws -> [String] {
+        try machine.ok("schedule", "runs", name, "-n", "1000", "--json").objects.reversed()
+            .flatMap { row in
+                Array(repeating: row["result"] as? String ?? "", count: row["count"] as? Int ?? 0)
+            }
+    }
+
+    private func operations(_ name: String, _ machine: Machine) throws -> [[String: Any]] {
+        try machine.ok("ls", "--label", "schedule=\(name)", "--json").objects
+    }
+
+    /// Waits for about so many seconds of the daemon's own clock.
+    private func pass(_ duration: String, _ machine: Machine) throws {
+        let id = try machine.submit("--delay", duration, "--", "true")
+        try machine.ok("wait", "\(id)", "--timeout", "60s")
+    }
+
+    @Test func `queueOne keeps one waiting run and skips the instants behind it`() throws {
+        let machine = try Machine(workers: 4)
+        try machine.ok(
+            "schedule", "add", "slow", "--at", "every 1s", "--overlap", "queueOne", "--", "sleep", "1000")
+        try pass("4s", machine)
+        try machine.ok("schedule", "pause", "slow")
+        let results = try results("slow", machine)
+        #expect(results.prefix(3) == ["run", "run", "skipped"], "\(results)")
+        #expect(results.filter { $0 == "run" }.count == 2)
+        let states = try operations("slow", machine).compactMap { $0["state"] as? String }
+        #expect(states.count { $0 == "executing" } == 1, "\(states)")
+        #expect(states.count == 2)
+    }
+
+    @Test func `queueAll runs every instant, one after the other`() throws {
+        let machine = try Machine(workers: 4)
+        let log = machine.state + "/order"
+        let graph = """
+            {"operations": [
+              {"name": "first", "shell": "echo begin ${scheduled} >> \(log)"},
+              {"name": "second", "shell": "sleep 1.3; echo end ${scheduled} >> \(log)", "after": ["first"]},
+              {"name": "third", "command": ["true"], "after": ["first"]}]}
+            """
+        let added = try machine.begin(
+            ["schedule", "add", "all", "--at", "every 1s", "--overlap", "queueAll", "-f", "-"], input: graph
+        ).wait()
+        #expect(added.status == 0, "\(added.err)")
+        try pass("3500ms", machine)
+        try machine.ok("schedule", "pause", "all")
+        try machine.ok("wait", "--label", "schedule=all", "--timeout", "60s")
+        let results = try results("all", machine).filter { $0 != "paused" }
+        #expect(Set(results) == ["run"])
+        let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 2 * results.count)
+        let words = lines.map { $0.split(separator: " ").map(String.init) }
+        for (begin, end) in zip(words, words.dropFirst()) where begin[0] == "begin" {
+            #expect(end == ["end", begin[1]])
+        }
+    }
+
+    @Test func `cancel ends the older run when the next is due`() throws {
+        let machine = try Machine(workers: 4)
+        try machine.ok(
+            "schedule", "add", "newest", "--at", "every 1s", "--overlap", "cancel", "--", "sleep", "1000")
+        try pass("3500ms", machine)
+        try machine.ok("schedule", "pause", "newest")
+        let runs = try machine.ok("schedule", "runs", "newest", "--json").objects.reversed()
+            .filter { $0["result"] as? String == "run" }
+        #expect(runs.count >= 3)
+        #expect(runs.dropLast().allSatisfy { $0["outcome"] as? String == "cancelled" }, "\(runs)")
+        #expect(runs.last?["outcome"] is NSNull)
+        #expect(try operations("newest", machine).count { $0["state"] as? String == "executing" } == 1)
+    }
+
+    @Test func `placeholders of the instant are replaced in all strings of the graph`() throws {
+        let machine = try Machine()
+        let graph = """
+            {"defaults": {"labels": {"day": "${scheduled}"}},
+             "operations": [{"name": "a", "shell": "echo '${scheduled} ${scheduledBefore} ${HOME:-x}'"}]}
+            """
+        let added = try machine.begin(
+            ["schedule", "add", "daily", "--at", "@daily", "--zone", "Asia/Tokyo", "-f", "-"], input: graph
+        ).wait()
+        #expect(added.status == 0, "\(added.err)")
+        try machine.ok("schedule", "run", "daily")
+        try machine.ok("wait", "--label", "schedule=daily", "--timeout", "20s")
+        let row = try #require(try operations("daily", machine).first)
+        let labels = try #require(row["labels"] as? [String: String])
+        #expect(labels["day"]?.hasSuffix("+09:00") == true)
+        let words = try machine.ok("log", "\(try #require(row["id"] as? Int))").out.split(separator: " ")
+        #expect(words.first.map(String.init) == labels["day"])
+        #expect(words.dropFirst().first?.hasSuffix("T00:00:00+09:00") == true)
+    }
+}
