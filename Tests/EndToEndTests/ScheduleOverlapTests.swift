@@ -94,4 +94,20 @@ import Testing
         #expect(words.first.map(String.init) == labels["day"])
         #expect(words.dropFirst().first?.hasSuffix("T00:00:00+09:00") == true)
     }
+
+    @Test func `keep is the number of finished runs of which the graph is kept`() throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "few", "--at", "@yearly", "--keep", "2", "--", "false")
+        for _ in 0..<5 {
+            let graph = try #require(try machine.ok("schedule", "run", "few", "--json").object["graph"] as? String)
+            _ = try machine.ctl("wait", "--graph", graph, "--timeout", "20s")
+        }
+        // Graphs go a moment after the end of the last run.
+        while try operations("few", machine).count > 2 { try pass("100ms", machine) }
+        let runs = try machine.ok("schedule", "runs", "few", "--json").objects
+        #expect(runs.count == 5)
+        #expect(runs.allSatisfy { $0["outcome"] as? String == "failed" && $0["graph"] is String }, "\(runs)")
+        try pass("500ms", machine)
+        #expect(try operations("few", machine).count == 2)
+    }
 }

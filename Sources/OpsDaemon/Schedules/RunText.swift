@@ -1,5 +1,4 @@
 internal import OpsCore
-internal import OpsModel
 internal import OpsStore
 internal import OpsWire
 

@@ -1,4 +1,5 @@
 internal import OpsCalendar
+internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
@@ -7,17 +8,20 @@ final class Schedule {
     let stored: StoredSchedule
     let definition: ScheduleDefinition
     private(set) var ledger: InstantLedger
-    /// Runs that had not finished when they were last looked at, as records.
-    var unfinished: [ScheduleInstant]
+    /// Records of runs that have not finished.
+    var unfinished: [ScheduleInstant] = []
+    /// Graphs of finished runs that are kept, the oldest first; nil: not read yet.
+    var keptGraphs: [GraphID]?
+    /// Number of records since the oldest were last removed.
+    var recordsSinceRemoval = 0
+    /// Boot of the machine in which `@reboot` has had its run.
+    private(set) var boot: String?
     /// A run is being committed.
     var isCommitting = false
     /// The latest run.
     var latest: ScheduleInstant?
     /// Instant of the latest run beside the calendar, of which each has its own.
     var latestManual: UnixTime?
-    /// Number of runs that are looked at after a start to find those that are unfinished.
-    private static let mostUnfinished = 100
-
     var id: Int64 { stored.id }
     var name: String { stored.name }
 
@@ -40,15 +44,16 @@ final class Schedule {
             runs.filter { $0.origin == .calendar && $0.nominal > stored.position.accounted }
                 .map { UnixTime(seconds: $0.nominal) })
         ledger = InstantLedger(definition.recurrences, definition.policy, name: stored.name, at: position)
-        unfinished = runs.prefix(Self.mostUnfinished).filter { $0.graph != nil }
         latest = runs.first
+        boot = stored.position.boot
     }
 
     var isPaused: Bool { ledger.position.pausedThrough == .latest }
 
     /// Returns the stored form of a position.
-    static func position(_ ledger: InstantLedger) -> StoredSchedule.Position {
+    func position(_ ledger: InstantLedger) -> StoredSchedule.Position {
         var position = StoredSchedule.Position(accounted: ledger.position.accounted.seconds)
+        position.boot = boot
         position.runs = ledger.position.runs
         position.isPaused = ledger.position.pausedThrough == .latest
         if !position.isPaused, ledger.position.pausedThrough > .earliest {
@@ -61,7 +66,7 @@ final class Schedule {
     func accounting(_ record: InstantRecord) -> (write: ScheduleWrite, ledger: InstantLedger)? {
         var next = ledger
         guard let stored = next.account(record) else { return nil }
-        return (ScheduleWrite(ScheduleInstant(stored, of: id), Self.position(next)), next)
+        return (ScheduleWrite(ScheduleInstant(stored, of: id), position(next)), next)
     }
 
     /// Takes the ledger that a commit has stored.

@@ -7,11 +7,15 @@ struct ScheduleDefinition {
     let recurrences: Recurrences
     let policy: SchedulePolicy
     let zone: ZoneRules
+    /// Number of finished runs of which the graph is kept.
+    let keep: Int
     /// Sentences about expressions that are taken all the same.
     let warnings: [String]
 
     /// Maximum number of expressions.
     static let mostExpressions = 100
+    private static let usuallyKept = 50
+    private static let mostKept = 10_000
 
     /// Reads a request. `zone` is filled in where the request names none, so that the stored one always does.
     /// - Parameter start: Instant from which `every` counts, unless the request says `from`.
@@ -22,6 +26,10 @@ struct ScheduleDefinition {
         request.dryRun = nil
         zone = try Self.rules(of: name)
         policy = try Self.policy(request)
+        keep = request.keep ?? Self.usuallyKept
+        guard 0...Self.mostKept ~= keep else {
+            throw Self.problem("keep", "must be 0 to \(Self.mostKept), not \(keep)")
+        }
         guard 1...Self.mostExpressions ~= request.at.count else {
             throw Self.problem("at", "there must be 1 to \(Self.mostExpressions) expressions, not \(request.at.count)")
         }

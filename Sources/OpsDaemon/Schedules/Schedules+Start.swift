@@ -45,7 +45,7 @@ extension Schedules {
         var instant = ScheduleInstant(
             schedule: schedule.id, nominal: nominal.seconds, through: nominal.seconds, count: 1, result: .run)
         instant.origin = .manual
-        let write = ScheduleWrite(instant, Schedule.position(schedule.ledger))
+        let write = ScheduleWrite(instant, schedule.position(schedule.ledger))
         schedule.latestManual = nominal
         try submit(schedule, nominal, write) { [unowned self] graph in
             if let graph { self.noteRun(schedule, instant, graph) }
@@ -56,8 +56,8 @@ extension Schedules {
     private func noteRun(_ schedule: Schedule, _ instant: ScheduleInstant, _ graph: GraphID) {
         var run = instant
         run.graph = graph.rawValue
-        schedule.unfinished.append(run)
         schedule.latest = run
+        finish.watch(run, of: schedule)
     }
 
     /// Puts a run to the scheduler. `answer` is called after the commit, with nil where that has failed.

@@ -10,6 +10,7 @@ internal import OpsWire
 final class Schedules {
     unowned let daemon: Daemon
     private(set) var all: [Schedule] = []
+    private(set) lazy var finish = RunFinish(schedules: self)
     private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
     /// Looks at the clock, which may have been changed.
     private lazy var clockCheck = Alarm(daemon) { [unowned self] in self.startDue() }
@@ -51,6 +52,7 @@ final class Schedules {
                 daemon.log.error("schedule \(stored.name) of \(stored.user) does not run: \(error)")
             }
         }
+        try finish.load()
         refresh()
     }
 
@@ -71,6 +73,7 @@ final class Schedules {
     }
 
     func remove(_ schedule: Schedule) {
+        finish.forget(schedule)
         all.removeAll { $0 === schedule }
         refresh()
     }
@@ -137,8 +140,7 @@ final class Schedules {
     /// Decides due instants of one schedule up to the next run.
     private func decide(_ schedule: Schedule, at now: UnixTime) throws {
         while true {
-            let unfinished = try countUnfinished(schedule)
-            switch schedule.ledger.decision(at: now, unfinished: unfinished) {
+            switch schedule.ledger.decision(at: now, unfinished: schedule.unfinished.count) {
             case nil: return
             case .record(let record): try store(record, of: schedule, note: nil)
             case .run(let nominal, let cancelling):
@@ -146,12 +148,6 @@ final class Schedules {
                 if try start(schedule, at: nominal, cancelling: runs) { return }
             }
         }
-    }
-
-    /// Counts runs that have not finished. What has finished is forgotten.
-    private func countUnfinished(_ schedule: Schedule) throws -> Int {
-        schedule.unfinished = try schedule.unfinished.filter { try daemon.history.run(of: $0).isUnfinished }
-        return schedule.unfinished.count
     }
 
     /// Stores the record of instants that do not run.
@@ -189,7 +185,7 @@ final class Schedules {
         var ledger = schedule.ledger
         ledger.clockWentBack(to: now, ran: ran)
         try daemon.store.removeRecords(
-            of: schedule.id, after: now.seconds, shortened: shortened, Schedule.position(ledger))
+            of: schedule.id, after: now.seconds, shortened: shortened, schedule.position(ledger))
         schedule.take(ledger)
     }
 
@@ -199,8 +195,13 @@ final class Schedules {
         var ledger = schedule.ledger
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
         if isPaused { ledger.pause() } else { ledger.resume(at: now) }
-        try daemon.store.move(schedule.id, to: Schedule.position(ledger))
+        try daemon.store.move(schedule.id, to: schedule.position(ledger))
         schedule.take(ledger)
         refresh()
     }
+
+    // MARK: - Ends
+
+    /// Takes the end of a run, which has been committed.
+    func runEnded(_ run: ScheduleInstant, of schedule: Schedule, at end: Int64?) { refresh() }
 }

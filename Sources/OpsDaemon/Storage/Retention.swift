@@ -8,9 +8,16 @@ final class Retention {
     private unowned let daemon: Daemon
     private lazy var alarm = Alarm(daemon, accuracy: 60_000_000) { [unowned self] in self.begin() }
     private var pruning: Pruning?
+    /// The pruning under way is the one of every hour.
+    private var isHourly = false
+    /// Graphs that go before the others of their age: those of old scheduled runs.
+    private var unwanted: [GraphID] = []
+    /// Number of unwanted graphs that were removed since unused texts were last looked for.
+    private var removedAlone = 0
     private lazy var work = DeferredWork(daemon.loop) { [unowned self] in self.goOn() }
 
     private static let hour: Int64 = 3_600_000_000_000
+    private static let removalsForATextSearch = 200
 
     init(daemon: Daemon) { self.daemon = daemon }
 
@@ -36,12 +43,30 @@ final class Retention {
     private func begin() {
         guard isWanted, pruning == nil, daemon.outage == nil else { return }
         guard keepsLess else { return trimLogs() }
+        isHourly = true
         let instant = daemon.configuration.keepFor.map { Moment.now().wall - $0 }
         pruning = daemon.store.prune(olderThan: instant, keeping: daemon.configuration.keepAtMost.map { Int($0) })
         goOn()
     }
 
+    /// Removes graphs soon, whatever the configuration keeps.
+    func remove(_ graphs: [GraphID]) {
+        unwanted += graphs
+        work.schedule()
+    }
+
+    private func takeUnwanted() {
+        guard pruning == nil, !unwanted.isEmpty, daemon.outage == nil else { return }
+        removedAlone += unwanted.count
+        // Looking for unused texts costs as much as a look at every graph.
+        let isThorough = removedAlone >= Self.removalsForATextSearch
+        if isThorough { removedAlone = 0 }
+        pruning = daemon.store.prune(olderThan: .max, only: unwanted.sorted(), keepsTexts: !isThorough)
+        unwanted = []
+    }
+
     private func goOn() {
+        takeUnwanted()
         guard let pruning, !daemon.putOff({ [unowned self] in self.goOn() }) else { return }
         do {
             try step(pruning)
@@ -51,11 +76,13 @@ final class Retention {
             daemon.log.warning("old operations not removed: \(error)")
         }
         self.pruning = nil
-        trimLogs()
+        if !unwanted.isEmpty { work.schedule() }
+        if isHourly { trimLogs() }
     }
 
     /// Removes the oldest logs beyond the total that is kept, and looks again in an hour.
     private func trimLogs() {
+        isHourly = false
         look(after: Self.hour)
         guard daemon.configuration.logTotal > 0 else { return }
         let total = LogTotal(directory: daemon.logs.directory, limit: daemon.configuration.logTotal)

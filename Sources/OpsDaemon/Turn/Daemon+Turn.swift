@@ -175,6 +175,7 @@ extension Daemon {
     func tell(_ transition: Transition, answering: () -> Void) {
         let newcomer = publisher.nextNumber
         finished.take(transition.reports)
+        schedules.finish.take(transition.reports)
         answering()
         performer.perform(transition.effects)
         publisher.publish(transition.reports, before: newcomer)

@@ -5,7 +5,11 @@ public struct ScheduleRun: Equatable, Sendable {
     public var instant: ScheduleInstant
     /// `succeeded`, or an outcome of an operation of the run that did not succeed; nil while one is unfinished, and without a run that is still stored.
     public var outcome: Outcome?
-    public var isUnfinished: Bool
+    /// Number of operations that have not finished.
+    public var unfinished: Int
+    /// End of its last operation, once all have finished.
+    public var finishedAt: Int64?
+    public var isUnfinished: Bool { unfinished > 0 }
 }
 
 extension History {
@@ -13,7 +17,7 @@ extension History {
     public func schedules() throws(StoreError) -> [StoredSchedule] {
         let row = try statement(
             """
-            SELECT id, uid, user, gid, name, definition, addedAt, accounted, runs, isPaused, pausedThrough
+            SELECT id, uid, user, gid, name, definition, addedAt, accounted, runs, isPaused, pausedThrough, boot
             FROM schedule ORDER BY name, uid
             """)
         var found: [StoredSchedule] = []
@@ -27,6 +31,7 @@ extension History {
             schedule.position.runs = Int(row.int(8))
             schedule.position.isPaused = row.bool(9)
             schedule.position.pausedThrough = row.optionalInt(10)
+            schedule.position.boot = row.optionalText(11)
             found.append(schedule)
         }
         return found
@@ -38,23 +43,59 @@ extension History {
     ) throws(StoreError) -> [ScheduleInstant] {
         let row = try statement(
             """
-            SELECT nominal, origin, through, count, result, graph, at, note FROM scheduleInstant
-            WHERE schedule = ?1 AND (?2 IS NULL OR result = ?2) ORDER BY nominal DESC, origin LIMIT ?3
+            SELECT \(Self.instantColumns) FROM scheduleInstant
+            WHERE schedule = ?1 AND (?2 IS NULL OR result = ?2)
+            ORDER BY nominal DESC, origin, number DESC LIMIT ?3
             """)
         row.bind(1, schedule)
         row.bind(2, result?.rawValue)
         row.bind(3, limit)
+        return try instants(row)
+    }
+
+    /// Returns the records of runs whose outcome is not stored, of all schedules: few have finished.
+    public func unsettledRuns() throws(StoreError) -> [ScheduleInstant] {
+        try instants(
+            statement(
+                """
+                SELECT \(Self.instantColumns) FROM scheduleInstant
+                WHERE graph IS NOT NULL AND outcome IS NULL ORDER BY graph
+                """))
+    }
+
+    /// Returns the graphs of a schedule's finished runs that are still stored, the oldest first.
+    public func keptGraphs(of schedule: Int64) throws(StoreError) -> [GraphID] {
+        let row = try statement(
+            """
+            SELECT i.graph FROM scheduleInstant i
+            WHERE i.schedule = ?1 AND i.graph IS NOT NULL AND i.outcome IS NOT NULL
+                AND EXISTS (SELECT 1 FROM submission s WHERE s.graph = i.graph)
+            ORDER BY i.graph
+            """)
+        row.bind(1, schedule)
+        var found: [GraphID] = []
+        while try row.step() { found.append(GraphID(row.int(0))) }
+        return found
+    }
+
+    private static let instantColumns =
+        "schedule, nominal, origin, number, through, count, result, graph, at, note, key, outcome"
+
+    private func instants(_ row: Statement) throws(StoreError) -> [ScheduleInstant] {
         var found: [ScheduleInstant] = []
         while try row.step() {
-            guard let result = ScheduleInstant.Result(rawValue: row.int(4)),
-                let origin = ScheduleInstant.Origin(rawValue: row.int(1))
+            guard let result = ScheduleInstant.Result(rawValue: row.int(6)),
+                let origin = ScheduleInstant.Origin(rawValue: row.int(2))
             else { continue }
             var instant = ScheduleInstant(
-                schedule: schedule, nominal: row.int(0), through: row.int(2), count: Int(row.int(3)), result: result)
+                schedule: row.int(0), nominal: row.int(1), through: row.int(4), count: Int(row.int(5)), result: result)
             instant.origin = origin
-            instant.graph = row.optionalInt(5)
-            instant.at = row.int(6)
-            instant.note = row.optionalText(7)
+            instant.number = row.int(3)
+            instant.graph = row.optionalInt(7)
+            instant.at = row.int(8)
+            instant.note = row.optionalText(9)
+            instant.key = row.optionalText(10)
+            instant.outcome = row.optionalInt(11).flatMap(Outcome.init(stored:))
             found.append(instant)
         }
         return found
@@ -62,20 +103,22 @@ extension History {
 
     /// Returns a record with the state of its run.
     public func run(of instant: ScheduleInstant) throws(StoreError) -> ScheduleRun {
-        var run = ScheduleRun(instant: instant, isUnfinished: false)
+        var run = ScheduleRun(instant: instant, outcome: instant.outcome, unfinished: 0)
         guard let graph = instant.graph else { return run }
-        // A graph may be pruned before its record: then nothing is known of its end.
+        // A graph may be pruned before its record, which then has the outcome.
         let row = try statement(
             """
-            SELECT count(*), sum(o.state < 3), min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END)
+            SELECT count(*), sum(o.state < 3), min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END),
+                max(o.finishedAt)
             FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
             WHERE s.graph = ?1
             """)
         row.bind(1, graph)
         defer { row.reset() }
         guard try row.step(), row.int(0) > 0 else { return run }
-        run.isUnfinished = row.int(1) > 0
-        if !run.isUnfinished { run.outcome = row.optionalInt(2).flatMap(Outcome.init(stored:)) ?? .succeeded }
+        run.unfinished = Int(row.int(1))
+        run.finishedAt = run.isUnfinished ? nil : row.optionalInt(3)
+        run.outcome = run.isUnfinished ? nil : row.optionalInt(2).flatMap(Outcome.init(stored:)) ?? .succeeded
         return run
     }
 

@@ -31,11 +31,11 @@ enum Schema {
         "table": [
             "assignedUnit", "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event",
             "label", "meta", "operation", "owedObserver", "policy", "queue", "runner", "schedule", "scheduleInstant",
-            "submission", "suspendedGraph", "text",
+            "submission", "suspendedGraph", "text", "triggerKey",
         ],
         "index": [
             "edgeCrossing", "operationByName", "operationByParent", "operationByRoot", "operationUnfinished",
-            "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
+            "scheduleInstantUnsettled", "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
         ],
         "view": ["attempts", "events", "foretold", "graphs", "notes", "operations"],
     ]

@@ -6,8 +6,8 @@ extension Store {
         try change { () throws(StoreError) in
             let row = try kept(
                 """
-                INSERT INTO schedule (uid, user, gid, name, definition, addedAt, accounted, runs, isPaused)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0) ON CONFLICT DO NOTHING RETURNING id
+                INSERT INTO schedule (uid, user, gid, name, definition, addedAt, accounted, runs, isPaused, boot)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8) ON CONFLICT DO NOTHING RETURNING id
                 """)
             row.bind(1, schedule.uid)
             row.bind(2, schedule.user)
@@ -16,6 +16,7 @@ extension Store {
             row.bind(5, schedule.definition)
             row.bind(6, schedule.addedAt)
             row.bind(7, schedule.position.accounted)
+            row.bind(8, schedule.position.boot)
             while try row.step() { id = row.int(0) }
         }
         return id
@@ -24,7 +25,10 @@ extension Store {
     /// Removes a schedule and the records of its instants; its runs stay.
     public func removeSchedule(_ id: Int64) throws(StoreError) {
         try change { () throws(StoreError) in
-            for sql in ["DELETE FROM scheduleInstant WHERE schedule = ?1", "DELETE FROM schedule WHERE id = ?1"] {
+            for sql in [
+                "DELETE FROM scheduleInstant WHERE schedule = ?1", "DELETE FROM triggerKey WHERE schedule = ?1",
+                "DELETE FROM schedule WHERE id = ?1",
+            ] {
                 let row = try kept(sql)
                 row.bind(1, id)
                 try row.run()
@@ -60,6 +64,41 @@ extension Store {
         }
     }
 
+    /// Stores the outcomes of runs that have finished.
+    public func settle(_ runs: [ScheduleInstant]) throws(StoreError) {
+        if runs.isEmpty { return }
+        try change { () throws(StoreError) in
+            let row = try kept(
+                """
+                UPDATE scheduleInstant SET outcome = ?5
+                WHERE schedule = ?1 AND nominal = ?2 AND origin = ?3 AND number = ?4
+                """)
+            for run in runs {
+                row.bind(1, run.schedule)
+                row.bind(2, run.nominal)
+                row.bind(3, run.origin.rawValue)
+                row.bind(4, run.number)
+                row.bind(5, run.outcome?.stored)
+                try row.run()
+            }
+        }
+    }
+
+    /// Removes the oldest records of a schedule beyond a number. Those of unfinished runs stay.
+    public func removeRecords(of schedule: Int64, beyond count: Int) throws(StoreError) {
+        try change { () throws(StoreError) in
+            let row = try kept(
+                """
+                DELETE FROM scheduleInstant
+                WHERE schedule = ?1 AND (graph IS NULL OR outcome IS NOT NULL) AND nominal <= (
+                    SELECT nominal FROM scheduleInstant WHERE schedule = ?1 ORDER BY nominal DESC LIMIT 1 OFFSET ?2)
+                """)
+            row.bind(1, schedule)
+            row.bind(2, count)
+            try row.run()
+        }
+    }
+
     private func change(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         endReading()
         if needsRecovery { try recover() }
@@ -74,27 +113,32 @@ extension Store {
     }
 
     private func put(_ instant: ScheduleInstant) throws(StoreError) {
-        let row = try kept("INSERT OR REPLACE INTO scheduleInstant VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")
+        let row = try kept(
+            "INSERT OR REPLACE INTO scheduleInstant VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")
         row.bind(1, instant.schedule)
         row.bind(2, instant.nominal)
         row.bind(3, instant.origin.rawValue)
-        row.bind(4, instant.through)
-        row.bind(5, instant.count)
-        row.bind(6, instant.result.rawValue)
-        row.bind(7, instant.graph)
-        row.bind(8, instant.at)
-        row.bind(9, instant.note)
+        row.bind(4, instant.number)
+        row.bind(5, instant.through)
+        row.bind(6, instant.count)
+        row.bind(7, instant.result.rawValue)
+        row.bind(8, instant.graph)
+        row.bind(9, instant.at)
+        row.bind(10, instant.note)
+        row.bind(11, instant.key)
+        row.bind(12, instant.outcome?.stored)
         try row.run()
     }
 
     private func put(_ schedule: Int64, _ position: StoredSchedule.Position) throws(StoreError) {
         let row = try kept(
-            "UPDATE schedule SET accounted = ?2, runs = ?3, isPaused = ?4, pausedThrough = ?5 WHERE id = ?1")
+            "UPDATE schedule SET accounted = ?2, runs = ?3, isPaused = ?4, pausedThrough = ?5, boot = ?6 WHERE id = ?1")
         row.bind(1, schedule)
         row.bind(2, position.accounted)
         row.bind(3, position.runs)
         row.bind(4, position.isPaused)
         row.bind(5, position.pausedThrough)
+        row.bind(6, position.boot)
         try row.run()
     }
 }

@@ -1,3 +1,5 @@
+public import OpsCore
+
 /// A schedule as it is stored. Instants of its calendar are whole seconds since 1970, all others nanoseconds.
 public struct StoredSchedule: Equatable, Sendable {
     public var id: Int64 = 0
@@ -19,6 +21,8 @@ public struct StoredSchedule: Equatable, Sendable {
         public var isPaused = false
         /// Last instant of the latest pause.
         public var pausedThrough: Int64?
+        /// Boot of the machine in which `@reboot` has had its run.
+        public var boot: String?
         public init(accounted: Int64) { self.accounted = accounted }
     }
 
@@ -42,6 +46,8 @@ public struct ScheduleInstant: Equatable, Sendable {
     /// First instant, in seconds since 1970: with schedule and origin the key of the record.
     public var nominal: Int64
     public var origin = Origin.calendar
+    /// Tells the records of one instant apart: triggers may start several runs in one second.
+    public var number: Int64 = 0
     /// Last instant.
     public var through: Int64
     public var count = 1
@@ -50,6 +56,10 @@ public struct ScheduleInstant: Equatable, Sendable {
     public var graph: Int64?
     public var at: Int64 = 0
     public var note: String?
+    /// The file or the line that triggered the run.
+    public var key: String?
+    /// Outcome of the run, once it has been stored.
+    public var outcome: Outcome?
 
     public init(schedule: Int64, nominal: Int64, through: Int64, count: Int, result: Result) {
         self.schedule = schedule

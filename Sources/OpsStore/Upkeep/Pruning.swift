@@ -28,10 +28,13 @@ public final class Pruning {
     private(set) public var removed = 0
     /// Counts finished operations before they are removed, where the counters have ever been asked for.
     private var counting: Counting?
+    /// Texts that nothing refers to any more stay for a later pruning.
+    private let keepsTexts: Bool
     private enum Phase { case counting, graphs, dating, events, texts, done }
 
-    init(_ store: Store, olderThan: Int64?, keeping: Int?, only: [GraphID]? = nil) {
+    init(_ store: Store, olderThan: Int64?, keeping: Int?, only: [GraphID]? = nil, keepsTexts: Bool = false) {
         self.only = only
+        self.keepsTexts = keepsTexts
         self.store = store
         self.olderThan = olderThan
         self.keeping = keeping
@@ -91,7 +94,9 @@ public final class Pruning {
             } else {
                 scan = SubmissionScan()
                 // The events of a time in which others were at work stay.
-                phase = olderThan != nil && only == nil ? .events : store.mayHaveUnusedTexts ? .dating : .done
+                phase =
+                    keepsTexts
+                    ? .done : olderThan != nil && only == nil ? .events : store.mayHaveUnusedTexts ? .dating : .done
                 break
             }
         }
@@ -232,8 +237,11 @@ public final class Pruning {
 extension Store {
     /// Begins housekeeping. The newest `keeping` operations stay whatever their age, when that is all that is given.
     /// `only`: nothing but these graphs, in the order of their ids.
-    public func prune(olderThan instant: Int64?, keeping: Int? = nil, only: [GraphID]? = nil) -> Pruning {
-        Pruning(self, olderThan: instant, keeping: keeping, only: only)
+    /// `keepsTexts`: texts that nothing refers to any more stay for a later pruning.
+    public func prune(
+        olderThan instant: Int64?, keeping: Int? = nil, only: [GraphID]? = nil, keepsTexts: Bool = false
+    ) -> Pruning {
+        Pruning(self, olderThan: instant, keeping: keeping, only: only, keepsTexts: keepsTexts)
     }
 }
 

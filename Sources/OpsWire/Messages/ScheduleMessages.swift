@@ -14,6 +14,7 @@ public struct AddScheduleRequest: WireRequest {
     public var from: String?
     public var until: String?
     public var count: Int?
+    public var keep: Int?
     public var dryRun: Bool?
     public var defaults: RawJSON?
     public var capture: Capture?
@@ -30,6 +31,7 @@ public struct AddScheduleRequest: WireRequest {
         try visitor.field("from", &from)
         try visitor.field("until", &until)
         try visitor.field("count", &count)
+        try visitor.field("keep", &keep)
         try visitor.field("dryRun", &dryRun)
         try visitor.field("defaults", &defaults)
         try visitor.field("capture", &capture)

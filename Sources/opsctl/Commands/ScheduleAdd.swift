@@ -16,9 +16,11 @@ enum ScheduleAdd {
     private static let from = Option.value("from", "INSTANT", .time, "the first instant that may run")
     private static let until = Option.value("until", "INSTANT", .time, "the last instant that may run")
     private static let count = Option.value("count", "N", .integer, "the maximum number of runs")
+    private static let keep = Option.value(
+        "keep", "N", .integer, "finished runs of which the graph is kept (default: 50)")
     private static let policy = OptionGroup(
         "Calendar",
-        [ScheduleVerb.at, ScheduleVerb.zone, overlap, catchUp, window, spread, from, until, count, .dryRun])
+        [ScheduleVerb.at, ScheduleVerb.zone, overlap, catchUp, window, spread, from, until, count, keep, .dryRun])
     /// The graph, and keys of operations but their start times: `--at` is the calendar here.
     private static let graph =
         [OptionGroup("Graph", [.file, .set])]
@@ -51,6 +53,7 @@ enum ScheduleAdd {
         request.from = instant(arguments.text(from), now)
         request.until = instant(arguments.text(until), now)
         request.count = arguments.integer(count)
+        request.keep = arguments.integer(keep)
         request.dryRun = arguments.has(.dryRun).ifTrue
         // The other options are those of a submission, in which some of these names mean other things.
         let inner = try Session(

@@ -423,12 +423,14 @@ class Methods:
         from_: str | None = None,
         until: str | None = None,
         count: int | None = None,
+        keep: int | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
-        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip or
-        allow; "catchUp": none, last or all of the instants missed within "window". "dryRun" checks only.
+        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
+        queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
+        "window"; "keep": number of finished runs of which the graph is kept. "dryRun" checks only.
         """
         return self._call("AddSchedule", {
             "name": name,
@@ -441,6 +443,7 @@ class Methods:
             "from": from_,
             "until": until,
             "count": count,
+            "keep": keep,
             "dryRun": dry_run,
             "defaults": defaults,
             "capture": None if capture is None else capture.to_json(),
@@ -866,12 +869,14 @@ class AsyncMethods:
         from_: str | None = None,
         until: str | None = None,
         count: int | None = None,
+        keep: int | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
-        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip or
-        allow; "catchUp": none, last or all of the instants missed within "window". "dryRun" checks only.
+        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
+        queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
+        "window"; "keep": number of finished runs of which the graph is kept. "dryRun" checks only.
         """
         return await self._call("AddSchedule", {
             "name": name,
@@ -884,6 +889,7 @@ class AsyncMethods:
             "from": from_,
             "until": until,
             "count": count,
+            "keep": keep,
             "dryRun": dry_run,
             "defaults": defaults,
             "capture": None if capture is None else capture.to_json(),

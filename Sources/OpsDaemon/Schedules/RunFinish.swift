@@ -1,0 +1,130 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+
+/// Follows the runs of schedules to their ends, stores their outcomes, and removes graphs of old runs.
+final class RunFinish {
+    private unowned let schedules: Schedules
+    private var daemon: Daemon { schedules.daemon }
+    private var watched: [GraphID: Watched] = [:]
+    /// Outcomes that are not stored yet.
+    private var ended: [ScheduleInstant] = []
+    /// Graphs of which all operations have finished, as far as is known.
+    private var touched: Set<GraphID> = []
+    private lazy var check = DeferredWork(daemon.loop) { [unowned self] in self.look() }
+    private lazy var alarm = Alarm(daemon) { [unowned self] in self.settle() }
+
+    private struct Watched {
+        let schedule: Schedule
+        let run: ScheduleInstant
+        /// Number of operations that had not finished when they were last counted, without those that have since.
+        var left: Int
+    }
+
+    /// Nanoseconds for which outcomes are gathered: they are stored again after a crash.
+    private static let gathering: Int64 = 200_000_000
+    /// Maximum number of records of a schedule.
+    private static let mostRecords = 10_000
+    /// Number of records after which the oldest are removed.
+    private static let recordsBetweenRemovals = 1000
+
+    init(schedules: Schedules) { self.schedules = schedules }
+
+    /// Finds the runs that have not finished, when the daemon starts.
+    func load() throws {
+        let known = Dictionary(schedules.all.map { ($0.id, $0) }) { first, _ in first }
+        for run in try daemon.history.unsettledRuns() {
+            guard let schedule = known[run.schedule] else { continue }
+            watch(run, of: schedule)
+            if let graph = run.graph { touched.insert(GraphID(graph)) }
+        }
+        look()
+    }
+
+    /// Follows a run that has been stored.
+    func watch(_ run: ScheduleInstant, of schedule: Schedule) {
+        guard let graph = run.graph.map({ GraphID($0) }) else { return }
+        schedule.unfinished.append(run)
+        watched[graph] = Watched(schedule: schedule, run: run, left: 0)
+        schedule.recordsSinceRemoval += 1
+    }
+
+    func forget(_ schedule: Schedule) {
+        watched = watched.filter { $0.value.schedule !== schedule }
+        ended.removeAll { $0.schedule == schedule.id }
+    }
+
+    /// Notices ends of operations, after their commit.
+    func take(_ reports: [Report]) {
+        guard !watched.isEmpty else { return }
+        for report in reports where report.kind == .finished {
+            guard let graph = report.graph, watched[graph] != nil else { continue }
+            watched[graph]?.left -= 1
+            if watched[graph]?.left ?? 1 <= 0 { touched.insert(graph) }
+        }
+        if !touched.isEmpty { check.schedule() }
+    }
+
+    private func look() {
+        do {
+            for graph in touched {
+                touched.remove(graph)
+                guard let run = watched[graph] else { continue }
+                let state = try daemon.history.run(of: run.run)
+                if state.isUnfinished {
+                    watched[graph]?.left = state.unfinished
+                } else {
+                    end(run, state)
+                }
+            }
+        } catch {
+            daemon.log.error("schedules: \(error)")
+        }
+        if !ended.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
+    }
+
+    private func end(_ watched: Watched, _ state: ScheduleRun) {
+        guard let graph = watched.run.graph.map({ GraphID($0) }) else { return }
+        self.watched[graph] = nil
+        var run = watched.run
+        run.outcome = state.outcome
+        watched.schedule.unfinished.removeAll { $0.graph == run.graph }
+        watched.schedule.keptGraphs?.append(graph)
+        ended.append(run)
+        schedules.runEnded(run, of: watched.schedule, at: state.finishedAt)
+    }
+
+    /// Stores outcomes, and removes graphs beyond those that are kept.
+    private func settle() {
+        alarm.set(at: nil)
+        if daemon.putOff({ [unowned self] in self.settle() }) { return }
+        guard daemon.outage == nil else {
+            alarm.set(after: Self.gathering)
+            return
+        }
+        do {
+            try daemon.store.settle(ended)
+            let touched = Set(ended.map(\.schedule))
+            ended = []
+            for schedule in schedules.all where touched.contains(schedule.id) { try removeOld(schedule) }
+        } catch let error as StoreError {
+            daemon.fall(error)
+        } catch {
+            daemon.log.error("schedules: \(error)")
+        }
+    }
+
+    private func removeOld(_ schedule: Schedule) throws {
+        var graphs = try schedule.keptGraphs ?? daemon.history.keptGraphs(of: schedule.id)
+        let excess = graphs.count - schedule.definition.keep
+        if excess > 0 {
+            daemon.retention.remove(Array(graphs.prefix(excess)))
+            graphs.removeFirst(excess)
+        }
+        schedule.keptGraphs = graphs
+        guard schedule.recordsSinceRemoval >= Self.recordsBetweenRemovals else { return }
+        schedule.recordsSinceRemoval = 0
+        try daemon.store.removeRecords(of: schedule.id, beyond: Self.mostRecords)
+    }
+}
