@@ -22,9 +22,18 @@ export function open(main, [name], parameters) {
     run.rows.set(row.id, row);
   }
 
+  async function loadGraphs() {
+    const { graphs } = await call("ListGraphs", { name, limit: mostRuns });
+    const replies = await Promise.all(graphs.map(({ graph }) => call("List", { selection: { graph }, limit: 1000 })));
+    for (const { operations } of replies) operations.forEach(add);
+  }
+
   async function search() {
     isSearching = true;
     try {
+      if (last === null) await loadGraphs();
+      // A name of no graph may be that of operations that were submitted alone.
+      if (runs.size) isComplete = true;
       for (let page = 0; page < pages && !isComplete && runs.size <= mostRuns; page += 1) {
         const selection = last ? { refs: [`1-${last - 1}`] } : { all: true };
         const { operations } = last === 1 ? { operations: [] } : await call("List", { selection, limit: 1000, newest: true });

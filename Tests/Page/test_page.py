@@ -21,7 +21,7 @@ except ImportError:
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 LOG = r"""printf '\033[31mred\033[0m plain\n\033]0;title\007<b>not bold</b>\nover\rwritten\n'; echo to stderr >&2; sleep 600"""
-VIEWS = ["/", "/list", "/list?state=executing", "/graphs", "/graph/nightly", "/history/nightly", "/operation/lively", "/operation/waiter", "/operation/broken", "/schedules"]
+VIEWS = ["/", "/list", "/list?state=executing", "/graphs", "/graph/nightly", "/history/nightly", "/operation/lively", "/operation/waiter", "/operation/broken", "/schedules", "/schedule/backup"]
 
 
 def setUpModule():
@@ -41,6 +41,8 @@ def setUpModule():
     machine.opsctl("submit", "--name", "lively", "--category", "gpu", "--shell", LOG)
     machine.opsctl("submit", "--name", "waiter", "--category", "gpu", "--", "true")
     machine.opsctl("note", "waiter", HOSTILE)
+    machine.opsctl("schedule", "add", "backup", "--at", "0 3 * * 1-5", "--zone", "UTC", "--", "true")
+    machine.opsctl("schedule", "run", "backup")
     until(lambda: machine.operation("lively")["state"] == "executing", "lively runs")
     web = machine.web()
     tab = browser()
@@ -146,6 +148,20 @@ class Views(unittest.TestCase):
         go("/history/nightly?run=g2")
         self.assertEqual(tab.find_element(By.CSS_SELECTOR, "th.run button[aria-pressed=true]").text, "2")
 
+    def test_a_history_is_found_behind_many_newer_operations(self):
+        old = Machine()
+        self.addCleanup(old.close)
+        old.graph({"name": "weekly", "operations": [{"name": "report", "command": ["true"]}]})
+        old.opsctl("wait", "--graph", "weekly")
+        old.opsctl("suspend")
+        for _ in range(9):
+            old.call("Submit", {"operations": [{"command": ["true"]} for _ in range(1000)]})
+        page, fresh = old.web(), browser()
+        self.addCleanup(fresh.quit)
+        page.open(fresh)
+        fresh.get(page.address + "history/weekly")
+        sees("report", fresh)
+
     def test_a_missing_operation_is_said(self):
         go("/operation/nothing-like-this")
         sees("There is no operation nothing-like-this.")
@@ -230,6 +246,20 @@ class Actions(unittest.TestCase):
         button("What if")
         until(lambda: "If you did" in tab.find_element(By.TAG_NAME, "dialog").text, "an answer")
         button("Close", "dialog")
+
+    def test_a_schedule_runs_now_and_pauses(self):
+        go("/schedule/backup")
+        sees("Runs next")
+        runs = lambda: machine.call("ScheduleRuns", {"name": "backup"})["runs"]
+        before = len(runs())
+        button("Run now")
+        button("Run now", "dialog[open]")
+        until(lambda: len(runs()) == before + 1, "a record of the run")
+        button("Pause")
+        button("Pause", "dialog[open]")
+        sees("Paused: nothing runs")
+        button("Resume")
+        sees("Runs next")
 
     def test_many_at_once_with_their_number_first(self):
         for number in range(5):

@@ -4,16 +4,20 @@ internal import OpsWire
 /// The newest graphs with counts of their operations, a few at a time.
 struct GraphListQuery: Query {
     private let limit: Int
+    private let name: String?
     private var graphs: [GraphSummary]?
     private var rows: [GraphSummaryRow] = []
 
     var heldBytes: Int { (graphs?.count ?? 0) * 200 + rows.count * 300 }
 
-    init(_ limit: Int) { self.limit = limit }
+    init(_ limit: Int, named name: String?) {
+        self.limit = limit
+        self.name = name
+    }
 
     mutating func proceed(_ history: History) throws -> [GraphSummaryRow]? {
         guard let graphs else {
-            graphs = try history.newestGraphs(limit)
+            graphs = try history.newestGraphs(limit, named: name)
             return nil
         }
         guard rows.count < graphs.count else { return rows }

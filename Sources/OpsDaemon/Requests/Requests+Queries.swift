@@ -69,7 +69,7 @@ extension Requests {
 
     func listGraphs(_ request: ListGraphsRequest, _ exchange: Exchange) {
         let limit = min(max(request.limit ?? 100, 0), Limits.rows)
-        ask(exchange, GraphListQuery(limit)) { graphs in
+        ask(exchange, GraphListQuery(limit, named: request.name)) { graphs in
             exchange.reply(.with { $0.graphs = graphs } as ListGraphsReply)
         }
     }

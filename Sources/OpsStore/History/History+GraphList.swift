@@ -15,14 +15,15 @@ public struct GraphSummary: Sendable {
 }
 
 extension History {
-    /// Returns the newest graphs, the oldest of them first, without counts.
-    public func newestGraphs(_ limit: Int) throws(StoreError) -> [GraphSummary] {
+    /// Returns the newest graphs, or the newest of one name, the oldest of them first, without counts.
+    public func newestGraphs(_ limit: Int, named name: String? = nil) throws(StoreError) -> [GraphSummary] {
         let rows = try statement(
             """
             SELECT graph, name, user, at, EXISTS (SELECT 1 FROM suspendedGraph WHERE graph = s.graph)
-            FROM submission s WHERE isNew ORDER BY first DESC LIMIT ?1
+            FROM submission s WHERE isNew\(name == nil ? "" : " AND name = ?2") ORDER BY first DESC LIMIT ?1
             """)
         rows.bind(1, Int64(limit))
+        if let name { rows.bind(2, name) }
         var graphs: [GraphSummary] = []
         while try rows.step() {
             graphs.append(

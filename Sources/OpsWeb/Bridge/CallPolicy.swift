@@ -7,10 +7,14 @@ struct CallPolicy {
 
     /// Calls that change nothing.
     static let reading: Set<String> = [
-        "List", "Show", "Why", "Status", "Log", "Graph", "Stats", "ListQueues", "ListCategories", "Complete",
+        "List", "Show", "Why", "Status", "Log", "Graph", "Stats", "ListQueues", "ListCategories", "ListGraphs",
+        "ListSchedules", "ScheduleRuns", "Complete",
     ]
-    /// Calls of the buttons. `Submit` is none of them: a page that is broken into starts no program.
-    static let steering: Set<String> = ["Cancel", "Suspend", "Resume", "Retry", "Note", "Set"]
+    /// Calls of the buttons. `Submit` and `AddSchedule` are none of them: a page that is broken into starts no program of
+    /// its own.
+    static let steering: Set<String> = [
+        "Cancel", "Suspend", "Resume", "Retry", "Note", "Set", "RunSchedule", "PauseSchedule",
+    ]
     /// Keys that `Set` may change. A command is none of them.
     static let settable: Set<String> = ["priority"]
 

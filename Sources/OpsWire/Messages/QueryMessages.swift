@@ -190,9 +190,11 @@ public struct ListGraphsRequest: WireRequest {
     public typealias Reply = ListGraphsReply
     public static let method = "ListGraphs"
     public var limit: Int?
+    public var name: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("limit", &limit)
+        try visitor.field("name", &name)
     }
 }
 

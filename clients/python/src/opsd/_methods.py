@@ -155,11 +155,11 @@ class Methods:
         """Calls Show."""
         return self._call("Show", {"ref": ref}, ShowReply.from_json)
 
-    def list_graphs(self, *, limit: int | None = None) -> ListGraphsReply:
-        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000). "unsuccessful": of
-        "finished", operations that count as failures.
+    def list_graphs(self, *, limit: int | None = None, name: str | None = None) -> ListGraphsReply:
+        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000), all of them or those of
+        one name. "unsuccessful": of "finished", operations that count as failures.
         """
-        return self._call("ListGraphs", {"limit": limit}, ListGraphsReply.from_json)
+        return self._call("ListGraphs", {"limit": limit, "name": name}, ListGraphsReply.from_json)
 
     def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
         """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
@@ -587,11 +587,11 @@ class AsyncMethods:
         """Calls Show."""
         return await self._call("Show", {"ref": ref}, ShowReply.from_json)
 
-    async def list_graphs(self, *, limit: int | None = None) -> ListGraphsReply:
-        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000). "unsuccessful": of
-        "finished", operations that count as failures.
+    async def list_graphs(self, *, limit: int | None = None, name: str | None = None) -> ListGraphsReply:
+        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000), all of them or those of
+        one name. "unsuccessful": of "finished", operations that count as failures.
         """
-        return await self._call("ListGraphs", {"limit": limit}, ListGraphsReply.from_json)
+        return await self._call("ListGraphs", {"limit": limit, "name": name}, ListGraphsReply.from_json)
 
     async def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
         """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
