@@ -31,6 +31,12 @@ function ask(heading, content, buttons) {
   });
 }
 
+/** Asks before a change; `line` is the command that does the same. */
+export async function confirm(heading, sentence, line, word) {
+  const answer = await ask(heading, [h("p", {}, sentence), h("p", {}, command(line))], [["Back", ""], [word, "yes", "first"]]);
+  return answer === "yes";
+}
+
 const verbs = {
   cancel: { word: "Cancel", done: "cancelled", method: "Cancel", danger: true },
   retry: { word: "Retry", done: "retried", method: "Retry" },

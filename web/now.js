@@ -13,12 +13,13 @@ export function open(main) {
 
   async function load() {
     try {
-      const [status, running, ready, pending, categories, ...bad] = await Promise.all([
+      const [status, running, ready, pending, categories, schedules, ...bad] = await Promise.all([
         call("Status"),
         call("List", { selection: { state: "executing" }, limit: 60, newest: true }),
         call("List", { selection: { state: "ready" }, limit: 40 }),
         call("List", { selection: { state: "pending" }, limit: 10 }),
         call("ListCategories"),
+        call("ListSchedules"),
         ...["failed", "timedOut", "interrupted"].map((outcome) => call("List", { selection: { outcome }, limit: 20, newest: true })),
       ]);
       const byId = (a, b) => a.id - b.id;
@@ -29,6 +30,7 @@ export function open(main) {
       const yesterday = Date.now() - 86400e3;
       data = {
         status, categories: categories.categories,
+        schedules: schedules.schedules.filter((schedule) => schedule.next).sort((a, b) => Date.parse(a.next) - Date.parse(b.next)).slice(0, 8),
         running: running.operations.filter((row) => !row.isGroup).sort(byId),
         next: line.map((row, index) => ({ row, reason: reasons[index]?.waitingFor[0]?.text ?? "starts as soon as a slot is free" })),
         attention: bad.flatMap((reply) => reply.operations).filter((row) => Date.parse(row.finishedAt) > yesterday && !row.isGroup)
@@ -68,7 +70,7 @@ export function open(main) {
   function draw() {
     const banner = data.failure ? h("p.banner", { role: "alert" }, data.failure.message) : null;
     if (!data.status) return update(main, banner);
-    const { status, running, next, attention, categories } = data;
+    const { status, running, next, attention, categories, schedules } = data;
     const { counts } = status;
     update(main,
       h("h1.unseen", {}, "Now"), banner,
@@ -105,6 +107,10 @@ export function open(main) {
               category.waiting.length ? `${category.waiting.length} waiting` : null,
               category.holders.length ? `/operation/${category.holders[0]}` : null))
               : empty("No operation names a category.")),
+          h("section", {}, h("h2", {}, "Next schedules"),
+            schedules.length ? h("dl.facts", {}, schedules.map((schedule) => [
+              h("dt", {}, h("a", { href: `/schedule/${encodeURIComponent(schedule.name)}` }, schedule.name)), h("dd", {}, time(schedule.next))]))
+              : empty("No schedule has an instant to come.")),
           h("section", {}, h("h2", {}, "Daemon"),
             h("dl.facts", {}, h("dt", {}, "version"), h("dd", {}, status.version), h("dt", {}, "started"), h("dd", {}, time(status.startedAt)),
               h("dt", {}, "in the terminal"), h("dd", {}, command("opsctl top")))))));

@@ -1,10 +1,146 @@
-// Schedules: when they run next, and what became of their instants.
+// Schedules: when each runs next, and what became of its latest instants.
 
-import { empty, h, update } from "./dom.js";
+import { call } from "./api.js";
+import { app } from "./app.js";
+import { confirm, toast } from "./dialogs.js";
+import { command, empty, h, update } from "./dom.js";
+import { refresher, state, table, time } from "./parts.js";
+import { absolute, count, quoted, relative, standing } from "./words.js";
 
-export function open(main) {
-  async function load() {
-    update(main, h("div.title", {}, h("h1", {}, "Schedules")), empty("This daemon has no schedules. Try an expression with", "opsctl schedule next --at '0 3 * * 1-5'"));
+/** Instants in a strip. */
+const stripLength = 30;
+/** Schedules of which the list shows strips: each costs a call. */
+const mostStrips = 40;
+
+export const open = (main, [name]) => name ? one(main, name) : all(main);
+
+const results = {
+  skipped: ["↷", "skipped", "skipped"], missed: ["✗", "missed", "failed"], paused: ["⏸\ufe0e", "paused", "held"],
+  refused: ["⊘", "refused", "timedOut"],
+};
+
+/** Symbol, word and tone of a record of instants. */
+function resultOf(run) {
+  const [symbol, word, tone] = results[run.result] ?? [];
+  if (symbol) return { symbol, word, tone };
+  return run.outcome ? standing({ outcome: run.outcome }) : { symbol: "●", word: "running", tone: "executing" };
+}
+
+/** Words for the instants of a record. */
+function instants(run) {
+  return run.count > 1 ? `${count(run.count, "instant")} from ${absolute(run.nominal)} to ${absolute(run.through)}` : absolute(run.nominal);
+}
+
+/** One cell for each of the latest instants, the newest at the right. */
+function strip(runs) {
+  return h("ol.strip", {}, runs.slice(0, stripLength).reverse().map((run) => {
+    const { symbol, word, tone } = resultOf(run);
+    const text = `${instants(run)}: ${word}${run.note ? `, ${run.note}` : ""}`;
+    const content = [h("span", { "aria-hidden": "true" }, symbol), h("span.unseen", {}, text)];
+    return h("li", { class: `tone-${tone}`, title: text, "data-key": `${run.nominal} ${run.origin} ${run.at}` },
+      run.graph ? h("a", { href: `/graph/${run.graph}`, class: `tone-${tone}` }, content) : h("span", { tabindex: 0 }, content));
+  }));
+}
+
+const expressions = (schedule) => [schedule.at.join(", "), h("span.muted", {}, ` ${schedule.zone}`)];
+const next = (schedule) => schedule.paused ? h("span.state.tone-held", {}, h("i", { "aria-hidden": "true" }, "⏸\ufe0e"), "paused")
+  : schedule.next ? time(schedule.next) : h("span.muted", {}, "never again");
+const last = (schedule) => !schedule.last ? ""
+  : schedule.last.outcome ? state({ outcome: schedule.last.outcome }) : state({ state: "executing" });
+
+function all(main) {
+  let schedules = null, failure = null;
+  const strips = new Map();
+  const refresh = refresher(async () => {
+    try {
+      ({ schedules } = await call("ListSchedules"));
+      draw();
+      await Promise.all(schedules.slice(0, mostStrips).map(async ({ name }) => {
+        strips.set(name, (await call("ScheduleRuns", { name, limit: stripLength })).runs);
+      }));
+      failure = null;
+    } catch (error) {
+      failure = error;
+    }
+    draw();
+  }, 2000);
+
+  function draw() {
+    update(main, h("div.title", {}, h("h1", {}, "Schedules")),
+      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      !schedules ? null : schedules.length
+        ? table("Schedules", [["Name", "c-schedule"], ["Runs at", "wide"], ["Next", "c-time"], ["Last", "c-state"], ["Missed", "c-small number wide"], ["Latest instants", "c-strip wide"]],
+          schedules.map((schedule) => ({ key: `${schedule.user} ${schedule.name}`, cells: [
+            h("a.name", { href: `/schedule/${encodeURIComponent(schedule.name)}` }, schedule.name), expressions(schedule),
+            next(schedule), last(schedule), schedule.missed ? h("span.tone-failed", {}, schedule.missed.toLocaleString()) : "0",
+            strip(strips.get(schedule.name) ?? [])] })))
+        : empty("This daemon has no schedules. Add one with", "opsctl schedule add nightly --at '0 3 * * 1-5' -- make"));
   }
-  return { title: "Schedules", ready: load() };
+  return { title: "Schedules", ready: refresh.run(), changed: () => refresh.again(), leave: () => refresh.end() };
+}
+
+function one(main, name) {
+  let schedule = null, runs = [], failure = null;
+  const refresh = refresher(async () => {
+    try {
+      const [found, records] = await Promise.all([call("ListSchedules", { name }), call("ScheduleRuns", { name, limit: 200 })]);
+      [schedule] = found.schedules;
+      ({ runs } = records);
+      failure = null;
+    } catch (error) {
+      failure = error;
+    }
+    draw();
+  }, 1500);
+
+  async function change(method, parameters, done) {
+    if (app.readOnly) return toast("This page is read-only. Start opsctl web without --read-only to change something.");
+    try {
+      toast(done(await call(method, { name, ...parameters })));
+    } catch (error) {
+      toast(error.message);
+    }
+    refresh.again();
+  }
+
+  async function runNow() {
+    const line = `opsctl schedule run ${quoted(name)}`;
+    if (await confirm(`Run ${name} now?`, "It runs beside the calendar: the next instant stays as it is.", line, "Run now")) {
+      await change("RunSchedule", {}, ({ graph }) => `${name} runs as ${graph}.`);
+    }
+  }
+
+  async function pause() {
+    const line = `opsctl schedule pause ${quoted(name)}`;
+    if (await confirm(`Pause ${name}?`, "Instants that come while it is paused are recorded as paused and not caught up. Runs that have started go on.", line, "Pause")) {
+      await change("PauseSchedule", { paused: true }, () => `${name} is paused.`);
+    }
+  }
+
+  const resume = () => change("PauseSchedule", { paused: false }, () => `${name} runs again at its next instant.`);
+
+  function draw() {
+    if (!schedule) return update(main, h("div.title", {}, h("h1", {}, name)), failure ? h("p.banner", { role: "alert" }, failure.message) : null);
+    const button = (word, action) => h("button", { type: "button", onclick: action }, word);
+    update(main,
+      h("div.title", {}, h("h1", {}, name), h("span.crumb", {}, `schedule of ${schedule.user}`),
+        app.readOnly ? null : h("div.actions", {}, button("Run now", runNow), schedule.paused ? button("Resume", resume) : button("Pause", pause))),
+      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      h("p.sentence", {}, schedule.paused ? "Paused: nothing runs until it is resumed."
+        : schedule.next ? `Runs next ${relative(schedule.next)} (${absolute(schedule.next)}).` : "No instant is left: it never runs again."),
+      h("dl.facts", {},
+        h("dt", {}, "runs at"), h("dd", {}, expressions(schedule)),
+        h("dt", {}, "while a run is unfinished"), h("dd", {}, schedule.overlap),
+        h("dt", {}, "catches up"), h("dd", {}, schedule.catchUp),
+        h("dt", {}, "missed"), h("dd", {}, count(schedule.missed, "instant")),
+        h("dt", {}, "in the terminal"), h("dd", {}, command(`opsctl schedule runs ${quoted(name)}`))),
+      h("section", {}, h("h2", {}, "Latest instants"), runs.length ? strip(runs) : empty("No instant has come yet.")),
+      runs.length ? h("section", {}, h("h2", {}, "Records"),
+        table("Records", [["Result", "c-state"], ["Instant"], ["Graph", "c-time"], ["Why", "wide"], ["Origin", "c-time wide"]],
+          runs.map((run) => ({ key: `${run.nominal} ${run.origin} ${run.at}`, cells: [
+            h("span.state", { class: `tone-${resultOf(run).tone}` }, h("i", { "aria-hidden": "true" }, resultOf(run).symbol), resultOf(run).word),
+            instants(run), run.graph ? h("a", { href: `/graph/${run.graph}` }, run.graph) : "",
+            h("span.reason", { title: run.note ?? "" }, run.note ?? ""), run.origin] })))) : null);
+  }
+  return { title: name, ready: refresh.run(), changed: () => refresh.again(), leave: () => refresh.end() };
 }

@@ -23,7 +23,8 @@ import Testing
         }
         for method in [
             "Submit", "BeginSubmission", "Backup", "Prune", "SetWorkers", "SetQueue", "RemoveQueue", "SetCategory",
-            "Finish", "AddDependency", "Wait", "Watch", "org.opsd.Control.Cancel", "org.varlink.service.GetInfo", "x",
+            "Finish", "AddDependency", "AddSchedule", "RemoveSchedule", "Wait", "Watch", "org.opsd.Control.Cancel",
+            "org.varlink.service.GetInfo", "x",
         ] {
             #expect(try !isAllowed(#"{"method":"\#(method)"}"#), "\(method)")
         }
