@@ -21,12 +21,21 @@ extension Requests {
         let instant = UnixTime(flooringNanoseconds: now)
         let definition = try ScheduleDefinition(request, start: instant)
         try definition.requireFuture(after: instant)
-        let own = daemon.schedules.all.filter { $0.stored.uid == caller.user }
-        guard daemon.authorization.isPrivileged(caller) || own.count < Self.mostSchedulesOfUser else {
+        let schedules = daemon.schedules
+        let own = schedules.all.filter { $0.stored.uid == caller.user }
+        let present = own.first { $0.name == request.name }
+        if let present, request.replace != true { throw Self.exists(present.name) }
+        guard present != nil || daemon.authorization.isPrivileged(caller) || own.count < Self.mostSchedulesOfUser else {
             throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: Self.mostSchedulesOfUser)
         }
-        guard !own.contains(where: { $0.name == request.name }) else { throw Self.exists(request.name) }
-        try daemon.schedules.check(definition, caller)
+        if let present, present.definition.isEqual(definition) {
+            return reply(try ScheduleRow(present, daemon.history), "none", definition, exchange)
+        }
+        try schedules.check(definition, caller)
+        if let present {
+            let schedule = request.dryRun == true ? present : try schedules.update(present, definition)
+            return reply(try ScheduleRow(schedule, daemon.history), "updated", definition, exchange)
+        }
         var stored = StoredSchedule(
             uid: caller.user, user: caller.name, gid: caller.account?.gid ?? caller.group, name: request.name,
             definition: definition.text, addedAt: now)
@@ -36,27 +45,28 @@ extension Requests {
         } else {
             guard let id = try daemon.store.add(stored) else { throw Self.exists(request.name) }
             stored.id = id
-            schedule = try daemon.schedules.add(stored)
+            schedule = try schedules.add(stored)
         }
+        reply(ScheduleRow(schedule, missed: 0, last: nil), "added", definition, exchange)
+    }
+
+    private func reply(_ row: ScheduleRow, _ change: String, _ definition: ScheduleDefinition, _ exchange: Exchange) {
         let reply = AddScheduleReply.with {
-            $0.schedule = ScheduleRow(schedule, missed: 0, last: nil)
+            $0.schedule = row
+            $0.change = change
             $0.warnings = definition.warnings
         }
         daemon.afterCommit { exchange.reply(reply) }
     }
 
     private static func exists(_ name: String) -> ControlError {
-        .wrongState(id: nil, message: "there is a schedule \(name) already; remove it first")
+        .wrongState(id: nil, message: "there is a schedule \(name) already; remove it first, or use schedule apply")
     }
 
     func listSchedules(_ request: ListSchedulesRequest, _ exchange: Exchange) throws {
         let schedules = daemon.schedules
         let chosen = try request.name.map { [try schedules.find($0, for: exchange.caller.user)] } ?? schedules.all
-        let rows = try chosen.map { schedule in
-            ScheduleRow(
-                schedule, missed: try daemon.history.missedInstants(of: schedule.id),
-                last: try schedule.latest.map { try daemon.history.run(of: $0) })
-        }
+        let rows = try chosen.map { try ScheduleRow($0, daemon.history) }
         exchange.reply(ListSchedulesReply.with { $0.schedules = rows })
     }
 
@@ -102,6 +112,12 @@ extension Requests {
 }
 
 extension ScheduleRow {
+    init(_ schedule: Schedule, _ history: History) throws(StoreError) {
+        let missed = try history.missedInstants(of: schedule.id)
+        let last: ScheduleRun? = if let run = schedule.latest { try history.run(of: run) } else { nil }
+        self.init(schedule, missed: missed, last: last)
+    }
+
     init(_ schedule: Schedule, missed: Int, last run: ScheduleRun?) {
         self.init()
         let request = schedule.definition.request

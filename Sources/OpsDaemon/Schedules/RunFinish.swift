@@ -16,7 +16,7 @@ final class RunFinish {
     private lazy var alarm = Alarm(daemon) { [unowned self] in self.settle() }
 
     private struct Watched {
-        let schedule: Schedule
+        var schedule: Schedule
         let run: ScheduleInstant
         /// Number of operations that had not finished when they were last counted, without those that have since.
         var left: Int
@@ -48,6 +48,11 @@ final class RunFinish {
         schedule.unfinished.append(run)
         watched[graph] = Watched(schedule: schedule, run: run, left: 0)
         schedule.recordsSinceRemoval += 1
+    }
+
+    /// Notes that a schedule has got another definition.
+    func replace(_ schedule: Schedule, _ changed: Schedule) {
+        for (graph, run) in watched where run.schedule === schedule { watched[graph]?.schedule = changed }
     }
 
     func forget(_ schedule: Schedule) {

@@ -24,6 +24,7 @@ struct ScheduleDefinition {
         let name = request.zone ?? ZoneFiles.machine
         request.zone = name
         request.dryRun = nil
+        request.replace = nil
         zone = try Self.rules(of: name)
         policy = try Self.policy(request)
         keep = request.keep ?? Self.usuallyKept
@@ -54,6 +55,14 @@ struct ScheduleDefinition {
         recurrences = Recurrences(all)
         self.warnings = warnings
         self.request = request
+    }
+
+    /// Returns true if another definition says the same. The environment in which it was written does not count.
+    func isEqual(_ other: ScheduleDefinition) -> Bool {
+        var (own, others) = (request, other.request)
+        own.capture = nil
+        others.capture = nil
+        return own == others
     }
 
     /// Refuses an expression that never matches again.

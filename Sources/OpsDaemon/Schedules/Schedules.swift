@@ -72,6 +72,25 @@ final class Schedules {
         return schedule
     }
 
+    /// Gives a schedule another definition: a changed calendar counts from now.
+    func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule {
+        var stored = schedule.stored
+        stored.definition = definition.text
+        stored.position = schedule.position(schedule.ledger)
+        if definition.policy != schedule.definition.policy || definition.recurrences != schedule.definition.recurrences
+        {
+            stored.position.accounted = max(stored.position.accounted, Moment.now().wall / 1_000_000_000)
+        }
+        try daemon.store.update(stored)
+        let changed = try open(stored)
+        changed.unfinished = schedule.unfinished
+        changed.keptGraphs = schedule.keptGraphs
+        finish.replace(schedule, changed)
+        all = all.map { $0 === schedule ? changed : $0 }
+        refresh()
+        return changed
+    }
+
     func remove(_ schedule: Schedule) {
         finish.forget(schedule)
         all.removeAll { $0 === schedule }

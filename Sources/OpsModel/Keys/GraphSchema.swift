@@ -19,9 +19,18 @@ public enum GraphSchema {
                   "properties": {
                     "name": \##(orNull(ValueForm.name.schema, "Name of the graph.")),
                     "defaults": {"anyOf": [{"$ref": "#/$defs/defaults"}, {"type": "null"}]},
+                    "schedule": {"anyOf": [{"$ref": "#/$defs/schedule"}, {"type": "null"}]},
                     "operations": {"type": "array", "items": {"$ref": "#/$defs/operation"}, "minItems": 1}
                   },
                   "required": ["operations"],
+                  "additionalProperties": false
+                },
+                "schedule": {
+                  "type": "object",
+                  "properties": {
+            \##(ScheduleKey.allCases.map { "        \"\($0.rawValue)\": " + orNull($0.schema, $0.manual.about) }
+                .joined(separator: ",\n"))
+                  },
                   "additionalProperties": false
                 },
                 "operation": {

@@ -22,6 +22,17 @@ extension Store {
         return id
     }
 
+    /// Stores a changed definition of a schedule, and its position.
+    public func update(_ schedule: StoredSchedule) throws(StoreError) {
+        try change { () throws(StoreError) in
+            let row = try kept("UPDATE schedule SET definition = ?2 WHERE id = ?1")
+            row.bind(1, schedule.id)
+            row.bind(2, schedule.definition)
+            try row.run()
+            try put(schedule.id, schedule.position)
+        }
+    }
+
     /// Removes a schedule and the records of its instants; its runs stay.
     public func removeSchedule(_ id: Int64) throws(StoreError) {
         try change { () throws(StoreError) in

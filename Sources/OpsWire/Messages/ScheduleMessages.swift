@@ -15,6 +15,7 @@ public struct AddScheduleRequest: WireRequest {
     public var until: String?
     public var count: Int?
     public var keep: Int?
+    public var replace: Bool?
     public var dryRun: Bool?
     public var defaults: RawJSON?
     public var capture: Capture?
@@ -32,6 +33,7 @@ public struct AddScheduleRequest: WireRequest {
         try visitor.field("until", &until)
         try visitor.field("count", &count)
         try visitor.field("keep", &keep)
+        try visitor.field("replace", &replace)
         try visitor.field("dryRun", &dryRun)
         try visitor.field("defaults", &defaults)
         try visitor.field("capture", &capture)
@@ -41,10 +43,12 @@ public struct AddScheduleRequest: WireRequest {
 
 public struct AddScheduleReply: WireRecord {
     public var schedule = ScheduleRow()
+    public var change = ""
     public var warnings: [String] = []
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("schedule", &schedule)
+        try visitor.field("change", &change)
         try visitor.field("warnings", &warnings)
     }
 }

@@ -20,6 +20,7 @@ struct GraphReference {
         [
             Chapter(title: "Files", blocks: files), Chapter(title: "Values", blocks: values),
             Chapter(title: "Defaults", blocks: defaults), Chapter(title: "Gaps", blocks: gaps),
+            Chapter(title: "Schedules", blocks: schedules),
         ]
         + KeyEntry.Chapter.allCases.map { chapter in
             let keys = OperationKey.allCases.filter { $0.entry.chapter == chapter }
@@ -58,7 +59,7 @@ struct GraphReference {
 
     private static let files: [Block] = [
         .paragraph("opsctl submit with `-f FILE` reads a graph of operations. It is an object"),
-        .literal("{\"name\": \"...\", \"defaults\": {...}, \"operations\": [...]}"),
+        .literal("{\"name\": \"...\", \"defaults\": {...}, \"schedule\": {...}, \"operations\": [...]}"),
         .paragraph(
             "or an array of operations, or JSON Lines: one operation a line. It is stored whole or not at all; all that is "
                 + "wrong with it is told at once, with file, line, column, operation and key. Unknown keys are errors. A key "
@@ -84,8 +85,8 @@ struct GraphReference {
             """),
         .paragraph("JSON may have comments (`//` and `/* */`) and a comma after the last entry."),
         .paragraph(
-            "`name` is the name of the graph, `defaults` an object of keys for all operations, `operations` the operations "
-                + "in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
+            "`name` is the name of the graph, `defaults` an object of keys for all operations, `schedule` when it is "
+                + "submitted, `operations` the operations in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
                 + "\(Limits.edgesPerSubmission) dependencies."),
     ]
 
@@ -115,6 +116,22 @@ struct GraphReference {
                 + "are letters, digits, `_`, `.` and `-`. A gap without a value is an error. `$${NAME}` stays as "
                 + "`${NAME}` for a shell, and other forms such as `${NAME:-x}` are left as they are."),
         .literal("{\"name\": \"deploy\", \"shell\": \"./deploy ${VERSION}\"}"),
+    ]
+
+    private static let schedules: [Block] = [
+        .paragraph(
+            "`schedule` in the object of the graph says when the graph is submitted. `opsctl schedule apply -f FILE` adds "
+                + "or updates the schedule, under the `name` of the graph; `opsctl submit` submits the graph once and "
+                + "leaves the schedule alone. `${scheduled}` and `${scheduledBefore}` in texts of the graph are the instant "
+                + "of the run and the one before."),
+        .literal(
+            "{\"name\": \"nightly\", \"schedule\": {\"at\": \"0 3 * * *\", \"zone\": \"Europe/Berlin\"},\n"
+                + " \"operations\": [{\"name\": \"backup\", \"command\": [\"./backup\"]}]}"),
+        .list(
+            ScheduleKey.allCases.map { key in
+                let manual = key.manual
+                return (key.rawValue, [manual.about, "Type: \(manual.form). Default: \(manual.fallback)."])
+            }),
     ]
 
     private static let conditions: [Block] = [

@@ -14,6 +14,8 @@ struct GraphFile {
     private(set) var name: String?
     private(set) var defaults: Range<Int>?
     private(set) var operations: [Range<Int>] = []
+    private var schedule: Range<Int>?
+    var hasSchedule: Bool { schedule != nil }
 
     init(_ text: GraphText) throws(Failure) {
         self.text = text
@@ -66,7 +68,7 @@ struct GraphFile {
                 throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph is there twice")
             }
             let view = JSONView(bytes, value)
-            if view.isNull, key == "name" || key == "defaults" { continue }
+            if view.isNull, key == "name" || key == "defaults" || key == "schedule" { continue }
             switch key {
             case "name":
                 guard let text = view.text else {
@@ -76,12 +78,15 @@ struct GraphFile {
             case "defaults":
                 guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"defaults\" is an object") }
                 defaults = value
+            case "schedule":
+                guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"schedule\" is an object") }
+                schedule = value
             case "operations":
                 guard view.isArray else { throw Malformed(offset: value.lowerBound, why: "\"operations\" is an array") }
                 operations = view.elements.map(\.range)
                 try checkObjects()
             default:
-                let suggestion = Nearest.suggestion(for: key, among: ["name", "defaults", "operations"])
+                let suggestion = Nearest.suggestion(for: key, among: ["name", "defaults", "operations", "schedule"])
                 throw Malformed(offset: offset, why: "unknown key \"\(key)\" of a graph" + suggestion)
             }
         }
@@ -107,6 +112,14 @@ struct GraphFile {
         }
         return members
     }
+
+    /// Members of `schedule`, with the places of their keys.
+    var scheduleMembers: [(key: String, offset: Int, value: JSONView)] {
+        guard let schedule else { return [] }
+        return Self.members(bytes, schedule).map { ($0.key, $0.offset, JSONView(bytes, $0.value)) }
+    }
+
+    func place(of offset: Int) -> String { text.place(of: offset) }
 
     /// Names file, line and column of every problem; the daemon counts operations with the children of groups in their places.
     func located(_ failure: Failure) -> Failure {

@@ -17,6 +17,9 @@ struct JSONView {
     var isObject: Bool { first == UInt8(ascii: "{") }
     var isArray: Bool { first == UInt8(ascii: "[") }
 
+    /// The text of the value as it stands in the file.
+    var source: String { String(decoding: bytes[range], as: UTF8.self) }
+
     private func within(_ inner: Range<Int>) -> JSONView {
         JSONView(bytes, range.lowerBound + inner.lowerBound..<range.lowerBound + inner.upperBound)
     }

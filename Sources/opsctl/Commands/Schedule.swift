@@ -15,6 +15,7 @@ enum ScheduleVerb {
         "schedule", aliases: ["schedules"], .keeping, "submit graphs by the calendar",
         forms: [
             "[ls]", "add NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "add NAME --at EXPR [OPTION...] -f FILE",
+            "apply -f FILE",
             "show NAME", "runs NAME [-n N]", "next NAME|--at EXPR... [-n N]", "run NAME", "pause NAME", "resume NAME",
             "rm NAME",
         ],
@@ -32,7 +33,7 @@ enum ScheduleVerb {
         ],
         verbs: [
             Verb("ls", aliases: ["list"], .keeping, "the schedules", forms: [""], action: ScheduleList.list),
-            ScheduleAdd.verb,
+            ScheduleAdd.verb, ScheduleAdd.applyVerb,
             Verb(
                 "show", .keeping, "one schedule", forms: ["NAME"], operands: .one(.text, "NAME"),
                 action: ScheduleList.show),

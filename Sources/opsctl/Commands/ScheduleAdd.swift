@@ -36,25 +36,16 @@ enum ScheduleAdd {
         ],
         operands: .nameAndCommand, options: [policy] + graph, action: add)
 
+    static let applyVerb = Verb(
+        "apply", .keeping, "add the schedule in a graph file, or bring one up to date",
+        forms: ["-f FILE [--set K=V]... [--dry-run]"],
+        about: [
+            "The name is that of the graph in the file, and its key \"schedule\" has the calendar. The same file applied twice changes nothing. A changed calendar counts from now; runs and records stay."
+        ],
+        options: [OptionGroup("Graph", [.file, .format, .set, .dryRun])], action: apply)
+
     private static func add(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        guard arguments.has(ScheduleVerb.at) else {
-            throw session.refuse("there is no expression", "give --at EXPR, such as --at '0 3 * * *'")
-        }
-        let now = Instant.now
-        var request = AddScheduleRequest()
-        request.name = arguments.operands[0]
-        request.at = arguments.texts(ScheduleVerb.at)
-        request.zone = arguments.text(ScheduleVerb.zone)
-        request.overlap = arguments.text(overlap)
-        request.catchUp = arguments.text(catchUp)
-        request.window = arguments.text(window)
-        request.spread = arguments.text(spread)
-        request.from = instant(arguments.text(from), now)
-        request.until = instant(arguments.text(until), now)
-        request.count = arguments.integer(count)
-        request.keep = arguments.integer(keep)
-        request.dryRun = arguments.has(.dryRun).ifTrue
         // The other options are those of a submission, in which some of these names mean other things.
         let inner = try Session(
             arguments.without(policy.options).with(operands: Array(arguments.operands.dropFirst())))
@@ -66,33 +57,86 @@ enum ScheduleAdd {
         } else {
             submission = try SubmitVerb.single(inner)
         }
+        var request = AddScheduleRequest()
+        request.name = arguments.operands[0]
+        if let graph { try ScheduleKeys(graph).fill(&request) }
+        fill(&request, arguments)
+        guard !request.at.isEmpty else {
+            throw session.refuse("there is no expression", "give --at EXPR, such as --at '0 3 * * *'")
+        }
+        try report(try send(request, submission, graph, session), session)
+        return .done
+    }
+
+    private static func apply(_ session: Session) throws(Failure) -> ExitStatus {
+        guard let path = session.arguments.text(.file) else {
+            throw session.refuse("there is no file", "give -f FILE, a graph file with the keys name and schedule")
+        }
+        let (submission, file) = try SubmitVerb.graph(path, session, later: Substitution.ofSchedules)
+        guard let name = file.name else {
+            throw Failure(.refused, path, "has no \"name\"", "write \"name\": the name of the schedule")
+        }
+        guard file.hasSchedule else {
+            throw Failure(
+                .refused, path, "has no \"schedule\"", "write \"schedule\": {\"at\": \"0 3 * * *\"}")
+        }
+        var request = AddScheduleRequest()
+        request.name = name
+        request.replace = true
+        request.dryRun = session.arguments.has(.dryRun).ifTrue
+        try ScheduleKeys(file).fill(&request)
+        try report(try send(request, submission, file, session), session)
+        return .done
+    }
+
+    private static func fill(_ request: inout AddScheduleRequest, _ arguments: Arguments) {
+        let now = Instant.now
+        if arguments.has(ScheduleVerb.at) { request.at = arguments.texts(ScheduleVerb.at) }
+        request.zone = arguments.text(ScheduleVerb.zone) ?? request.zone
+        request.overlap = arguments.text(overlap) ?? request.overlap
+        request.catchUp = arguments.text(catchUp) ?? request.catchUp
+        request.window = arguments.text(window) ?? request.window
+        request.spread = arguments.text(spread) ?? request.spread
+        request.from = instant(arguments.text(from), now) ?? request.from
+        request.until = instant(arguments.text(until), now) ?? request.until
+        request.count = arguments.integer(count) ?? request.count
+        request.keep = arguments.integer(keep) ?? request.keep
+        request.dryRun = arguments.has(.dryRun).ifTrue
+    }
+
+    private static func send(
+        _ request: AddScheduleRequest, _ submission: Submission, _ graph: GraphFile?, _ session: Session
+    ) throws(Failure) -> AddScheduleReply {
+        var request = request
         request.defaults = submission.terms.defaults
         request.capture = submission.surroundings?.capture
         request.operations = submission.elements
-        let reply: AddScheduleReply
         do throws(Failure) {
-            reply = try session.call(request)
+            let reply = try session.call(request)
+            for warning in reply.warnings { StandardError.line("opsctl: warning: \(warning.printable)") }
+            return reply
         } catch {
             if let graph { throw graph.located(error) }
             throw error
         }
-        for warning in reply.warnings { StandardError.line("opsctl: warning: \(warning.printable)") }
-        try report(reply.schedule, session)
-        return .done
     }
 
     private static func instant(_ text: String?, _ now: Instant) -> String? {
         text.flatMap { Span.parse($0).map { now + $0 } ?? Instant.parse($0, now: now) }?.rfc3339
     }
 
-    private static func report(_ schedule: ScheduleRow, _ session: Session) throws(Failure) {
+    private static func report(_ reply: AddScheduleReply, _ session: Session) throws(Failure) {
+        let schedule = reply.schedule
         if session.wantsJSON { return try session.row(schedule) }
         let now = Instant.now
+        let name = schedule.name.printable
         guard session.arguments.has(.dryRun) else {
+            if reply.change == "none" { return try session.output.line("schedule \(name) is up to date") }
             let next = schedule.next.flatMap { Instant.rfc3339($0) }.map { ", next run \($0.text(now: now))" }
-            return try session.output.line("added schedule \(schedule.name.printable)\(next ?? "")")
+            return try session.output.line("\(reply.change) schedule \(name)\(next ?? "")")
         }
-        try session.output.line("schedule \(schedule.name.printable) would be added (dry run); its next instants:")
+        let words = ["none": "is up to date", "updated": "would be updated"][reply.change] ?? "would be added"
+        try session.output.line("schedule \(name) \(words) (dry run); its next instants:")
         let origin = schedule.next.flatMap { Instant.rfc3339($0) }
         try SchedulePreview(schedule.at, zone: schedule.zone, after: now, origin: origin).write(10, session)
     }

@@ -147,6 +147,10 @@ enum SubmitVerb {
 
     private static func submitFile(_ path: String, _ session: Session) throws(Failure) -> ExitStatus {
         let submission = try graph(path, session)
+        if submission.1.hasSchedule {
+            StandardError.line(
+                "opsctl: note: the schedule in the file is not used here; opsctl schedule apply -f FILE adds it")
+        }
         do throws(Failure) {
             return try report(submission.0, session, isSingle: false)
         } catch {

@@ -424,13 +424,16 @@ class Methods:
         until: str | None = None,
         count: int | None = None,
         keep: int | None = None,
+        replace: bool | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
         queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
-        "window"; "keep": number of finished runs of which the graph is kept. "dryRun" checks only.
+        "window"; "keep": number of finished runs of which the graph is kept. "replace": a schedule of this
+        name is brought up to date. "dryRun" checks only. "change": added, updated, or none where everything
+        but "capture" is as it was.
         """
         return self._call("AddSchedule", {
             "name": name,
@@ -444,6 +447,7 @@ class Methods:
             "until": until,
             "count": count,
             "keep": keep,
+            "replace": replace,
             "dryRun": dry_run,
             "defaults": defaults,
             "capture": None if capture is None else capture.to_json(),
@@ -870,13 +874,16 @@ class AsyncMethods:
         until: str | None = None,
         count: int | None = None,
         keep: int | None = None,
+        replace: bool | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
         queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
-        "window"; "keep": number of finished runs of which the graph is kept. "dryRun" checks only.
+        "window"; "keep": number of finished runs of which the graph is kept. "replace": a schedule of this
+        name is brought up to date. "dryRun" checks only. "change": added, updated, or none where everything
+        but "capture" is as it was.
         """
         return await self._call("AddSchedule", {
             "name": name,
@@ -890,6 +897,7 @@ class AsyncMethods:
             "until": until,
             "count": count,
             "keep": keep,
+            "replace": replace,
             "dryRun": dry_run,
             "defaults": defaults,
             "capture": None if capture is None else capture.to_json(),

@@ -1372,6 +1372,7 @@ class AddScheduleReply:
     """Reply of AddSchedule."""
 
     schedule: Schedule
+    change: str
     warnings: list[str]
 
     @classmethod
@@ -1379,6 +1380,7 @@ class AddScheduleReply:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             schedule=Schedule.from_json(value["schedule"]),
+            change=value["change"],
             warnings=value["warnings"],
         )
 

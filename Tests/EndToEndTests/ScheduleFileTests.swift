@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+/// Schedules in graph files.
+@Suite struct ScheduleFileTests {
+    private static let file = """
+        {"name": "nightly",
+         "schedule": {"at": ["0 3 * * *", "@weekly"], "zone": "Europe/Berlin", "overlap": "queueAll", "catchUp": "all",
+                      "window": 7200, "spread": "10m", "count": 5, "keep": 3},
+         "operations": [{"name": "a", "command": ["true"]}, {"name": "b", "command": ["true"], "after": ["a"]}]}
+        """
+
+    private func apply(_ text: String, _ machine: Machine, _ more: String...) throws -> Output {
+        try machine.begin(["schedule", "apply", "-f", "-"] + more, input: text).wait()
+    }
+
+    @Test func `apply adds a schedule, and the same file applied twice changes nothing`() throws {
+        let machine = try Machine()
+        let dry = try apply(Self.file, machine, "--dry-run")
+        #expect(dry.out.hasPrefix("schedule nightly would be added"), "\(dry.out)\(dry.err)")
+        #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
+        let first = try apply(Self.file, machine)
+        #expect(first.out.hasPrefix("added schedule nightly"), "\(first.out)\(first.err)")
+        let row = try machine.ok("schedule", "show", "nightly", "--json").out
+        let second = try apply(Self.file, machine)
+        #expect(second.out == "schedule nightly is up to date\n")
+        #expect(try machine.ok("schedule", "show", "nightly", "--json").out == row)
+        let object = try machine.ok("schedule", "show", "nightly", "--json").object
+        #expect(object["overlap"] as? String == "queueAll")
+        #expect(object["catchUp"] as? String == "all")
+        #expect(object["zone"] as? String == "Europe/Berlin")
+    }
+
+    @Test func `apply updates a schedule and leaves its runs and its pause`() throws {
+        let machine = try Machine()
+        _ = try apply(Self.file, machine)
+        try machine.ok("schedule", "run", "nightly")
+        try machine.ok("schedule", "pause", "nightly")
+        let changed = try apply(Self.file.replacingOccurrences(of: "0 3 * * *", with: "0 4 * * *"), machine)
+        #expect(changed.out.hasPrefix("updated schedule nightly"), "\(changed.out)\(changed.err)")
+        let object = try machine.ok("schedule", "show", "nightly", "--json").object
+        #expect(object["at"] as? [String] == ["0 4 * * *", "@weekly"])
+        #expect(object["paused"] as? Bool == true)
+        #expect(try machine.ok("schedule", "runs", "nightly", "--json").objects.count == 1)
+        try machine.killDaemon()
+        try machine.start()
+        #expect(
+            try machine.ok("schedule", "show", "nightly", "--json").object["at"] as? [String]
+                == ["0 4 * * *", "@weekly"])
+    }
+
+    @Test func `add takes the schedule of a file, and options replace its keys`() throws {
+        let machine = try Machine()
+        let added = try machine.begin(
+            ["schedule", "add", "mine", "--overlap", "allow", "--catch-up", "last", "-f", "-"], input: Self.file
+        ).wait()
+        #expect(added.status == 0, "\(added.err)")
+        let object = try machine.ok("schedule", "show", "mine", "--json").object
+        #expect(object["overlap"] as? String == "allow")
+        #expect(object["at"] as? [String] == ["0 3 * * *", "@weekly"])
+    }
+
+    @Test func `submit runs the graph once and says how to apply the schedule`() throws {
+        let machine = try Machine()
+        let output = try machine.begin(["submit", "-f", "-"], input: Self.file).wait()
+        #expect(output.status == 0, "\(output.err)")
+        #expect(output.err.contains("schedule apply"))
+        #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("\"overlap\": \"queueAll\"", "\"overlap\": \"skip\"", "catchUp all"),
+        ("\"spread\"", "\"spred\"", "did you mean \"spread\""),
+        ("\"0 3 * * *\"", "\"99 3 * * *\"", "minute"), ("\"name\": \"nightly\",", "", "\"name\""),
+        ("\"count\": 5", "\"count\": \"x\"", "integer"), ("\"spread\": \"10m\"", "\"from\": \"1h\"", "instant"),
+    ])
+    func `a wrong schedule in a file is refused with status 5`(part: String, wrong: String, word: String) throws {
+        let machine = try Machine()
+        let output = try apply(Self.file.replacingOccurrences(of: part, with: wrong), machine)
+        #expect(output.status == 5, "\(output.err)")
+        #expect(output.err.contains(word), "\(output.err)")
+        #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
+    }
+}
