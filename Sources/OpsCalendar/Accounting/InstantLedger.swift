@@ -134,6 +134,9 @@ public struct InstantLedger: Sendable {
         return stored
     }
 
+    /// Counts a run that an event has caused.
+    public mutating func noteRun() { position.runs += 1 }
+
     // MARK: - Pauses, absences and clocks
 
     public mutating func pause() { position.pausedThrough = .latest }

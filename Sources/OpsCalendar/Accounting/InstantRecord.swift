@@ -32,7 +32,7 @@ public struct InstantRecord: Hashable, Sendable {
     }
 
     /// Returns one record for the instants of this one and of the next, if neither ran and the results are equal.
-    func joined(with next: InstantRecord) -> InstantRecord? {
+    public func joined(with next: InstantRecord) -> InstantRecord? {
         guard result != .run, result == next.result else { return nil }
         return InstantRecord(result, from: nominal, through: next.through, count: count + next.count)
     }

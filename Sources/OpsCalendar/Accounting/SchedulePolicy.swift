@@ -13,7 +13,7 @@ public struct SchedulePolicy: Hashable, Sendable {
         }
 
         /// Returns whether an instant is skipped while so many runs are unfinished, waiting ones included.
-        func skips(_ unfinished: Int) -> Bool {
+        public func skips(_ unfinished: Int) -> Bool {
             switch self {
             case .skip: unfinished > 0
             case .queueOne: unfinished > 1

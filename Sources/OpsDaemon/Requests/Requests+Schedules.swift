@@ -39,9 +39,11 @@ extension Requests {
         var stored = StoredSchedule(
             uid: caller.user, user: caller.name, gid: caller.account?.gid ?? caller.group, name: request.name,
             definition: definition.text, addedAt: now)
+        // The present boot was before the schedule.
+        stored.position.boot = schedules.boot
         let schedule: Schedule
         if request.dryRun == true {
-            schedule = try Schedule(stored, last: nil, runs: [])
+            schedule = try Schedule(stored, last: nil, runs: [], boot: schedules.boot)
         } else {
             guard let id = try daemon.store.add(stored) else { throw Self.exists(request.name) }
             stored.id = id
@@ -128,7 +130,7 @@ extension ScheduleRow {
         paused = schedule.isPaused
         overlap = "\(schedule.definition.policy.overlap)"
         catchUp = "\(schedule.definition.policy.catchUp)"
-        next = schedule.isPaused ? nil : schedule.ledger.nextStart?.nanoseconds.map(InstantText.format)
+        next = schedule.isPaused ? nil : schedule.nextStart?.nanoseconds.map(InstantText.format)
         last = run.map { run in
             .with {
                 $0.nominal = InstantText.format(run.instant.nominal * 1_000_000_000)

@@ -7,7 +7,7 @@ internal import OpsWire
 final class Schedule {
     let stored: StoredSchedule
     let definition: ScheduleDefinition
-    private(set) var ledger: InstantLedger
+    var ledger: InstantLedger
     /// Records of runs that have not finished.
     var unfinished: [ScheduleInstant] = []
     /// Graphs of finished runs that are kept, the oldest first; nil: not read yet.
@@ -15,21 +15,24 @@ final class Schedule {
     /// Number of records since the oldest were last removed.
     var recordsSinceRemoval = 0
     /// Boot of the machine in which `@reboot` has had its run.
-    private(set) var boot: String?
+    var boot: String?
+    let currentBoot: String
+    var events = EventState()
     /// A run is being committed.
     var isCommitting = false
     /// The latest run.
     var latest: ScheduleInstant?
-    /// Instant of the latest run beside the calendar, of which each has its own.
-    var latestManual: UnixTime?
+
     var id: Int64 { stored.id }
     var name: String { stored.name }
 
     /// - Parameters:
     ///   - last: The newest record.
     ///   - runs: The newest records of runs, the newest first.
-    init(_ stored: StoredSchedule, last: ScheduleInstant?, runs: [ScheduleInstant]) throws {
+    ///   - boot: The present boot of the machine.
+    init(_ stored: StoredSchedule, last: ScheduleInstant?, runs: [ScheduleInstant], boot currentBoot: String) throws {
         self.stored = stored
+        self.currentBoot = currentBoot
         let start = UnixTime(flooringNanoseconds: stored.addedAt)
         definition = try ScheduleDefinition(stored: stored.definition, start: start)
         var position = InstantLedger.Position(accounted: UnixTime(seconds: stored.position.accounted))
@@ -73,7 +76,10 @@ final class Schedule {
     func take(_ ledger: InstantLedger) { self.ledger = ledger }
 
     /// Notes that nothing could be started before `now`.
-    func returned(at now: UnixTime) { ledger.returned(at: now) }
+    func returned(at now: UnixTime) {
+        ledger.returned(at: now)
+        events.missedBefore = now
+    }
 }
 
 extension InstantRecord {

@@ -7,6 +7,9 @@ struct ScheduleDefinition {
     let recurrences: Recurrences
     let policy: SchedulePolicy
     let zone: ZoneRules
+    /// Seconds from the end of a run to the next.
+    let afterFinish: Int64?
+    let runsAtBoot: Bool
     /// Number of finished runs of which the graph is kept.
     let keep: Int
     /// Sentences about expressions that are taken all the same.
@@ -36,23 +39,29 @@ struct ScheduleDefinition {
         }
         var all: [Recurrence] = []
         var warnings: [String] = []
+        var pause: Int64?
+        var atBoot = false
         for text in request.at {
             let expression: CalendarExpression
             do throws(CalendarProblem) {
                 expression = try CalendarExpression(text, duration: DurationText.parse)
             } catch { throw Self.problem("at", "\(error)") }
+            warnings += expression.warnings.map { "\($0)" }
             switch expression.timing {
             case .pattern, .every: break
-            case .afterFinish, .reboot:
-                throw Self.problem(
-                    "at",
-                    "\"\(expression)\" has no instants in the calendar; write a cron line, a calendar event or every")
+            case .afterFinish(let seconds):
+                pause = min(pause ?? seconds, seconds)
+                continue
+            case .reboot:
+                atBoot = true
+                continue
             }
-            warnings += expression.warnings.map { "\($0)" }
             let rules = if let own = expression.zoneName { try Self.rules(of: own) } else { zone }
             all.append(Recurrence(expression, zone: rules, start: policy.from ?? start))
         }
         recurrences = Recurrences(all)
+        afterFinish = pause
+        runsAtBoot = atBoot
         self.warnings = warnings
         self.request = request
     }

@@ -10,16 +10,33 @@ extension Schedules {
     /// Maximum number of operations of a schedule's graph: as many as are decided in the loop.
     static let mostOperations = DaemonLimits.operationsInTheLoop
 
-    /// Submits the run of an instant; its record is stored with it.
+    /// Submits the run of an instant of the calendar.
     /// - Returns: True if a commit is under way; false if the run was refused, which has been recorded.
     func start(_ schedule: Schedule, at nominal: UnixTime, cancelling runs: [ScheduleInstant]) throws -> Bool {
         guard let accounting = schedule.accounting(InstantRecord(.run, at: nominal)) else { return false }
+        return try start(schedule, accounting.write, cancelling: runs) {
+            schedule.take(accounting.ledger)
+        } refused: { [unowned self] reason in
+            try self.store(InstantRecord(.refused, at: nominal), of: schedule, note: reason)
+        }
+    }
+
+    /// Submits a run; its record is stored with it.
+    /// - Parameters:
+    ///   - committed: Called when both are stored.
+    ///   - refused: Stores the record of a run that cannot be submitted, with the reason.
+    /// - Returns: True if a commit is under way.
+    func start(
+        _ schedule: Schedule, _ write: ScheduleWrite, cancelling runs: [ScheduleInstant],
+        committed: @escaping () -> Void, refused: (String) throws -> Void
+    ) throws -> Bool {
         do {
-            try submit(schedule, nominal, accounting.write, cancelling: runs) { [unowned self] graph in
+            let nominal = UnixTime(seconds: write.instant.nominal)
+            try submit(schedule, nominal, write, cancelling: runs) { [unowned self] graph in
                 schedule.isCommitting = false
                 if let graph {
-                    schedule.take(accounting.ledger)
-                    self.noteRun(schedule, accounting.write.instant, graph)
+                    committed()
+                    self.noteRun(schedule, write.instant, graph)
                 }
                 self.refresh()
             }
@@ -32,7 +49,7 @@ extension Schedules {
             if daemon.outage != nil { throw error }
             let reason = self.reason(error)
             daemon.log.warning("schedule \(schedule.name) of \(schedule.stored.user): a run was refused: \(reason)")
-            try store(InstantRecord(.refused, at: nominal), of: schedule, note: reason)
+            try refused(reason)
             return false
         }
     }
@@ -40,13 +57,12 @@ extension Schedules {
     /// Starts a run beside the calendar.
     func startNow(_ schedule: Schedule, then answer: @escaping (GraphID?) -> Void) throws {
         let now = Moment.now().wall
-        let current = UnixTime(flooringNanoseconds: now)
-        let nominal = max(current, schedule.latestManual.map { UnixTime(seconds: $0.seconds + 1) } ?? current)
+        let nominal = UnixTime(flooringNanoseconds: now)
         var instant = ScheduleInstant(
             schedule: schedule.id, nominal: nominal.seconds, through: nominal.seconds, count: 1, result: .run)
         instant.origin = .manual
+        instant.number = try daemon.history.nextNumber(at: nominal.seconds, .manual, of: schedule.id)
         let write = ScheduleWrite(instant, schedule.position(schedule.ledger))
-        schedule.latestManual = nominal
         try submit(schedule, nominal, write) { [unowned self] graph in
             if let graph { self.noteRun(schedule, instant, graph) }
             answer(graph)

@@ -38,8 +38,12 @@ final class Schedules {
 
     // MARK: - Which there are
 
+    /// Identification of the present boot.
+    private(set) var boot = ""
+
     /// Reads what is stored, when the daemon starts.
     func load() throws {
+        boot = try Boot.identifier()
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
         for stored in try daemon.history.schedules() {
             do {
@@ -53,6 +57,7 @@ final class Schedules {
             }
         }
         try finish.load()
+        for schedule in all where schedule.hasEvents { try loadEvents(schedule, now) }
         refresh()
     }
 
@@ -60,7 +65,7 @@ final class Schedules {
         let history = daemon.history
         let last = try history.instants(of: stored.id, limit: 1).first
         let runs = try history.instants(of: stored.id, .run, limit: InstantLedger.longestCatchUp)
-        return try Schedule(stored, last: last, runs: runs)
+        return try Schedule(stored, last: last, runs: runs, boot: boot)
     }
 
     /// Takes a schedule that has been stored.
@@ -85,6 +90,7 @@ final class Schedules {
         let changed = try open(stored)
         changed.unfinished = schedule.unfinished
         changed.keptGraphs = schedule.keptGraphs
+        changed.events = schedule.events
         finish.replace(schedule, changed)
         all = all.map { $0 === schedule ? changed : $0 }
         refresh()
@@ -108,7 +114,7 @@ final class Schedules {
 
     /// Finds the next instant after something has changed.
     func refresh() {
-        next = all.lazy.filter { !$0.isCommitting }.compactMap(\.ledger.nextStart).min()
+        next = all.lazy.filter { !$0.isCommitting }.compactMap(\.nextStart).min()
         daemon.wakeUp()
     }
 
@@ -139,11 +145,12 @@ final class Schedules {
             let instant = UnixTime(flooringNanoseconds: now.wall)
             var started = 0
             for schedule in all where !schedule.isCommitting {
-                guard let due = schedule.ledger.nextStart, due <= instant else { continue }
+                guard let due = schedule.nextStart, due <= instant else { continue }
                 if instant.seconds - due.seconds > Self.absence / 1_000_000_000, !wasBlocked {
                     schedule.returned(at: instant)
                 }
                 try decide(schedule, at: instant)
+                if !schedule.isCommitting { try decideEvents(schedule, at: instant) }
                 started += 1
                 if started >= Self.startsInATurn { break }
             }
@@ -172,10 +179,15 @@ final class Schedules {
     /// Stores the record of instants that do not run.
     func store(_ record: InstantRecord, of schedule: Schedule, note: String?) throws {
         guard var accounting = schedule.accounting(record) else { return }
-        accounting.write.instant.at = Moment.now().wall
         accounting.write.instant.note = note
-        try daemon.store.record([accounting.write])
+        try store(accounting.write)
         schedule.take(accounting.ledger)
+    }
+
+    func store(_ write: ScheduleWrite) throws {
+        var write = write
+        write.instant.at = Moment.now().wall
+        try daemon.store.record([write])
     }
 
     // MARK: - Changed clocks
@@ -189,7 +201,12 @@ final class Schedules {
         let instant = UnixTime(flooringNanoseconds: now.wall)
         daemon.log.notice("the clock was changed by \(change / 1_000_000_000) s: schedules go on from now")
         for schedule in all where !schedule.isCommitting {
-            if change > 0 { schedule.returned(at: instant) } else { try turnBack(schedule, to: instant) }
+            if change > 0 {
+                schedule.returned(at: instant)
+            } else {
+                schedule.turnBackEvents(to: instant)
+                try turnBack(schedule, to: instant)
+            }
         }
     }
 
@@ -222,5 +239,9 @@ final class Schedules {
     // MARK: - Ends
 
     /// Takes the end of a run, which has been committed.
-    func runEnded(_ run: ScheduleInstant, of schedule: Schedule, at end: Int64?) { refresh() }
+    func runEnded(_ run: ScheduleInstant, of schedule: Schedule, at end: Int64?) {
+        let now = Moment.now().wall
+        schedule.ended(at: end ?? now, now: UnixTime(flooringNanoseconds: now))
+        refresh()
+    }
 }

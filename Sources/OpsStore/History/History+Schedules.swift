@@ -78,6 +78,24 @@ extension History {
         return found
     }
 
+    /// Returns whether an instant of the calendar has a record of its own.
+    public func hasRecord(at nominal: Int64, of schedule: Int64) throws(StoreError) -> Bool {
+        try nextNumber(at: nominal, .calendar, of: schedule) > 0
+    }
+
+    /// Returns the number of the next record of an instant.
+    public func nextNumber(
+        at nominal: Int64, _ origin: ScheduleInstant.Origin, of schedule: Int64
+    ) throws(StoreError) -> Int64 {
+        let row = try statement(
+            "SELECT max(number) FROM scheduleInstant WHERE schedule = ?1 AND nominal = ?2 AND origin = ?3")
+        row.bind(1, schedule)
+        row.bind(2, nominal)
+        row.bind(3, origin.rawValue)
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt(0).map { $0 + 1 } ?? 0 : 0
+    }
+
     private static let instantColumns =
         "schedule, nominal, origin, number, through, count, result, graph, at, note, key, outcome"
 

@@ -20,7 +20,7 @@ enum ScheduleVerb {
             "rm NAME",
         ],
         about: [
-            "An expression is a cron line of five fields or @hourly, @daily, @weekly, @monthly, @yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the last day of each month) or \"daily Europe/Berlin\"; or \"every 15m\", counted from the moment of add, or for next --at from the instant after which it begins. An instant of several expressions counts once. A wrong expression, and one that never matches, is refused with status 5.",
+            "An expression is a cron line of five fields or @hourly, @daily, @weekly, @monthly, @yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the last day of each month) or \"daily Europe/Berlin\"; or \"every 15m\", counted from the moment of add, or for next --at from the instant after which it begins; \"afterFinish 10m\", counted from the end of the run before; or @reboot, once per boot of the machine. An instant of several expressions counts once. A wrong expression, and one that never matches, is refused with status 5.",
             "Local times that the clocks skip run once, at the end of the gap; those that they show twice run the first time only. An expression whose hour begins with * follows elapsed time instead.",
             "Every instant has one record, stored in the same commit as its run: after a crash or a restart nothing runs twice and nothing is forgotten.",
         ],

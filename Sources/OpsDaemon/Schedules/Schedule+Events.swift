@@ -1,0 +1,106 @@
+internal import OpsCalendar
+internal import OpsCore
+internal import OpsStore
+
+/// Instants that events cause: the end of a run, and the boot of the machine. They have records as those of the calendar.
+extension Schedule {
+    /// An instant that an event has caused.
+    struct EventInstant: Equatable {
+        let nominal: UnixTime
+        let isBoot: Bool
+    }
+
+    /// Events that count from somewhere, and the last that has its record.
+    struct EventState {
+        /// Instant at which the last run ended, or the last event had its record; nil: there was none.
+        var base: UnixTime?
+        /// Instant of this boot, if `@reboot` has not had its run.
+        var boot: UnixTime?
+        /// Instants before this one were missed.
+        var missedBefore = UnixTime.earliest
+        /// The latest record, which the next may join.
+        var last: InstantRecord?
+    }
+
+    var hasEvents: Bool { definition.afterFinish != nil || definition.runsAtBoot }
+
+    /// The next instant that an event has caused; nil while the event has not happened.
+    var nextEvent: EventInstant? {
+        let policy = definition.policy
+        if let count = policy.count, ledger.position.runs >= count { return nil }
+        var next: EventInstant?
+        if let boot = events.boot { next = EventInstant(nominal: boot, isBoot: true) }
+        if let pause = definition.afterFinish, unfinished.isEmpty {
+            let first = UnixTime(flooringNanoseconds: stored.addedAt)
+            let nominal = events.base.map { UnixTime(seconds: $0.seconds + pause) } ?? first
+            if next.map({ nominal < $0.nominal }) ?? true { next = EventInstant(nominal: nominal, isBoot: false) }
+        }
+        guard var next else { return nil }
+        if let from = policy.from, next.nominal < from { next = EventInstant(nominal: from, isBoot: next.isBoot) }
+        return next.nominal <= policy.until ?? .latest ? next : nil
+    }
+
+    /// The instant at which a decision is next due.
+    var nextStart: UnixTime? {
+        [ledger.nextStart, nextEvent.map { ledger.start(of: $0.nominal) }].compactMap { $0 }.min()
+    }
+
+    /// Notes the end of a run.
+    /// - Parameter end: Nanoseconds since 1970.
+    func ended(at end: Int64, now: UnixTime) {
+        let floor = UnixTime(flooringNanoseconds: end)
+        let ceiling = UnixTime(seconds: floor.seconds + (floor.nanoseconds == end ? 0 : 1))
+        events.base = max(events.base ?? .earliest, min(ceiling, UnixTime(seconds: now.seconds + 1)))
+    }
+
+    /// Notes that the clock was turned back.
+    func turnBackEvents(to now: UnixTime) {
+        events.base = events.base.map { min($0, now) }
+        events.boot = events.boot.map { min($0, now) }
+        events.missedBefore = min(events.missedBefore, now)
+    }
+
+    /// Returns what becomes of an instant that is due.
+    func decision(on event: EventInstant, at now: UnixTime) -> InstantRecord.Result {
+        let policy = definition.policy
+        let start = ledger.start(of: event.nominal)
+        if start <= ledger.position.pausedThrough { return .paused }
+        if !event.isBoot, start < events.missedBefore {
+            if policy.catchUp == .none || event.nominal.seconds < now.seconds - policy.window { return .missed }
+        }
+        return policy.overlap.skips(unfinished.count) ? .skipped : .run
+    }
+
+    /// Returns the record of an instant that does not run, with those after it that are due as well.
+    func record(_ result: InstantRecord.Result, of event: EventInstant, at now: UnixTime) -> InstantRecord {
+        guard !event.isBoot, let pause = definition.afterFinish, result == .missed || result == .paused else {
+            return InstantRecord(result, at: event.nominal)
+        }
+        let end = min(now, result == .missed ? events.missedBefore : ledger.position.pausedThrough)
+        let more = max(0, (end.seconds - event.nominal.seconds) / pause)
+        let through = UnixTime(seconds: event.nominal.seconds + more * pause)
+        return InstantRecord(result, from: event.nominal, through: through, count: Int(more) + 1)
+    }
+
+    /// Returns a record of an event with the position behind it, as it is stored.
+    func accounting(_ record: InstantRecord, of event: EventInstant) -> (write: ScheduleWrite, after: EventState) {
+        var after = events
+        let joined = events.last?.joined(with: record) ?? record
+        after.last = joined
+        after.base = max(events.base ?? .earliest, record.through)
+        var position = position(ledger)
+        if event.isBoot {
+            after.boot = nil
+            position.boot = currentBoot
+        }
+        if record.result == .run { position.runs += 1 }
+        return (ScheduleWrite(ScheduleInstant(joined, of: id), position), after)
+    }
+
+    /// Takes the state that a commit has stored.
+    func take(_ after: EventState, isRun: Bool) {
+        if events.boot != nil, after.boot == nil { boot = currentBoot }
+        events = after
+        if isRun { ledger.noteRun() }
+    }
+}

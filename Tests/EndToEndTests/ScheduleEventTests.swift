@@ -1,0 +1,65 @@
+import CSQLite
+import Foundation
+import Testing
+
+/// Schedules whose instants are caused by events: the end of a run, and the boot of the machine.
+@Suite struct ScheduleEventTests {
+    private func runs(_ name: String, _ machine: Machine) throws -> [[String: Any]] {
+        try machine.ok("schedule", "runs", name, "-n", "1000", "--json").objects.reversed()
+    }
+
+    private func pass(_ duration: String, _ machine: Machine) throws {
+        let id = try machine.submit("--delay", duration, "--", "true")
+        try machine.ok("wait", "\(id)", "--timeout", "60s")
+    }
+
+    @Test func `afterFinish runs at once and then after the end of each run`() throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "loop", "--at", "afterFinish 1s", "--", "sleep", "0.4")
+        try pass("5s", machine)
+        try machine.killDaemon()
+        try machine.start()
+        try pass("4s", machine)
+        try machine.ok("schedule", "pause", "loop")
+        try machine.ok("wait", "--label", "schedule=loop", "--timeout", "20s")
+        let operations = try machine.ok("ls", "--label", "schedule=loop", "--json").objects
+        let times = operations.compactMap { row -> (Double, Double)? in
+            guard let start = Self.seconds(row["startedAt"]), let end = Self.seconds(row["finishedAt"]) else {
+                return nil
+            }
+            return (start, end)
+        }.sorted { $0.0 < $1.0 }
+        #expect(times.count >= 3, "\(times)")
+        for (earlier, later) in zip(times, times.dropFirst()) { #expect(later.0 - earlier.1 >= 1) }
+        let records = try runs("loop", machine).filter { $0["result"] as? String == "run" }
+        #expect(records.count == times.count)
+        #expect(Set(records.compactMap { $0["nominal"] as? String }).count == records.count)
+    }
+
+    @Test func `a run at boot happens once in each boot after the one of add`() throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "boot", "--at", "@reboot", "--", "true")
+        try machine.killDaemon()
+        try machine.start()
+        #expect(try runs("boot", machine).isEmpty)
+        try machine.killDaemon()
+        // As if it had been stored in an earlier boot.
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        sqlite3_open(machine.state + "/opsd.db", &handle)
+        try #require(sqlite3_exec(handle, "UPDATE schedule SET boot = 'earlier'", nil, nil, nil) == SQLITE_OK)
+        try machine.start()
+        try pass("1s", machine)
+        #expect(try runs("boot", machine).compactMap { $0["result"] as? String } == ["run"])
+        try machine.killDaemon()
+        try machine.start()
+        try pass("1s", machine)
+        #expect(try runs("boot", machine).count == 1)
+    }
+
+    private static func seconds(_ text: Any?) -> Double? {
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        return (text as? String).flatMap { formatter.date(from: $0) }?.timeIntervalSince1970
+    }
+}
