@@ -37,6 +37,7 @@ import Testing
             CategoryUnitRow.self, CategoryRow.self, CountsRow.self, EventRow.self, EndedRow.self, NodeRow.self,
             HistogramRow.self, OutcomeCountsRow.self, QueueMetricsRow.self, CategoryMetricsRow.self,
             GraphSummaryRow.self, EdgeRow.self, ScheduleRow.self, ScheduleLastRow.self, ScheduleRunRow.self,
+            ScheduleNextRow.self, ScheduleReasonRow.self,
         ]
         #expect(records.map { $0.typeName } == file.types.map(\.name))
         for (record, type) in zip(records, file.types) { #expect(try FieldSchema(of: record).members == type.members) }

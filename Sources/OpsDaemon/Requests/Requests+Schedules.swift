@@ -103,7 +103,7 @@ extension Requests {
     }
 
     /// Returns a schedule that the caller may change.
-    private func own(_ name: String, _ exchange: Exchange) throws -> Schedule {
+    func own(_ name: String, _ exchange: Exchange) throws -> Schedule {
         let schedule = try daemon.schedules.find(name, for: exchange.caller.user)
         guard daemon.authorization.mayChange(exchange.caller, ownedBy: schedule.stored.uid) else {
             throw Authorization.Refusal(

@@ -197,7 +197,8 @@ final class Requests {
         case .removeQueue(let request): try change(exchange) { try self.removeQueue(request, exchange) }
         case .setCategory(let request): try change(exchange) { try self.setCategory(request, exchange) }
         case .setWorkers(let request): try change(exchange) { try self.setWorkers(request, exchange) }
-        case .addSchedule, .listSchedules, .scheduleRuns, .runSchedule, .pauseSchedule, .removeSchedule:
+        case .addSchedule, .listSchedules, .scheduleRuns, .runSchedule, .pauseSchedule, .removeSchedule,
+            .scheduleInstants, .whySchedule, .backfillSchedule:
             try handleSchedule(request, exchange)
         }
     }
@@ -210,6 +211,9 @@ final class Requests {
         case .runSchedule(let request): try change(exchange) { try self.runSchedule(request, exchange) }
         case .pauseSchedule(let request): try change(exchange) { try self.pauseSchedule(request, exchange) }
         case .removeSchedule(let request): try change(exchange) { try self.removeSchedule(request, exchange) }
+        case .scheduleInstants(let request): readOn(exchange) { try self.scheduleInstants(request, exchange) }
+        case .whySchedule(let request): readOn(exchange) { try self.whySchedule(request, exchange) }
+        case .backfillSchedule(let request): try change(exchange) { try self.backfillSchedule(request, exchange) }
         default: preconditionFailure("handle takes the other methods")
         }
     }

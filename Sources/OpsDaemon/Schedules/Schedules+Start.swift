@@ -32,7 +32,8 @@ extension Schedules {
     ) throws -> Bool {
         do {
             let nominal = UnixTime(seconds: write.instant.nominal)
-            try submit(schedule, nominal, write, cancelling: runs) { [unowned self] graph in
+            let isSerial = schedule.definition.policy.overlap.isSerial
+            try submit(schedule, nominal, write, isSerial: isSerial, cancelling: runs) { [unowned self] graph in
                 schedule.isCommitting = false
                 if let graph {
                     committed()
@@ -54,20 +55,36 @@ extension Schedules {
         }
     }
 
-    /// Starts a run beside the calendar.
+    /// Starts a run now, beside the calendar.
     func startNow(_ schedule: Schedule, then answer: @escaping (GraphID?) -> Void) throws {
-        let now = Moment.now().wall
-        let nominal = UnixTime(flooringNanoseconds: now)
-        var instant = ScheduleInstant(
-            schedule: schedule.id, nominal: nominal.seconds, through: nominal.seconds, count: 1, result: .run)
+        let nominal = UnixTime(flooringNanoseconds: Moment.now().wall).seconds
+        var instant = ScheduleInstant(schedule: schedule.id, nominal: nominal, through: nominal, count: 1, result: .run)
         instant.origin = .manual
-        instant.number = try daemon.history.nextNumber(at: nominal.seconds, .manual, of: schedule.id)
+        instant.number = try daemon.history.nextNumber(at: nominal, .manual, of: schedule.id)
+        try startBeside(schedule, instant, isSerial: schedule.definition.policy.overlap.isSerial, then: answer)
+    }
+
+    /// Starts a run of which the calendar knows nothing.
+    func startBeside(
+        _ schedule: Schedule, _ instant: ScheduleInstant, isSerial: Bool, then answer: @escaping (GraphID?) -> Void
+    ) throws {
         let write = ScheduleWrite(instant, schedule.position(schedule.ledger))
-        try submit(schedule, nominal, write) { [unowned self] graph in
+        try submit(schedule, UnixTime(seconds: instant.nominal), write, isSerial: isSerial) { [unowned self] graph in
             if let graph { self.noteRun(schedule, instant, graph) }
             answer(graph)
         }
     }
+
+    func backfill(
+        _ schedule: Schedule, _ instants: [UnixTime], isSerial: Bool,
+        then answer: @escaping (Result<Backfill.Answer, ControlError>) -> Void
+    ) {
+        let backfill = Backfill(self, schedule, instants, isSerial: isSerial, then: answer)
+        backfills.append(backfill)
+        backfill.proceed()
+    }
+
+    func ended(_ backfill: Backfill) { backfills.removeAll { $0 === backfill } }
 
     private func noteRun(_ schedule: Schedule, _ instant: ScheduleInstant, _ graph: GraphID) {
         var run = instant
@@ -78,8 +95,8 @@ extension Schedules {
 
     /// Puts a run to the scheduler. `answer` is called after the commit, with nil where that has failed.
     private func submit(
-        _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, cancelling runs: [ScheduleInstant] = [],
-        then answer: @escaping (GraphID?) -> Void
+        _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, isSerial: Bool,
+        cancelling runs: [ScheduleInstant] = [], then answer: @escaping (GraphID?) -> Void
     ) throws {
         let definition = schedule.definition
         let scheduled = definition.local(nominal)
@@ -90,7 +107,7 @@ extension Schedules {
         order.variables = [ReservedVariables.scheduledAt: scheduled]
         if let before { order.variables.lay([ReservedVariables.scheduledBefore: before]) }
         let text = RunText(["scheduled": scheduled, "scheduledBefore": before ?? ""])
-        var texts = try self.texts(of: definition, order, text, owner: try owner(of: schedule))
+        var texts = try self.texts(of: definition, order, text, isSerial: isSerial, owner: try owner(of: schedule))
         texts.scheduled = write
         let cancelled = try runs.flatMap { try daemon.history.unfinishedOperations(of: $0) }
         try daemon.submit(texts, then: answer)
@@ -115,7 +132,8 @@ extension Schedules {
         order.capture = definition.request.capture
         let now = definition.local(UnixTime(flooringNanoseconds: Moment.now().wall))
         let text = RunText(["scheduled": now, "scheduledBefore": now])
-        let texts = try texts(of: definition, order, text, owner: caller)
+        let isSerial = definition.policy.overlap.isSerial
+        let texts = try texts(of: definition, order, text, isSerial: isSerial, owner: caller)
         // A copy of a large scheduler takes longer than the loop may be held up; the first run is refused then.
         guard var copy = daemon.core else { throw daemon.unavailable }
         guard !copy.counts.isMoreThanTheLoopTakes else { return }
@@ -124,13 +142,14 @@ extension Schedules {
     }
 
     private func texts(
-        of definition: ScheduleDefinition, _ order: SubmissionOrder, _ text: RunText, owner: Caller
+        of definition: ScheduleDefinition, _ order: SubmissionOrder, _ text: RunText, isSerial: Bool,
+        owner: Caller
     ) throws -> SubmissionTexts {
         let request = definition.request
         let defaults = text.fill(try Self.labelled(request))
         let operations = text.fill(request.operations.bytes)
         var input = try decode(operations, defaults)
-        guard definition.policy.overlap.isSerial else { return try build(input, order, owner) }
+        guard isSerial else { return try build(input, order, owner) }
         let category = "schedule/\(owner.name)/\(request.name)"
         // A category is held by one operation: runs of several are a group, which holds it until all have finished.
         if input.operations.count(where: { $0.parent < 0 }) > 1 {
@@ -182,7 +201,7 @@ extension Schedules {
     }
 
     /// Returns a refusal as text.
-    private func reason(_ error: any Error) -> String {
+    func reason(_ error: any Error) -> String {
         switch error {
         case let refusal as GraphRefusal: reason(refusal.error)
         case let rejection as Rejection: reason(daemon.translate(rejection))

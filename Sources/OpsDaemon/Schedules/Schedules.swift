@@ -10,6 +10,7 @@ internal import OpsWire
 final class Schedules {
     unowned let daemon: Daemon
     private(set) var all: [Schedule] = []
+    var backfills: [Backfill] = []
     private(set) lazy var finish = RunFinish(schedules: self)
     private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
     /// Looks at the clock, which may have been changed.

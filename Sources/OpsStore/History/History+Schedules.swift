@@ -10,6 +10,12 @@ public struct ScheduleRun: Equatable, Sendable {
     /// End of its last operation, once all have finished.
     public var finishedAt: Int64?
     public var isUnfinished: Bool { unfinished > 0 }
+
+    public init(instant: ScheduleInstant, outcome: Outcome?, unfinished: Int) {
+        self.instant = instant
+        self.outcome = outcome
+        self.unfinished = unfinished
+    }
 }
 
 extension History {
@@ -81,6 +87,19 @@ extension History {
     /// Returns whether an instant of the calendar has a record of its own.
     public func hasRecord(at nominal: Int64, of schedule: Int64) throws(StoreError) -> Bool {
         try nextNumber(at: nominal, .calendar, of: schedule) > 0
+    }
+
+    /// Returns whether an instant of the calendar has run, at its time or later.
+    public func hasRun(at nominal: Int64, of schedule: Int64) throws(StoreError) -> Bool {
+        let row = try statement(
+            """
+            SELECT 1 FROM scheduleInstant
+            WHERE schedule = ?1 AND nominal = ?2 AND origin IN (0, 2) AND result = 0
+            """)
+        row.bind(1, schedule)
+        row.bind(2, nominal)
+        defer { row.reset() }
+        return try row.step()
     }
 
     /// Returns the number of the next record of an instant.

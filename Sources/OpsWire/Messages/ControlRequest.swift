@@ -40,6 +40,9 @@ public enum ControlRequest: Equatable, Sendable {
     case scheduleRuns(ScheduleRunsRequest)
     case runSchedule(RunScheduleRequest)
     case pauseSchedule(PauseScheduleRequest)
+    case scheduleInstants(ScheduleInstantsRequest)
+    case whySchedule(WhyScheduleRequest)
+    case backfillSchedule(BackfillScheduleRequest)
     case removeSchedule(RemoveScheduleRequest)
 
     /// Reads a call to this interface; refuses methods and parameters that it does not have.
@@ -77,7 +80,7 @@ extension ControlRequest {
         Method(removeQueue), Method(listCategories), Method(setCategory), Method(graph), Method(stats),
         Method(prune), Method(backup), Method(check), Method(setWorkers), Method(metrics), Method(complete),
         Method(addSchedule), Method(listSchedules), Method(scheduleRuns), Method(runSchedule), Method(pauseSchedule),
-        Method(removeSchedule),
+        Method(scheduleInstants), Method(whySchedule), Method(backfillSchedule), Method(removeSchedule),
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: methods.map { ($0.request.method, $0) })

@@ -131,6 +131,102 @@ public struct RemoveScheduleRequest: WireRequest {
     }
 }
 
+public struct ScheduleInstantsRequest: WireRequest {
+    public typealias Reply = ScheduleInstantsReply
+    public static let method = "ScheduleInstants"
+    public var name = ""
+    public var after: String?
+    public var limit: Int?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("after", &after)
+        try visitor.field("limit", &limit)
+    }
+}
+
+public struct ScheduleInstantsReply: WireRecord {
+    public var zone = ""
+    public var instants: [ScheduleNextRow] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("zone", &zone)
+        try visitor.field("instants", &instants)
+    }
+}
+
+public struct WhyScheduleRequest: WireRequest {
+    public typealias Reply = WhyScheduleReply
+    public static let method = "WhySchedule"
+    public var name = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+    }
+}
+
+public struct WhyScheduleReply: WireRecord {
+    public var schedule = ""
+    public var next: String?
+    public var waitingFor: [ScheduleReasonRow] = []
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("schedule", &schedule)
+        try visitor.field("next", &next)
+        try visitor.field("waitingFor", &waitingFor)
+    }
+}
+
+public struct BackfillScheduleRequest: WireRequest {
+    public typealias Reply = BackfillScheduleReply
+    public static let method = "BackfillSchedule"
+    public var name = ""
+    public var from = ""
+    public var to = ""
+    public var overlap: String?
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("from", &from)
+        try visitor.field("to", &to)
+        try visitor.field("overlap", &overlap)
+    }
+}
+
+public struct BackfillScheduleReply: WireRecord {
+    public var runs: [ScheduleRunRow] = []
+    public var present = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("runs", &runs)
+        try visitor.field("present", &present)
+    }
+}
+
+public struct ScheduleNextRow: WireRecord {
+    public static let typeName = "ScheduleNext"
+    public var nominal = ""
+    public var local = ""
+    public var start = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("nominal", &nominal)
+        try visitor.field("local", &local)
+        try visitor.field("start", &start)
+    }
+}
+
+public struct ScheduleReasonRow: WireRecord {
+    public static let typeName = "ScheduleReason"
+    public var kind = ""
+    public var text = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("kind", &kind)
+        try visitor.field("text", &text)
+    }
+}
+
 public struct ScheduleRow: WireRecord {
     public static let typeName = "Schedule"
     public var name = ""

@@ -17,7 +17,7 @@ enum ScheduleVerb {
             "[ls]", "add NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "add NAME --at EXPR [OPTION...] -f FILE",
             "apply -f FILE",
             "show NAME", "runs NAME [-n N]", "next NAME|--at EXPR... [-n N]", "run NAME", "pause NAME", "resume NAME",
-            "rm NAME",
+            "rm NAME", "why NAME", "backfill NAME --from A --to B", "import [CRONTAB|-] [--apply]",
         ],
         about: [
             "An expression is a cron line of five fields or @hourly, @daily, @weekly, @monthly, @yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the last day of each month) or \"daily Europe/Berlin\"; or \"every 15m\", counted from the moment of add, or for next --at from the instant after which it begins; \"afterFinish 10m\", counted from the end of the run before; or @reboot, once per boot of the machine. An instant of several expressions counts once. A wrong expression, and one that never matches, is refused with status 5.",
@@ -54,6 +54,7 @@ enum ScheduleVerb {
             Verb(
                 "rm", aliases: ["remove"], .keeping, "remove a schedule; its runs stay", forms: ["NAME"],
                 operands: .one(.text, "NAME"), action: remove),
+            ScheduleQuestions.why, ScheduleQuestions.backfill, ScheduleImport.verb,
         ], action: ScheduleList.list)
 
     static let next = Verb(
@@ -89,23 +90,26 @@ enum ScheduleVerb {
 
     private static func showNext(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        var (texts, zoneName) = (arguments.texts(at), arguments.text(zone))
-        var origin: Instant?
-        if let name = arguments.operands.first {
-            guard texts.isEmpty, zoneName == nil else {
-                throw session.refuse("NAME and --at or --zone exclude each other", "give one of them")
-            }
-            let row = try ScheduleList.schedule(name, session)
-            (texts, zoneName) = (row.at, row.zone)
-            // Repetitions are counted from an instant of the schedule.
-            origin = row.next.flatMap { Instant.rfc3339($0) }
-        }
-        guard !texts.isEmpty else { throw session.refuse("there is no expression", "give NAME or --at EXPR") }
+        let (texts, zoneName) = (arguments.texts(at), arguments.text(zone))
         let now = Instant.now
         let start = arguments.text(after).flatMap { text in
             Span.parse(text).map { now + $0 } ?? Instant.parse(text, now: now)
         }
-        let preview = try SchedulePreview(texts, zone: zoneName, after: start ?? now, origin: origin)
+        if let name = arguments.operands.first {
+            guard texts.isEmpty, zoneName == nil else {
+                throw session.refuse("NAME and --at or --zone exclude each other", "give one of them")
+            }
+            let reply = try session.call(
+                ScheduleInstantsRequest.with {
+                    $0.name = name
+                    $0.after = start?.rfc3339
+                    $0.limit = arguments.integer(count)
+                })
+            try SchedulePreview.write(reply, session)
+            return .done
+        }
+        guard !texts.isEmpty else { throw session.refuse("there is no expression", "give NAME or --at EXPR") }
+        let preview = try SchedulePreview(texts, zone: zoneName, after: start ?? now)
         for note in preview.notes { StandardError.line("opsctl: \(note.printable)") }
         try preview.write(arguments.integer(count) ?? 10, session)
         return .done

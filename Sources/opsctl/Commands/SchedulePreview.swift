@@ -51,30 +51,47 @@ struct SchedulePreview {
     // MARK: - Output
 
     func write(_ count: Int, _ session: Session) throws(Failure) {
-        var table = Table(
-            [.init("LOCAL TIME"), .init("UTC"), .init("CLOCKS", elastic: true)],
-            style: session.style, columns: session.screen.columns)
+        var rows: [(instant: UnixTime, row: ScheduleNextRow)] = []
         for instant in recurrences.prefix(count) {
             // The wire's instants end in 2262.
             guard let nanoseconds = instant.nanoseconds else { break }
             let nominal = InstantText.format(nanoseconds)
-            if session.wantsJSON {
-                let row = JSONWriter.object {
-                    $0.member("nominal", nominal)
-                    $0.member("local", rfc3339(instant))
-                    $0.member("start", nominal)
-                }
-                try session.output.line(row)
-            } else {
-                let change = zone.clockChange(on: zone.localTime(at: instant).date)
-                try table.add(
-                    [
-                        .init(local(instant)), .init(Self.text(ZoneRules.utc.localTime(at: instant), "T") + "Z"),
-                        .init(change.map(Self.text) ?? "", .yellow),
-                    ], to: session.output)
-            }
+            rows.append((instant, .with { ($0.nominal, $0.local, $0.start) = (nominal, rfc3339(instant), nominal) }))
         }
-        if !session.wantsJSON { try table.finish(session.output) }
+        try write(rows, session)
+    }
+
+    /// Writes the instants of a schedule of the daemon.
+    static func write(_ reply: ScheduleInstantsReply, _ session: Session) throws(Failure) {
+        let preview = SchedulePreview(zone: try ZoneSource.zone(reply.zone))
+        try preview.write(
+            reply.instants.map { row in
+                (UnixTime(flooringNanoseconds: InstantText.parse(row.nominal) ?? 0), row)
+            }, session)
+    }
+
+    private init(zone: ZoneRules) {
+        self.zone = zone
+        recurrences = Recurrences([])
+    }
+
+    private func write(_ rows: [(instant: UnixTime, row: ScheduleNextRow)], _ session: Session) throws(Failure) {
+        if session.wantsJSON {
+            for row in rows { try session.row(row.row) }
+            return
+        }
+        var table = Table(
+            [.init("LOCAL TIME"), .init("UTC"), .init("CLOCKS", elastic: true)],
+            style: session.style, columns: session.screen.columns)
+        for (instant, _) in rows {
+            let change = zone.clockChange(on: zone.localTime(at: instant).date)
+            try table.add(
+                [
+                    .init(local(instant)), .init(Self.text(ZoneRules.utc.localTime(at: instant), "T") + "Z"),
+                    .init(change.map(Self.text) ?? "", .yellow),
+                ], to: session.output)
+        }
+        try table.finish(session.output)
     }
 
     /// `Sun 2026-03-29 03:00:00 +02:00`

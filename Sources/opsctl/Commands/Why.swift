@@ -42,7 +42,7 @@ enum WhyVerb {
     }
 
     /// Puts the instants of a sentence in local time, with how far away they are.
-    private static func local(_ text: String) -> String {
+    static func local(_ text: String) -> String {
         let now = Instant.now
         return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
             let bare = word.hasSuffix(";") || word.hasSuffix(",") ? word.dropLast() : word

@@ -9,6 +9,7 @@ from ._wire import JSONObject
 from .messages import (
     AddOperationsReply,
     AddScheduleReply,
+    BackfillScheduleReply,
     BackupReply,
     CancelReply,
     Capture,
@@ -27,6 +28,7 @@ from .messages import (
     ResumeReply,
     RetryReply,
     RunScheduleReply,
+    ScheduleInstantsReply,
     ScheduleRunsReply,
     Selection,
     SetCategoryReply,
@@ -40,6 +42,7 @@ from .messages import (
     WaitReply,
     WatchReply,
     WhyReply,
+    WhyScheduleReply,
 )
 
 T = TypeVar("T")
@@ -469,6 +472,37 @@ class Methods:
     def pause_schedule(self, name: str, paused: bool) -> None:
         """Instants that come while a schedule is paused are recorded as paused and not caught up."""
         self._call("PauseSchedule", {"name": name, "paused": paused}, _nothing)
+
+    def schedule_instants(
+        self,
+        name: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> ScheduleInstantsReply:
+        """The next instants of a schedule, strictly after one (now): "limit" of them (10; at most 1000).
+        "local": in the zone of the schedule; "start": with the spread.
+        """
+        return self._call("ScheduleInstants", {
+            "name": name,
+            "after": after,
+            "limit": limit,
+        }, ScheduleInstantsReply.from_json)
+
+    def why_schedule(self, name: str) -> WhyScheduleReply:
+        """What a schedule waits for, and what became of its latest instant."""
+        return self._call("WhySchedule", {"name": name}, WhyScheduleReply.from_json)
+
+    def backfill_schedule(self, name: str, from_: str, to: str, *, overlap: str | None = None) -> BackfillScheduleReply:
+        """Starts a run for each instant from "from" through "to" that has not run; at most 1000. "overlap":
+        queueAll, so that they run one after the other, or allow. "present": number of instants that had run.
+        """
+        return self._call("BackfillSchedule", {
+            "name": name,
+            "from": from_,
+            "to": to,
+            "overlap": overlap,
+        }, BackfillScheduleReply.from_json)
 
     def remove_schedule(self, name: str) -> None:
         """Removes a schedule; its runs stay."""
@@ -919,6 +953,44 @@ class AsyncMethods:
     async def pause_schedule(self, name: str, paused: bool) -> None:
         """Instants that come while a schedule is paused are recorded as paused and not caught up."""
         await self._call("PauseSchedule", {"name": name, "paused": paused}, _nothing)
+
+    async def schedule_instants(
+        self,
+        name: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> ScheduleInstantsReply:
+        """The next instants of a schedule, strictly after one (now): "limit" of them (10; at most 1000).
+        "local": in the zone of the schedule; "start": with the spread.
+        """
+        return await self._call("ScheduleInstants", {
+            "name": name,
+            "after": after,
+            "limit": limit,
+        }, ScheduleInstantsReply.from_json)
+
+    async def why_schedule(self, name: str) -> WhyScheduleReply:
+        """What a schedule waits for, and what became of its latest instant."""
+        return await self._call("WhySchedule", {"name": name}, WhyScheduleReply.from_json)
+
+    async def backfill_schedule(
+        self,
+        name: str,
+        from_: str,
+        to: str,
+        *,
+        overlap: str | None = None,
+    ) -> BackfillScheduleReply:
+        """Starts a run for each instant from "from" through "to" that has not run; at most 1000. "overlap":
+        queueAll, so that they run one after the other, or allow. "present": number of instants that had run.
+        """
+        return await self._call("BackfillSchedule", {
+            "name": name,
+            "from": from_,
+            "to": to,
+            "overlap": overlap,
+        }, BackfillScheduleReply.from_json)
 
     async def remove_schedule(self, name: str) -> None:
         """Removes a schedule; its runs stay."""

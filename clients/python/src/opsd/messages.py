@@ -910,6 +910,40 @@ class ScheduleRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleNext:
+    """An instant of a schedule that is to come."""
+
+    nominal: str
+    local: str
+    start: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            nominal=value["nominal"],
+            local=value["local"],
+            start=value["start"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleReason:
+    """Parameters: "kind": paused, storage, calendar, event, overlap, ended, skipped, missed or refused."""
+
+    kind: str
+    text: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            kind=value["kind"],
+            text=value["text"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitReply:
     """Reply of Submit."""
 
@@ -1424,6 +1458,56 @@ class RunScheduleReply:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             graph=value["graph"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleInstantsReply:
+    """Reply of ScheduleInstants."""
+
+    zone: str
+    instants: list[ScheduleNext]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            zone=value["zone"],
+            instants=[ScheduleNext.from_json(item) for item in value["instants"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyScheduleReply:
+    """Reply of WhySchedule."""
+
+    schedule: str
+    next: str | None = None
+    waiting_for: list[ScheduleReason]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            schedule=value["schedule"],
+            next=value.get("next"),
+            waiting_for=[ScheduleReason.from_json(item) for item in value["waitingFor"]],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillScheduleReply:
+    """Reply of BackfillSchedule."""
+
+    runs: list[ScheduleRun]
+    present: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            runs=[ScheduleRun.from_json(item) for item in value["runs"]],
+            present=value["present"],
         )
 
 

@@ -1,0 +1,93 @@
+internal import OpsCalendar
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// Runs of past instants, started a few in each turn of the loop.
+final class Backfill {
+    struct Answer {
+        var runs: [ScheduleInstant] = []
+        /// Number of instants that had run.
+        var present = 0
+    }
+
+    static let mostInstants = 1000
+    private static let startsInATurn = 20
+
+    private unowned let schedules: Schedules
+    private let schedule: Schedule
+    private var instants: ArraySlice<UnixTime>
+    private let isSerial: Bool
+    private var answer: ((Result<Answer, ControlError>) -> Void)?
+    private var result = Answer()
+    /// Number of runs that are being committed.
+    private var committing = 0
+    private lazy var work = DeferredWork(schedules.daemon.loop) { [unowned self] in self.proceed() }
+
+    init(
+        _ schedules: Schedules, _ schedule: Schedule, _ instants: [UnixTime], isSerial: Bool,
+        then answer: @escaping (Result<Answer, ControlError>) -> Void
+    ) {
+        self.schedules = schedules
+        self.schedule = schedule
+        self.instants = instants[...]
+        self.isSerial = isSerial
+        self.answer = answer
+    }
+
+    /// Starts the next runs.
+    func proceed() {
+        let daemon = schedules.daemon
+        if daemon.putOff({ [self] in proceed() }) { return }
+        daemon.settleBeforeReading()
+        guard daemon.outage == nil, daemon.longTurn == nil else { return finish(.failure(daemon.unavailable)) }
+        guard schedules.all.contains(where: { $0.id == schedule.id }) else {
+            return finish(.failure(.notFound(kind: "schedule", name: schedule.name, nearest: nil)))
+        }
+        do {
+            for nominal in instants.prefix(Self.startsInATurn) {
+                instants.removeFirst()
+                try start(nominal)
+            }
+        } catch {
+            let reason = schedules.reason(error)
+            let message = "\(result.runs.count + committing) runs were started, then: \(reason)"
+            return finish(.failure(.wrongState(id: nil, message: message)))
+        }
+        finishIfComplete()
+    }
+
+    private func start(_ nominal: UnixTime) throws {
+        guard try !schedules.daemon.history.hasRun(at: nominal.seconds, of: schedule.id) else {
+            result.present += 1
+            return
+        }
+        var instant = ScheduleInstant(
+            schedule: schedule.id, nominal: nominal.seconds, through: nominal.seconds, count: 1, result: .run)
+        instant.origin = .backfill
+        instant.at = Moment.now().wall
+        try schedules.startBeside(schedule, instant, isSerial: isSerial) { [self] graph in
+            committing -= 1
+            guard let graph else { return finish(.failure(schedules.daemon.unavailable)) }
+            instant.graph = graph.rawValue
+            result.runs.append(instant)
+            finishIfComplete()
+        }
+        committing += 1
+    }
+
+    private func finishIfComplete() {
+        guard committing == 0 else { return }
+        if instants.isEmpty { finish(.success(result)) } else { work.schedule() }
+    }
+
+    private func finish(_ result: Result<Answer, ControlError>) {
+        guard let answer else { return }
+        self.answer = nil
+        instants = []
+        answer(result)
+        schedules.ended(self)
+    }
+}

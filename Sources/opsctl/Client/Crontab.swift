@@ -1,0 +1,152 @@
+internal import OpsWire
+
+/// The lines of a crontab that start something.
+struct Crontab {
+    struct Line {
+        /// Counted from 1.
+        let number: Int
+        let text: String
+        var expression = ""
+        var command = ""
+        /// Account of the user column; nil: the owner of the crontab.
+        var user: String?
+        /// Variables that the lines above set.
+        var variables: [(name: String, value: String)] = []
+        /// Reason why it is no job.
+        var problem: String?
+
+        func variable(_ name: String) -> String? { variables.last { $0.name == name }?.value }
+    }
+
+    private(set) var lines: [Line] = []
+    /// Sentences about lines that are taken in another way.
+    private(set) var notes: [String] = []
+
+    /// - Parameter hasUsers: The lines have a column with a user, as in /etc/crontab; nil: it is guessed.
+    init(_ bytes: [UInt8], hasUsers: Bool?, isAccount: (String) -> Bool) {
+        let texts = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        var variables: [(name: String, value: String)] = []
+        for (place, text) in texts.enumerated() {
+            let trimmed = String(text.drop(while: Self.isBlank))
+            if trimmed.isEmpty || trimmed.hasPrefix("#") || trimmed.allSatisfy(Self.isBlank) { continue }
+            if let setting = Self.setting(trimmed) {
+                variables.removeAll { $0.name == setting.name }
+                variables.append(setting)
+                if setting.name == "MAILTO", !setting.value.isEmpty {
+                    notes.append("line \(place + 1): no mail is sent; opsctl log shows the output")
+                }
+                continue
+            }
+            var line = Line(number: place + 1, text: trimmed)
+            line.variables = variables
+            lines.append(line)
+        }
+        let isSystem = hasUsers ?? Self.haveUsers(lines.map(\.text), isAccount)
+        for place in lines.indices { Self.read(&lines[place], isSystem) }
+    }
+
+    private static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
+
+    /// Reads `NAME = VALUE`; the value may stand in quotes.
+    private static func setting(_ text: String) -> (name: String, value: String)? {
+        guard let equals = text.firstIndex(of: "=") else { return nil }
+        let name = unquoted(String(text[..<equals]))
+        let bytes = name.utf8
+        guard let first = bytes.first, first == 0x5f || isLetter(first),
+            bytes.allSatisfy({ isLetter($0) || $0 == 0x5f || 0x30...0x39 ~= $0 })
+        else { return nil }
+        return (name, unquoted(String(text[text.index(after: equals)...])))
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { 0x41...0x5a ~= byte || 0x61...0x7a ~= byte }
+
+    private static func unquoted(_ text: String) -> String {
+        var part = text[...]
+        while let last = part.last, isBlank(last) { part.removeLast() }
+        part = part.drop(while: isBlank)
+        guard part.count > 1, let quote = part.first, quote == "\"" || quote == "'", part.last == quote else {
+            return String(part)
+        }
+        return String(part.dropFirst().dropLast())
+    }
+
+    /// Splits a line into so many words and the rest.
+    private static func split(_ text: String, _ count: Int) -> (words: [String], rest: String) {
+        var (words, rest) = ([String](), text[...])
+        while words.count < count {
+            rest = rest.drop(while: isBlank)
+            let word = rest.prefix { !isBlank($0) }
+            if word.isEmpty { break }
+            words.append(String(word))
+            rest = rest.dropFirst(word.count)
+        }
+        rest = rest.drop(while: isBlank)
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        return (words, String(rest))
+    }
+
+    /// Returns the number of words of the expression at the front of a line.
+    private static func fields(_ text: String) -> Int { text.hasPrefix("@") ? 1 : 5 }
+
+    /// Guesses whether the word behind each expression is an account: in /etc/crontab one is root.
+    private static func haveUsers(_ texts: [String], _ isAccount: (String) -> Bool) -> Bool {
+        let users = texts.map { text in
+            let (words, rest) = split(text, fields(text) + 1)
+            return words.count == fields(text) + 1 && !rest.isEmpty ? words.last : nil
+        }
+        return users.contains("root") && users.allSatisfy { $0.map(isAccount) ?? false }
+    }
+
+    private static func read(_ line: inout Line, _ isSystem: Bool) {
+        // A minute field behind a hyphen is one that the system's log leaves out.
+        let text = line.text.hasPrefix("-") ? String(line.text.dropFirst()) : line.text
+        let count = fields(text)
+        let (words, rest) = split(text, isSystem ? count + 1 : count)
+        line.expression = words.prefix(count).joined(separator: " ")
+        if isSystem { line.user = words.count > count ? words[count] : nil }
+        line.command = rest
+        if words.count < count {
+            line.problem = "it has no five fields and no command"
+        } else if isSystem, words.count == count {
+            line.problem = "it has no user and no command"
+        } else if rest.isEmpty {
+            line.problem = "it has no command"
+        }
+    }
+}
+
+extension Crontab.Line {
+    /// The command for the shell, and the standard input behind its first `%`.
+    var shell: String {
+        var parts: [String] = [""]
+        var isEscaped = false
+        for character in command {
+            if isEscaped {
+                parts[parts.count - 1] += character == "%" ? "%" : "\\\(character)"
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "%" {
+                parts.append("")
+            } else {
+                parts[parts.count - 1].append(character)
+            }
+        }
+        if isEscaped { parts[parts.count - 1] += "\\" }
+        guard parts.count > 1 else { return parts[0] }
+        let input = parts.dropFirst().map { "'" + $0.replacing("'", with: "'\\''") + "'" }.joined(separator: " ")
+        return "printf '%s\\n' \(input) | { \(parts[0])\n}"
+    }
+
+    /// A name for the schedule: that of the program, without its directory.
+    var name: String {
+        let words = command.split { " \t;|&<>()".contains($0) }.filter { !$0.contains("=") }
+        // A directory or a test in front of the program says little.
+        let first = words.firstIndex { !["cd", "[", "test", "-x"].contains($0) } ?? 0
+        let isInFront = first > 0 && words.count > first + 1
+        let word = words.isEmpty ? "" : words[isInFront ? first + 1 : first]
+        let base = word.split(separator: "/").last ?? ""
+        let name = String(base.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "_.-".contains($0)) }.prefix(100))
+        return name.allSatisfy(\.isNumber) ? "cron-\(name.isEmpty ? "\(number)" : name)" : name
+    }
+}

@@ -1,0 +1,151 @@
+internal import Glibc
+internal import OpsClient
+internal import OpsSystem
+internal import OpsWire
+
+/// `schedule import`: crontabs.
+enum ScheduleImport {
+    private static let apply = Option.flag("apply", "add the schedules; otherwise they are only shown")
+    private static let system = Option.flag(
+        "system", "the lines have a column with a user, as /etc/crontab has (known for /etc/crontab and /etc/cron.d)")
+
+    static let verb = Verb(
+        "import", .keeping, "take over the lines of a crontab", forms: ["[CRONTAB|-] [--system] [--apply]"],
+        about: [
+            "Shows for each line of CRONTAB, or of standard input, the schedule it would add, or why it cannot; --apply adds them. Ends with 1 if a line could not be taken. Jobs run as under cron: in the home directory, with the variables of the crontab alone, also beside an earlier run, and missed ones are not caught up."
+        ],
+        operands: .perhaps(.file, "CRONTAB"), options: [OptionGroup("Import", [apply, system])],
+        examples: [.init("Look at your own", "crontab -l | opsctl schedule import")], action: run)
+
+    private struct Job {
+        let line: Crontab.Line
+        let request: AddScheduleRequest
+        var problem: String?
+        var state = ""
+    }
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let path = session.arguments.operands.first ?? "-"
+        if path == "-", session.arguments.operands.isEmpty, isatty(STDIN_FILENO) == 1 {
+            throw session.refuse("there is no crontab", "write crontab -l | opsctl schedule import")
+        }
+        let isSystem = session.arguments.has(system) || path == "/etc/crontab" || path.hasPrefix("/etc/cron.d/")
+        let accounts = Accounts()
+        let crontab = Crontab(
+            try InputFile.read(path, session.arguments.path), hasUsers: isSystem ? true : nil,
+            isAccount: { accounts.named($0) != nil })
+        for note in crontab.notes { StandardError.line("opsctl: note: \(note.printable)") }
+        var names: [String: Int] = [:]
+        var jobs: [Job] = []
+        for line in crontab.lines {
+            let count = names[line.name, default: 0] + 1
+            names[line.name] = count
+            let name = count > 1 ? "\(line.name)-\(count)" : line.name
+            var job = Job(line: line, request: try request(line, name, accounts))
+            try add(&job, session)
+            jobs.append(job)
+        }
+        try report(jobs, session)
+        return jobs.contains { $0.problem != nil } ? .unsuccessful : .done
+    }
+
+    /// The schedule of a line, with the surroundings of cron.
+    private static func request(
+        _ line: Crontab.Line, _ name: String, _ accounts: Accounts
+    ) throws(Failure) -> AddScheduleRequest {
+        let account = line.user.map { accounts.named($0) } ?? accounts.own
+        let home = line.variable("HOME") ?? account?.home ?? "/"
+        var environment: [(name: String, value: String)] = [("PATH", "/usr/bin:/bin"), ("HOME", home)]
+        if let account { environment += [("LOGNAME", account.name), ("USER", account.name)] }
+        let shell = line.variable("SHELL") ?? "/bin/sh"
+        environment.append(("SHELL", shell))
+        for variable in line.variables where variable.name != "CRON_TZ" {
+            environment.removeAll { $0.name == variable.name }
+            environment.append(variable)
+        }
+        var request = AddScheduleRequest()
+        request.name = name
+        request.at = [line.expression]
+        request.zone = line.variable("CRON_TZ")
+        request.overlap = "allow"
+        request.catchUp = "none"
+        request.capture = .with {
+            $0.directory = home
+            $0.umask = 0o022
+            $0.environment = StringMap(environment)
+        }
+        var text = JSONWriter()
+        text.beginArray()
+        text.object { object in
+            object.member("command", [shell, "-c", line.shell])
+            if let user = line.user, user != accounts.own?.name { object.member("user", user) }
+        }
+        text.endArray()
+        request.operations = RawElements(text.bytes)
+        return request
+    }
+
+    /// Adds the schedule of a line, or asks whether it could be added.
+    private static func add(_ job: inout Job, _ session: Session) throws(Failure) {
+        job.problem = job.line.problem
+        if job.problem != nil { return }
+        var request = job.request
+        request.replace = true
+        request.dryRun = true
+        do throws(Failure) {
+            let change = try session.call(request).change
+            job.state = ["added": "new", "none": "present"][change] ?? "taken"
+            guard change != "updated" else {
+                job.problem = "there is another schedule \(request.name)"
+                return
+            }
+            guard session.arguments.has(apply), change == "added" else { return }
+            request.replace = nil
+            request.dryRun = nil
+            _ = try session.call(request)
+            job.state = "added"
+        } catch {
+            guard error.status == .refused else { throw error }
+            job.problem = error.problems.first.map(\.problem.message) ?? error.why
+        }
+    }
+
+    private static func report(_ jobs: [Job], _ session: Session) throws(Failure) {
+        if session.wantsJSON {
+            for job in jobs { try session.output.line(json(job)) }
+            return
+        }
+        var table = Table(
+            [
+                .init("LINE", right: true), .init("SCHEDULE"), .init("AT"), .init("USER"), .init("STATE"),
+                .init("COMMAND", elastic: true),
+            ], style: session.style, columns: session.screen.columns)
+        for job in jobs where job.problem == nil {
+            try table.add(
+                [
+                    .init("\(job.line.number)"), .init(job.request.name, .bold), .init(job.line.expression.printable),
+                    .init((job.line.user ?? "").printable), .init(job.state), .init(job.line.command.printable),
+                ], to: session.output)
+        }
+        try table.finish(session.output)
+        for job in jobs {
+            guard let problem = job.problem else { continue }
+            StandardError.line(
+                "opsctl: line \(job.line.number): \(problem.printable): \(job.line.text.printable)")
+        }
+    }
+
+    private static func json(_ job: Job) -> [UInt8] {
+        JSONWriter.object {
+            $0.member("line", job.line.number)
+            $0.member("text", job.line.text)
+            $0.member("name", job.request.name)
+            $0.member("at", job.request.at)
+            $0.member("zone", job.request.zone)
+            $0.member("user", job.line.user)
+            $0.member("command", job.line.command)
+            $0.member("state", job.problem == nil ? job.state : "refused")
+            $0.member("problem", job.problem)
+        }
+    }
+}

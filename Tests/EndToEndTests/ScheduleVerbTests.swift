@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+/// Verbs of schedules: why, next, backfill and import.
+@Suite struct ScheduleVerbTests {
+    private func seconds(_ text: Any?) -> Double? {
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        return (text as? String).flatMap { formatter.date(from: $0) }?.timeIntervalSince1970
+    }
+
+    @Test func `a backfill runs each past instant once, one after the other`() throws {
+        let machine = try Machine(workers: 4)
+        let log = machine.state + "/days"
+        try machine.ok(
+            "schedule", "add", "daily", "--at", "0 0 * * *", "--zone", "UTC", "--shell",
+            "echo begin >> \(log); echo $OPS_SCHEDULED_AT >> \(log)")
+        let first = try machine.ok(
+            "schedule", "backfill", "daily", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-05T00:00:00Z", "--json")
+        #expect(try first.objects.map { $0["origin"] as? String } == Array(repeating: "backfill", count: 5))
+        #expect(try first.objects.map { $0["nominal"] as? String }.first == "2026-01-01T00:00:00.000Z")
+        try machine.ok("wait", "--label", "schedule=daily", "--timeout", "30s")
+        let again = try machine.ok(
+            "schedule", "backfill", "daily", "--from", "2026-01-04T00:00:00Z", "--to", "2026-01-06T00:00:00Z")
+        #expect(again.out.hasSuffix("started 1 run; 2 had run already\n"), "\(again.out)")
+        try machine.ok("wait", "--label", "schedule=daily", "--timeout", "30s")
+        let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
+        #expect(lines == (1...6).flatMap { ["begin", "2026-01-0\($0)T00:00:00+00:00"] })
+    }
+
+    @Test(arguments: [
+        (["--from", "2026-01-02T00:00:00Z", "--to", "2026-01-01T00:00:00Z"], "before"),
+        (["--from", "2020-01-01T00:00:00Z", "--to", "2026-01-01T00:00:00Z"], "1000"),
+        (["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T00:00:00Z", "--overlap", "skip"], "queueAll"),
+    ])
+    func `a wrong backfill is refused with status 5`(arguments: [String], word: String) throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "daily", "--at", "@daily", "--", "true")
+        let output = try machine.begin(["schedule", "backfill", "daily"] + arguments).wait()
+        #expect(output.status == 5, "\(output.err)")
+        #expect(output.err.contains(word), "\(output.err)")
+    }
+
+    @Test func `next has the spread of each instant, and ends with the schedule`() throws {
+        let machine = try Machine()
+        try machine.ok(
+            "schedule", "add", "soft", "--at", "0 0 * * *", "--zone", "Europe/Berlin", "--spread", "10h", "--until",
+            "2199-01-03T12:00:00Z", "--from", "2199-01-01T00:00:00Z", "--", "true")
+        let rows = try machine.ok("schedule", "next", "soft", "--json").objects
+        #expect(rows.compactMap { $0["local"] as? String } == ["02", "03"].map { "2199-01-\($0)T00:00:00+01:00" })
+        #expect(rows.allSatisfy { Set($0.keys) == ["nominal", "local", "start"] })
+        for row in rows {
+            let delay = try #require(seconds(row["start"])) - (try #require(seconds(row["nominal"])))
+            #expect(delay > 0 && delay <= 36_000)
+        }
+        let after = try machine.ok(
+            "schedule", "next", "soft", "--after", "2199-01-01T23:00:00Z", "-n", "5", "--json"
+        ).objects
+        #expect(after.count == 1)
+        #expect(try machine.ok("schedule", "next", "soft", "-n", "1").out.contains("Wed 2199-01-02 00:00:00 +01:00"))
+    }
+
+    @Test func `why tells of the next instant, a pause, and instants that did not run`() throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "slow", "--at", "every 1s", "--", "sleep", "1000")
+        let id = try machine.submit("--delay", "3s", "--", "true")
+        try machine.ok("wait", "\(id)", "--timeout", "60s")
+        let kinds = try #require(
+            try machine.ok("schedule", "why", "slow", "--json").object["waitingFor"] as? [[String: Any]]
+        ).compactMap { $0["kind"] as? String }
+        #expect(kinds == ["overlap", "calendar", "skipped"])
+        try machine.ok("schedule", "pause", "slow")
+        #expect(try machine.ok("schedule", "why", "slow").out.contains("opsctl schedule resume slow"))
+        #expect(try machine.ctl("schedule", "why", "nothing").status == 4)
+    }
+
+    @Test func `import shows the schedules of a crontab and adds them once`() throws {
+        let machine = try Machine()
+        let crontab = """
+            HOME=/tmp
+            COLOUR=green
+            CRON_TZ=America/New_York
+            30 4 * * 1-5 echo "$COLOUR in $(pwd)"; cat%one%two
+            @reboot start-it
+            61 * * * * wrong
+            """
+        let shown = try machine.begin(["schedule", "import", "-", "--json"], input: crontab).wait()
+        #expect(shown.status == 1)
+        #expect(try shown.objects.map { $0["name"] as? String } == ["echo", "start-it", "wrong"])
+        #expect(try shown.objects.map { $0["line"] as? Int } == [4, 5, 6])
+        #expect(try shown.objects[2]["problem"] is String)
+        #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
+        for _ in 0..<2 {
+            #expect(try machine.begin(["schedule", "import", "-", "--apply"], input: crontab).wait().status == 1)
+            let rows = try machine.ok("schedule", "ls", "--json").objects
+            #expect(rows.map { $0["name"] as? String } == ["echo", "start-it"])
+            #expect(rows[0]["zone"] as? String == "America/New_York")
+        }
+        let graph = try #require(try machine.ok("schedule", "run", "echo", "--json").object["graph"] as? String)
+        try machine.ok("wait", "--graph", graph, "--timeout", "20s")
+        let row = try #require(try machine.ok("ls", "--graph", graph, "--json").objects.first)
+        #expect(try machine.ok("log", "\(try #require(row["id"] as? Int))").out == "green in /tmp\none\ntwo\n")
+        let fine = try machine.begin(["schedule", "import", "-"], input: "@daily true\n").wait()
+        #expect(fine.status == 0, "\(fine.err)")
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import opsctl
+
+@Suite struct CrontabTests {
+    private func lines(_ text: String, hasUsers: Bool? = nil) -> [Crontab.Line] {
+        Crontab(Array(text.utf8), hasUsers: hasUsers, isAccount: { ["root", "backup", "news"].contains($0) }).lines
+    }
+
+    @Test func `comments and settings are no jobs, and settings count for the lines below them`() throws {
+        let found = lines(
+            """
+            # m h dom mon dow command
+
+            SHELL=/bin/bash
+            0 3 * * * first
+             PATH = "/opt/bin:/usr/bin"\t
+            CRON_TZ='Europe/Berlin'
+            \t*/5 1-3 * jan,feb mon-fri  /usr/bin/second  --now
+            """)
+        #expect(found.map(\.expression) == ["0 3 * * *", "*/5 1-3 * jan,feb mon-fri"])
+        #expect(found.map(\.command) == ["first", "/usr/bin/second  --now"])
+        #expect(found.map(\.number) == [4, 7])
+        #expect(found[0].variable("SHELL") == "/bin/bash")
+        #expect(found[0].variable("PATH") == nil)
+        #expect(found[1].variable("PATH") == "/opt/bin:/usr/bin")
+        #expect(found[1].variable("CRON_TZ") == "Europe/Berlin")
+        #expect(found[1].name == "second")
+    }
+
+    @Test(arguments: [
+        ("0 3 * * * date +\\%F", "date +%F"), ("0 3 * * * echo a\\b", "echo a\\b"),
+        ("0 3 * * * mail bob%Hello%it's me", "printf '%s\\n' 'Hello' 'it'\\''s me' | { mail bob\n}"),
+    ])
+    func `a percent sign ends the command and begins its input`(line: String, shell: String) throws {
+        #expect(try #require(lines(line).first).shell == shell)
+    }
+
+    @Test func `the user column is known by its accounts`() throws {
+        let system = lines("17 * * * * root cd / && run-parts /etc/cron.hourly\n@daily backup /bin/save all\n")
+        #expect(system.map(\.user) == ["root", "backup"])
+        #expect(system.map(\.command) == ["cd / && run-parts /etc/cron.hourly", "/bin/save all"])
+        #expect(system.map(\.name) == ["run-parts", "save"])
+        // A command that has the name of an account.
+        #expect(lines("0 3 * * * backup /home\n0 4 * * * news fetch\n").allSatisfy { $0.user == nil })
+        #expect(lines("0 3 * * * backup /home\n", hasUsers: true).map(\.user) == ["backup"])
+    }
+
+    @Test(arguments: ["0 3 * *", "0 3 * * *", "@daily", "0 3 * * * "])
+    func `a line without a command has a problem`(line: String) throws {
+        #expect(try #require(lines(line).first).problem != nil)
+    }
+
+    @Test(arguments: [
+        ("0 3 * * * FOO=1 /opt/x/job.sh -a", "job.sh"), ("0 3 * * * 7", "cron-7"), ("0 3 * * * $HOME/ü", "cron-1"),
+        ("0 3 * * * test -x /usr/sbin/anacron || run", "run"), ("@reboot (sleep 1; x)", "sleep"),
+    ])
+    func `a schedule has the name of its program`(line: String, name: String) throws {
+        #expect(try #require(lines(line).first).name == name)
+    }
+}
