@@ -1,3 +1,4 @@
+internal import Glibc
 internal import OpsSystem
 
 /// A file to fetch.
@@ -13,10 +14,17 @@ public struct DownloadRequest: Sendable {
     public var rateLimit: Int64 = 0
     /// Seconds without a byte after which the attempt fails.
     public var stallLimit = 60
+    /// Rights with which the file and its partial file are opened; nil: those of the process.
+    public var rights: FileRights?
+    /// Permissions that a new file does not get.
+    public var umask: UInt32
 
     public init(address: WebAddress, target: String) {
         self.address = address
         self.target = target
+        // The mask can only be read by setting it.
+        umask = UInt32(Glibc.umask(0o777))
+        _ = Glibc.umask(mode_t(umask))
     }
 }
 
@@ -33,7 +41,7 @@ public final class Download {
     /// Greatest number of redirects.
     static let redirectLimit = 10
 
-    let request: DownloadRequest
+    public let request: DownloadRequest
     private let engine: Engine
     private let report: (Event) -> Void
     private let partial: PartialFile
@@ -51,6 +59,12 @@ public final class Download {
     private var content: Answer.Content?
     /// The step after an exchange that was stopped.
     private var next: Next?
+    private var isPaused = false
+    /// True if the exchange under way was paused: its connection may have ended meanwhile, which is no failure.
+    private var hasBeenPaused = false
+    /// True if the next request waits for the end of a pause.
+    private var isWaitingToAsk = false
+    private var verification: PartialFile.Verification?
 
     private enum Next {
         case follow(String)
@@ -67,7 +81,18 @@ public final class Download {
         self.engine = engine
         self.report = report
         address = request.address
-        partial = try PartialFile(target: request.target)
+        let target = request.target
+        if let rights = request.rights {
+            partial = try rights.attempt { () throws(Failure) in try PartialFile(target: target) }
+        } else {
+            partial = try PartialFile(target: target)
+        }
+    }
+
+    /// Calls `body` with the rights of the request.
+    private func perform<T>(_ body: () throws(SystemError) -> T) throws(SystemError) -> T {
+        guard let rights = request.rights else { return try body() }
+        return try rights.perform(body)
     }
 
     /// Number of bytes on disk, and of the whole file where it is known.
@@ -80,10 +105,25 @@ public final class Download {
     public func cancel() {
         if let exchange { engine.cancel(exchange) }
         exchange = nil
+        engine.remove(self)
         closePartial(after: nil)
     }
 
+    /// Stops the flow of bytes, or lets it go on. If the connection ends during a pause the download asks again.
+    public func setPaused(_ paused: Bool) {
+        guard paused != isPaused else { return }
+        isPaused = paused
+        if paused { hasBeenPaused = true }
+        if let exchange { return engine.setPaused(exchange, paused) }
+        guard !paused else { return }
+        if isWaitingToAsk { ask() }
+        if verification != nil { engine.add(self) }
+    }
+
     private func ask() {
+        isWaitingToAsk = isPaused
+        guard !isPaused else { return }
+        hasBeenPaused = false
         content = nil
         next = nil
         resume = resumePoint
@@ -129,7 +169,7 @@ public final class Download {
         report(.notice("\(address): \(reason); starting again"))
         hasStartedAgain = true
         do throws(SystemError) {
-            try partial.startAgain(nil)
+            try perform { () throws(SystemError) in try partial.startAgain(nil) }
         } catch {
             return finish(.failure(Failure(error)))
         }
@@ -145,16 +185,14 @@ public final class Download {
             let sizes = "\(partial.size) of \(content.length ?? 0) bytes"
             return finish(.failure(Failure(.retryable, "\(address): the answer ended after \(sizes)")))
         }
+        guard request.checksum != nil else { return putInPlace() }
+        verification = PartialFile.Verification()
+        if !isPaused { engine.add(self) }
+    }
+
+    private func putInPlace() {
         do throws(SystemError) {
-            if let wanted = request.checksum {
-                let found = try partial.checksum()
-                if found != wanted {
-                    let reason = "the checksum is \(found), not \(wanted)"
-                    if content.start != nil { return startAgain(because: reason) }
-                    return finish(.failure(Failure(.wrongContent, "\(address): \(reason)")))
-                }
-            }
-            try partial.finish()
+            try perform { () throws(SystemError) in try partial.finish(umask: request.umask) }
         } catch {
             return finish(.failure(Failure(error)))
         }
@@ -168,7 +206,9 @@ public final class Download {
 
     private func closePartial(after kind: Failure.Kind?) {
         do throws(SystemError) {
-            if kind == .wrongContent { try partial.discard() } else { try partial.close() }
+            try perform { () throws(SystemError) in
+                if kind == .wrongContent { try partial.discard() } else { try partial.close() }
+            }
         } catch {
             report(.notice("\(error)"))
         }
@@ -191,22 +231,29 @@ extension Download: ExchangeReceiver {
     private func begin(_ content: Answer.Content) -> Bool {
         self.content = content
         do throws(SystemError) {
-            if content.start != nil {
-                try partial.continueFromLastByte()
-            } else {
-                if resume != nil { report(.notice("\(address): the server does not continue; starting again")) }
-                try partial.startAgain(record(of: content))
+            if resume != nil && content.start == nil {
+                report(.notice("\(address): the server does not continue; starting again"))
+            }
+            try perform { () throws(SystemError) in
+                if content.start != nil {
+                    try partial.continueFromLastByte()
+                } else {
+                    try partial.startAgain(record(of: content))
+                }
             }
         } catch {
             next = .fail(Failure(error))
             return false
         }
+        // A pause before the first byte of the body.
+        if isPaused, let exchange { engine.setPaused(exchange, true) }
         return true
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do throws(SystemError) {
-            if try unsafe !partial.append(bytes) {
+            let isSame = try perform { () throws(SystemError) in try unsafe partial.append(bytes) }
+            if !isSame {
                 next = .startAgain("the file has changed on the server, though its validator has not")
                 return false
             }
@@ -227,6 +274,7 @@ extension Download: ExchangeReceiver {
         case (_, .follow(let location)?): follow(location)
         case (_, .startAgain(let reason)?): startAgain(because: reason)
         case (_, .fail(let failure)?): finish(.failure(failure))
+        case (.failed(let failure), nil) where hasBeenPaused && failure.kind == .retryable: ask()
         case (.failed(let failure), nil): finish(.failure(failure))
         case (.complete, nil), (.stopped, nil): completeBody()
         }
@@ -237,5 +285,33 @@ extension Download: ExchangeReceiver {
         return ResumeRecord(
             address: request.address.text, resource: address.resource, validator: validator, length: content.length,
             synced: 0, boot: "")
+    }
+}
+
+extension Download: EngineWork {
+    /// Reads a slice of the file for its checksum, and ends the download after the last one.
+    func doSlice() -> Bool {
+        guard !isPaused, var slice = verification, let wanted = request.checksum else { return false }
+        // In place: a copy of the digest would be copied again.
+        verification = nil
+        do throws(SystemError) {
+            guard let found = try partial.addSlice(to: &slice) else {
+                verification = slice
+                return true
+            }
+            if found == wanted {
+                putInPlace()
+            } else {
+                let reason = "the checksum is \(found), not \(wanted)"
+                if content?.start != nil {
+                    startAgain(because: reason)
+                } else {
+                    finish(.failure(Failure(.wrongContent, "\(address): \(reason)")))
+                }
+            }
+        } catch {
+            finish(.failure(Failure(error)))
+        }
+        return false
     }
 }

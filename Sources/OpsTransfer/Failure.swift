@@ -35,3 +35,15 @@ public struct Failure: Error, Hashable, Sendable {
         }
     }
 }
+
+extension Failure.Kind {
+    /// Exit status, with the numbers of sysexits.h.
+    public var exitStatus: Int32 {
+        switch self {
+        case .usage: 64
+        case .wrongContent: 65
+        case .refused: 69
+        case .retryable: 75
+        }
+    }
+}

@@ -58,15 +58,3 @@ internal import OpsTransfer
         }
     }
 }
-
-extension Failure.Kind {
-    /// Numbers of sysexits.h.
-    var exitStatus: Int32 {
-        switch self {
-        case .usage: 64
-        case .wrongContent: 65
-        case .refused: 69
-        case .retryable: 75
-        }
-    }
-}

@@ -50,7 +50,7 @@ import Testing
         let first = try PartialFile(target: target)
         let failure = try #require(throws: Failure.self) { try PartialFile(target: target) }
         #expect(failure.kind == .retryable)
-        try first.finish()
+        try first.finish(umask: 0o022)
         #expect(throws: Never.self) { try PartialFile(target: target) }
     }
 
@@ -116,7 +116,7 @@ import Testing
         let file = try PartialFile(target: target)
         try file.startAgain(nil)
         try append(10, to: file)
-        try file.finish()
+        try file.finish(umask: 0o022)
         let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int
         #expect(mode == 0o640)
         #expect(FileManager.default.contents(atPath: target) == serverContent(size: 10))
@@ -154,7 +154,7 @@ import Testing
     @Test func `directories on the way may be symbolic links of the user`() throws {
         try FileManager.default.createDirectory(atPath: folder + "/a/b", withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "a/b/../b")
-        try PartialFile(target: folder + "/link/file").finish()
+        try PartialFile(target: folder + "/link/file").finish(umask: 0o022)
         #expect(FileManager.default.fileExists(atPath: folder + "/a/b/file"))
         try FileManager.default.createSymbolicLink(atPath: folder + "/loop", withDestinationPath: "loop")
         #expect(throws: Failure.self) { try PartialFile(target: folder + "/loop/file") }

@@ -38,3 +38,9 @@ void ops_timer_clear(int timer);
 
 /* Sends one datagram to the address of a service manager ('@': abstract). */
 int ops_notify_send(const char *address, const void *bytes, size_t count);
+
+/* Gives this thread the effective user and groups of somebody else: files are opened, written and renamed with these
+ * rights. Other threads keep theirs. Wants the privileges to do so; after a failure the thread has its own rights. */
+int ops_assume_rights(uint32_t uid, uint32_t gid, const uint32_t *groups, size_t count);
+/* Gives this thread its own rights back. Ends the process where that fails: it must not go on as somebody else. */
+void ops_resume_rights(void);

@@ -165,31 +165,36 @@ final class PartialFile {
         nextCheckpoint = size + PartialFile.checkpointDistance
     }
 
-    /// Returns the checksum of all bytes, read from the file.
-    func checksum() throws(SystemError) -> Checksum {
-        var digest = SHA256()
+    /// A checksum of the file that is being computed.
+    struct Verification {
+        fileprivate var digest = SHA256()
+        fileprivate var offset: Int64 = 0
+        static let sliceSize = 1_048_576
+    }
+
+    /// Reads a slice of the file. Returns the checksum of all bytes after the last one.
+    func addSlice(to verification: inout Verification) throws(SystemError) -> Checksum? {
         let number = file.rawValue
-        var buffer = [UInt8](repeating: 0, count: 1_048_576)
-        var offset: Int64 = 0
-        while offset < size {
-            let wanted = Int(min(size - offset, Int64(buffer.count)))
+        let offset = verification.offset
+        let wanted = Int(min(size - offset, Int64(Verification.sliceSize)))
+        if wanted > 0 {
+            var buffer = [UInt8](repeating: 0, count: wanted)
             let count = try retrying("read \(directory.shown(partName))") {
                 unsafe pread(number, &buffer, wanted, Int(offset))
             }
             guard count > 0 else { throw SystemError("read \(directory.shown(partName))", errno: EIO) }
-            digest.add(count == buffer.count ? buffer : Array(buffer[..<count]))
-            offset += Int64(count)
+            verification.digest.add(count == wanted ? buffer : Array(buffer[..<count]))
+            verification.offset += Int64(count)
         }
-        return digest.end()
+        return verification.offset == size ? verification.digest.end() : nil
     }
 
-    /// Puts the file in the target's place, synced. A file that is replaced passes its permissions on.
-    func finish() throws(SystemError) {
+    /// Puts the file in the target's place, synced. A file that is replaced passes its permissions on; else `umask` says
+    /// which are withheld.
+    func finish(umask: UInt32) throws(SystemError) {
         try PartialFile.checkTarget(name, in: directory)
         let number = file.rawValue
-        let mask = umask(0o777)
-        umask(mask)
-        let mode = try directory.status(of: name).map { $0.st_mode & 0o777 } ?? 0o666 & ~mask
+        let mode = try directory.status(of: name).map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
         try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
         do throws(SystemError) {
             try retrying("sync \(directory.shown(partName))") { fsync(number) }

@@ -10,6 +10,10 @@ public import OpsSystem
     private let multi: UnsafeMutableRawPointer
     private let readiness: Descriptor
     private let timer: Descriptor
+    /// Due while there is work.
+    private let workTimer: Descriptor
+    /// Work without network, next first. It is done in slices, one in each step, so that no transfer holds up the others.
+    private var work: [any EngineWork] = []
     /// By the address of libcurl's handle.
     private var exchanges: [Int: Exchange] = [:]
     private let options: Options
@@ -46,12 +50,15 @@ public import OpsSystem
         self.options = options
         readiness = Descriptor(owning: try retrying("make readiness set") { ops_readiness_set() })
         timer = Descriptor(owning: try retrying("make timer") { ops_timer() })
+        workTimer = Descriptor(owning: try retrying("make timer") { ops_timer() })
         let (set, clock) = (readiness.rawValue, timer.rawValue)
         try retrying("watch timer") { ops_readiness_watch(set, clock, Int32(OPS_READABLE)) }
+        let workClock = workTimer.rawValue
+        try retrying("watch timer") { ops_readiness_watch(set, workClock, Int32(OPS_READABLE)) }
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe opsd_curl_multi_watch_sockets(multi, Engine.socketChanged, context)
         unsafe opsd_curl_multi_watch_timer(multi, Engine.timerChanged, context)
-        unsafe opsd_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.connectionsPerHost)
+        setConnectionsPerHost(options.connectionsPerHost)
         unsafe opsd_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, options.connections)
     }
 
@@ -62,6 +69,11 @@ public import OpsSystem
 
     /// Readable while `step` has something to do.
     public var descriptor: Int32 { readiness.rawValue }
+
+    /// Changes the number of connections to one host at a time; further exchanges wait. 0: no limit.
+    public func setConnectionsPerHost(_ number: Int) {
+        unsafe opsd_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, number)
+    }
 
     /// Number of exchanges under way or waiting for a connection.
     public var count: Int { exchanges.count }
@@ -81,6 +93,8 @@ public import OpsSystem
             if entry.fd == timer.rawValue {
                 ops_timer_clear(entry.fd)
                 unsafe curl_multi_socket_action(multi, -1, 0, &running)
+            } else if entry.fd == workTimer.rawValue {
+                ops_timer_clear(entry.fd)
             } else {
                 // libcurl's CURL_CSELECT_IN, _OUT and _ERR have the same values.
                 unsafe curl_multi_socket_action(multi, entry.fd, entry.how, &running)
@@ -92,7 +106,24 @@ public import OpsSystem
             unsafe curl_multi_remove_handle(multi, easy)
             exchange?.end(code)
         }
+        doSlice()
     }
+
+    private func doSlice() {
+        guard !work.isEmpty else { return }
+        let first = work.removeFirst()
+        if first.doSlice() { work.append(first) }
+        if !work.isEmpty { _ = ops_timer_set(workTimer.rawValue, 0) }
+    }
+
+    /// Adds work to be done in slices.
+    func add(_ more: any EngineWork) {
+        work.append(more)
+        _ = ops_timer_set(workTimer.rawValue, 0)
+    }
+
+    /// Ends work that is not done yet.
+    func remove(_ ended: any EngineWork) { work.removeAll { $0 === ended } }
 
     func start(_ request: ExchangeRequest, _ receiver: any ExchangeReceiver) throws(Failure) -> Exchange {
         guard let easy = unsafe curl_easy_init() else { throw Failure(.retryable, "no memory for a transfer") }
@@ -111,6 +142,17 @@ public import OpsSystem
         unsafe curl_multi_remove_handle(multi, exchange.easy)
     }
 
+    /// Stops or continues the flow of an exchange's body.
+    func setPaused(_ exchange: Exchange, _ isPaused: Bool) {
+        // CURLPAUSE_RECV, CURLPAUSE_CONT. libcurl may call the receiver with bytes that it has kept.
+        let code = unsafe curl_easy_pause(exchange.easy, isPaused ? 1 : 0)
+        guard code != CURLE_OK, exchanges.removeValue(forKey: unsafe Int(bitPattern: exchange.easy)) != nil else {
+            return
+        }
+        unsafe curl_multi_remove_handle(multi, exchange.easy)
+        exchange.end(code)
+    }
+
     private static let socketChanged: curl_socket_callback = { _, socket, what, context, _ in
         guard let context = unsafe context else { return -1 }
         let set = unsafe Unmanaged<Engine>.fromOpaque(context).takeUnretainedValue().readiness.rawValue
@@ -123,4 +165,10 @@ public import OpsSystem
         let engine = unsafe Unmanaged<Engine>.fromOpaque(context).takeUnretainedValue()
         return ops_timer_set(engine.timer.rawValue, milliseconds)
     }
+}
+
+/// Work of an engine that takes long and needs no network.
+protocol EngineWork: AnyObject {
+    /// Does a part that takes milliseconds. Returns true while more is left.
+    func doSlice() -> Bool
 }

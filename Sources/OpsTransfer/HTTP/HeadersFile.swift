@@ -24,10 +24,16 @@ public struct HeadersFile: Hashable, Sendable {
     public init(path: String) throws(Failure) {
         let bytes: [UInt8]
         do throws(SystemError) {
-            let number = try retrying("open \(path)") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
+            let number = try retrying("open \(path)") {
+                unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+            }
             let file = Descriptor(owning: number)
             var status = stat()
             try retrying("examine \(path)") { unsafe fstat(number, &status) }
+            // A pipe would keep the reader waiting.
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw SystemError("\(path): not a regular file", errno: EINVAL)
+            }
             guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o026 == 0 else {
                 throw SystemError("\(path): others can read or change the headers (chmod 600)", errno: EPERM)
             }
