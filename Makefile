@@ -10,7 +10,7 @@ SEED ?= 1
 COUNT ?= 100
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 # The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd, libcurl
-# (opsd-fetch alone), libmicrohttpd (opsd-web alone) and libc only, opsctl nothing.
+# (opsd-fetch and opsd-transfer alone), libmicrohttpd (opsd-web alone) and libc only, opsctl nothing.
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
@@ -27,6 +27,7 @@ build: setup ## build the programs, optimised, into .build/release
 	swift build $(RELEASE) --product opsd-runner
 	swift build $(RELEASE) --product opsctl
 	swift build $(RELEASE) --product opsd-fetch
+	swift build $(RELEASE) --product opsd-transfer
 	swift build $(RELEASE) --product opsd-web
 
 run: build ## build, run an example graph in a private daemon, show it live, leave nothing running

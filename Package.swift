@@ -36,6 +36,7 @@ let package = Package(
         .executable(name: "opsd-runner", targets: ["opsd-runner"]),
         .executable(name: "opsctl", targets: ["opsctl"]),
         .executable(name: "opsd-fetch", targets: ["opsd-fetch"]),
+        .executable(name: "opsd-transfer", targets: ["opsd-transfer"]),
         .executable(name: "opsd-web", targets: ["opsd-web"]),
         .library(name: "OpsClient", targets: ["OpsClient"]),
     ],
@@ -78,6 +79,10 @@ let package = Package(
         .target(name: "OpsDrawing", swiftSettings: strict),
         .executableTarget(
             name: "opsd-fetch", dependencies: ["OpsTransfer", "OpsSystem", "COpsTransfer"], swiftSettings: strict,
+            linkerSettings: withoutSharedRuntimes),
+        .executableTarget(
+            name: "opsd-transfer",
+            dependencies: ["OpsTransfer", "OpsExecutor", "OpsWire", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
         .target(
             name: "OpsWeb",
@@ -147,7 +152,9 @@ let package = Package(
                 "OpsRunner", "OpsExecutor", "OpsSystem", "OpsSystemd", "LaunchRecording", "opsd-runner", "log-holder",
             ]),
         .testTarget(
-            name: "OpsTransferTests", dependencies: ["OpsTransfer", "opsd-fetch"], exclude: ["Server"],
+            name: "OpsTransferTests",
+            dependencies: ["OpsTransfer", "OpsExecutor", "OpsSystem", "opsd-fetch", "opsd-transfer"],
+            exclude: ["Server"],
             swiftSettings: strict),
         tests(
             "OpsDaemonTests",

@@ -12,17 +12,20 @@ enum Program {
         var complaint: String
     }
 
-    /// The program as it was built with the tests.
-    static let fetch: String = {
+    static let fetch = built("opsd-fetch")
+    static let transfer = built("opsd-transfer")
+
+    /// Returns the path of a program as it was built with the tests.
+    static func built(_ name: String) -> String {
         let bundle = CommandLine.arguments.dropFirst().first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         let folders = [
             (bundle as NSString).deletingLastPathComponent,
             URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent().path + "/.build/debug",
         ]
-        let places = folders.map { $0 + "/opsd-fetch" }
+        let places = folders.map { "\($0)/\(name)" }
         return places.first { FileManager.default.isExecutableFile(atPath: $0) } ?? places[0]
-    }()
+    }
 
     @discardableResult
     static func run(

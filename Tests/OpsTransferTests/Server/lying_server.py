@@ -10,7 +10,7 @@ import email.utils, json, os, socket, socketserver, ssl, struct, sys, threading,
 from http.server import BaseHTTPRequestHandler
 
 BLOCK = 65_521
-blocks, counts, lock = {}, {}, threading.Lock()
+blocks, counts, crowds, lock = {}, {}, {}, threading.Lock()
 
 
 def content(version, size):
@@ -250,6 +250,32 @@ class Lies(BaseHTTPRequestHandler):
         fields = {"Retry_After": self.query["retry"]} if "retry" in self.query else {}
         self.head(int(self.query["status"]), Content_Length=4, **fields)
         self.wfile.write(b"sad\n")
+
+    def busy(self):
+        """Asks for patience `times` times, then honest."""
+        if self.count > int(self.query.get("times", 1)): return self.honest()
+        self.head(int(self.query.get("status", 503)), Content_Length=0, Retry_After=self.query["retry"])
+
+    def waits(self):
+        """Half of the file, and the rest, or with `cut` a reset, once there is a file ID.go."""
+        if self.count > 1: return self.honest()
+        self.head(200, Content_Length=self.size, ETag='"v1"')
+        self.wfile.write(self.body[: self.size // 2])
+        self.wfile.flush()
+        while not os.path.exists(os.path.join(directory, self.id + ".go")): time.sleep(0.005)
+        if "cut" in self.query: return self.reset()
+        self.wfile.write(self.body[self.size // 2 :])
+
+    def crowd(self):
+        """Honest after a moment; ID.most has the greatest number of such requests at a time."""
+        with lock:
+            crowds[self.id] = crowds.get(self.id, 0) + 1
+            path = os.path.join(directory, self.id + ".most")
+            most = int(open(path).read()) if os.path.exists(path) else 0
+            with open(path, "w") as file: file.write(str(max(most, crowds[self.id])))
+        time.sleep(0.02)
+        with lock: crowds[self.id] -= 1
+        self.honest()
 
     def gzip(self):
         self.whole(Content_Encoding="gzip")

@@ -1,0 +1,239 @@
+import Foundation
+import OpsExecutor
+import OpsSystem
+import Testing
+
+@testable import OpsTransfer
+
+/// opsd-transfer as a process, without opsd.
+@Suite struct ExecutorProgramTests {
+    private func attempt(_ operation: Int64) -> Attempt { Attempt(operation: operation, number: 1) }
+
+    @Test func `a finished transfer is kept until its end is acknowledged`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        #expect(try executor.connect().entries == [])
+        try executor.launch(7, fetch.address("file"), to: fetch.target)
+        let (exits, reports) = try executor.ends(of: 7)
+        #expect(exits == [7: .code(0)])
+        guard case .launched(attempt(7), let process) = reports[0] else { throw SetUpError(description: "\(reports)") }
+        #expect(process.pid == 0)
+        #expect(reports.contains(.updated(attempt(7), NotifyUpdate(progressDone: 100_000, progressTotal: 100_000))))
+        #expect(fetch.file == serverContent(size: 100_000))
+
+        let entries = try executor.connect().entries
+        guard case .gone(let exit)? = entries.first?.state else { throw SetUpError(description: "\(entries)") }
+        #expect(exit.status == .code(0) && entries.count == 1)
+        #expect(executor.repeated == [attempt(7): NotifyUpdate(progressDone: 100_000, progressTotal: 100_000)])
+        // Launched once more, it reports its end and fetches nothing.
+        try executor.launch(7, fetch.address("file"), to: fetch.target)
+        #expect(try executor.ends(of: 7).exits == [7: .code(0)])
+        #expect(try fetch.ranges == [nil])
+
+        try executor.send(.acknowledge(attempt(7)))
+        #expect(try executor.connect().entries == [])
+    }
+
+    @Test(arguments: [
+        ("truncates", "", 75), ("status", "status=500", 75), ("resets-once", "", 75), ("stalls-before-close", "", 75),
+        ("status", "status=404", 69), ("circle", "", 69), ("leads-to-file", "", 69), ("gzip", "", 65),
+        ("unasked-part", "", 65), ("two-lengths", "", 65), ("old", "", 65),
+    ])
+    func `the exit status is that of opsd-fetch`(scenario: String, query: String, status: Int32) throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        let log = fetch.folder + "/log"
+        let scenario = scenario == "stalls-before-close" ? "chunked-without-end" : scenario
+        try executor.launch(1, fetch.address(scenario, query), to: fetch.target) { $0.output = .log(log) }
+        let (exits, reports) = try executor.ends(of: 1)
+        #expect(exits == [1: .code(status)])
+        #expect(fetch.file == nil)
+        let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 1 && lines[0].hasPrefix("opsd-transfer: "))
+        // The same sentence is the status text of the operation.
+        let said = reports.compactMap { if case .updated(_, let update) = $0 { update.status } else { nil } }
+        #expect(said.last.map { "opsd-transfer: \($0)" } == lines.first.map(String.init))
+    }
+
+    @Test(arguments: [
+        "", "7", "{}", #"{"url": "http://127.0.0.1/"}"#, #"{"url": "ftp://host/", "to": "f"}"#,
+        #"{"url": "http://127.0.0.1/", "to": "f", "sha256": "12"}"#,
+        #"{"url": "http://127.0.0.1/", "to": "f", "headersFile": "/nowhere"}"#,
+        #"{"url": "http://127.0.0.1/", "to": "/nowhere/f"}"#, #"{"url": "http://127.0.0.1/", "to": "/"}"#,
+    ])
+    func `a wrong request ends with 64`(options: String) throws {
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, "", to: "") { $0.executorOptions = options }
+        #expect(try executor.ends(of: 1).exits == [1: .code(64)])
+    }
+
+    @Test func `paths count from the directory of the operation`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try Data("X-Key: secret\n".utf8).write(to: URL(fileURLWithPath: fetch.folder + "/headers"))
+        chmod(fetch.folder + "/headers", 0o600)
+        let sum = SHA256.digest(of: Array(serverContent(size: 100_000)))
+        try executor.launch(1, "", to: "") {
+            $0.directory = fetch.folder
+            $0.umask = 0o027
+            $0.executorOptions = """
+                {"url": "\(fetch.address("file"))", "to": "file", "headersFile": "headers", "sha256": "\(sum)"}
+                """
+        }
+        #expect(try executor.ends(of: 1).exits == [1: .code(0)])
+        #expect(fetch.file == serverContent(size: 100_000))
+        #expect(try fetch.server.requests(fetch.id).map { $0["x-key"] } == ["secret"])
+        let mode = try FileManager.default.attributesOfItem(atPath: fetch.target)[.posixPermissions] as? Int
+        #expect(mode == 0o640)
+    }
+
+    @Test func `a cancelled transfer keeps what another attempt can continue`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("stalls"), to: fetch.target)
+        try executor.progress(of: 1, atLeast: 1000)
+        try executor.send(.terminate(attempt(1), grace: 0))
+        #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
+        #expect(try fetch.names == [".file.part", ".file.part.state"])
+    }
+
+    @Test func `an attempt that is not known can be cancelled`() throws {
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.send(.terminate(attempt(3), grace: 0))
+        guard case .ended(attempt(3), let end) = try executor.next() else {
+            throw SetUpError(description: "no end of the attempt")
+        }
+        #expect(end.outcome == .cancelled)
+    }
+
+    @Test(arguments: ["", "cut"]) func `a frozen transfer stands still and goes on after the thaw`(query: String) throws
+    {
+        let fetch = try Fetch()
+        let other = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("waits", "size=3000000&\(query)=1"), to: fetch.target)
+        try executor.progress(of: 1, atLeast: 1)
+        try executor.send(.freeze(attempt(1)))
+        _ = FileManager.default.createFile(atPath: "\(fetch.server.folder)/\(fetch.id).go", contents: nil)
+        // Others go on meanwhile.
+        try executor.launch(2, other.address("file"), to: other.target)
+        let reports = try executor.ends(of: 2).reports
+        #expect(!reports.contains { if case .exited(attempt(1), _, _) = $0 { true } else { false } })
+        #expect(fetch.file == nil)
+        try executor.send(.thaw(attempt(1)))
+        #expect(try executor.ends(of: 1).exits == [1: .code(0)])
+        #expect(fetch.file == serverContent(size: 3_000_000))
+        #expect(try fetch.ranges.count == (query == "cut" ? 2 : 1))
+    }
+
+    @Test(arguments: [503, 429]) func `a server that asks for patience is asked again`(status: Int) throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("busy", "retry=1&times=2&status=\(status)"), to: fetch.target)
+        let (exits, reports) = try executor.ends(of: 1)
+        #expect(exits == [1: .code(0)])
+        #expect(
+            reports.contains {
+                if case .updated(_, let update) = $0 {
+                    update.status?.contains("retry after 1 s") == true
+                } else {
+                    false
+                }
+            })
+        #expect(fetch.file == serverContent(size: 100_000))
+        #expect(try fetch.ranges.count == 3)
+    }
+
+    @Test func `a server that asks for more patience than a day fails the attempt`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("busy", "retry=86401"), to: fetch.target)
+        #expect(try executor.ends(of: 1).exits == [1: .code(75)])
+    }
+
+    @Test func `a transfer that waits can be cancelled`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("busy", "retry=3600"), to: fetch.target)
+        while true {
+            if case .updated(attempt(1), let update) = try executor.next(), update.status != nil { break }
+        }
+        #expect(try fetch.names == [])
+        try executor.send(.terminate(attempt(1), grace: 0))
+        #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
+    }
+
+    @Test func `transfers resume after the program was killed`() throws {
+        let fetches = try (0..<4).map { _ in try Fetch() }
+        let executor = try RunningExecutor()
+        let launchAll = {
+            for (index, fetch) in fetches.enumerated() {
+                try executor.launch(Int64(index), fetch.address("waits", "size=3000000"), to: fetch.target)
+            }
+        }
+        try executor.connect()
+        try launchAll()
+        var halves: Set<Int64> = []
+        while halves.count < 4 {
+            if case .updated(let attempt, let update) = try executor.next(), update.progressDone == 1_500_000 {
+                halves.insert(attempt.operation)
+            }
+        }
+        executor.kill()
+        try executor.start()
+        #expect(try executor.connect().entries == [])
+        try launchAll()
+        #expect(try executor.ends(of: Array(0..<4)).exits.values.allSatisfy { $0 == .code(0) })
+        for fetch in fetches {
+            #expect(fetch.file == serverContent(size: 3_000_000))
+            #expect(try fetch.ranges == [nil, "bytes=1499999-"])
+        }
+    }
+
+    @Test func `at most so many transfers as opsd.conf says use one host`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor(config: "[executor other]\nper-host = 9\n[executor images]\nper-host = 2\n")
+        try executor.connect()
+        for index in 0..<12 {
+            try executor.launch(Int64(index), fetch.address("crowd"), to: "\(fetch.folder)/\(index)")
+        }
+        #expect(try executor.ends(of: Array(0..<12)).exits.values.allSatisfy { $0 == .code(0) })
+        let most = try String(contentsOfFile: "\(fetch.server.folder)/\(fetch.id).most", encoding: .utf8)
+        #expect(most == "2")
+    }
+
+    @Test func `a second process leaves the executor alone`() throws {
+        let executor = try RunningExecutor()
+        let end = try Program.run(
+            Program.transfer, "--state", executor.state, environment: ["NOTIFY_SOCKET": "@nobody"])
+        #expect(end.status == 1 && end.complaint.contains("another process serves executor transfer"))
+        #expect(try executor.connect().entries == [])
+    }
+
+    @Test func `it ends when opsd says so, and keeps partial files`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("stalls"), to: fetch.target)
+        try executor.progress(of: 1, atLeast: 1000)
+        try executor.send(.stop(grace: 0))
+        #expect(executor.exitStatus() == 0)
+        #expect(try fetch.names == [".file.part", ".file.part.state"])
+    }
+
+    @Test func `an opsd of another age gets an empty greeting`() throws {
+        let executor = try RunningExecutor()
+        let greeting = try executor.connect(version: 99)
+        #expect(greeting.version == LaunchProtocol.version && greeting.entries == [])
+        #expect(throws: SetUpError.self) { try executor.next() }
+    }
+}

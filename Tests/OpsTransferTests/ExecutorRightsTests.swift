@@ -1,0 +1,135 @@
+import Foundation
+import OpsExecutor
+import OpsSystem
+import Testing
+
+@testable import OpsTransfer
+
+/// Transfers of several users in one opsd-transfer that runs as root.
+@Suite(.enabled(if: Program.isRoot, "NOT TESTED: transfers of other users; needs root"))
+struct ExecutorRightsTests {
+    private static let user = LaunchRequest.User(name: "nobody", uid: 65_534, gid: 65_534)
+
+    /// Gives a file or a folder to the user.
+    private func give(_ path: String, mode: mode_t = 0o700) throws {
+        guard chown(path, Self.user.uid, Self.user.gid) == 0, chmod(path, mode) == 0 else {
+            throw SetUpError(description: "cannot give \(path) away")
+        }
+    }
+
+    /// Fetches a file as the user. Returns the exit status and the lines of the log.
+    private func run(
+        _ fetch: Fetch, _ target: String, scenario: String = "file", headers: String? = nil,
+        _ change: (inout LaunchRequest) -> Void = { _ in }
+    ) throws -> (status: ProcessExit.Status?, log: String) {
+        let executor = try RunningExecutor()
+        try executor.connect()
+        let log = executor.state + "/logs/1"
+        let file = headers.map { ", \"headersFile\": \"\($0)\"" } ?? ""
+        try executor.launch(1, "", to: "") {
+            $0.user = Self.user
+            $0.output = .log(log)
+            $0.executorOptions = "{\"url\": \"\(fetch.address(scenario))\", \"to\": \"\(target)\"\(file)}"
+            change(&$0)
+        }
+        let exits = try executor.ends(of: 1).exits
+        return (exits[1], (try? String(contentsOfFile: log, encoding: .utf8)) ?? "")
+    }
+
+    private func owner(_ path: String) throws -> UInt32 {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw SetUpError(description: "no \(path)") }
+        return status.st_uid
+    }
+
+    @Test func `files belong to the user of the operation`() throws {
+        let fetch = try Fetch()
+        try give(fetch.folder)
+        #expect(try run(fetch, fetch.target).status == .code(0))
+        #expect(fetch.file == serverContent(size: 100_000))
+        #expect(try owner(fetch.target) == Self.user.uid)
+        #expect(try run(fetch, fetch.folder + "/other", scenario: "truncates").status == .code(75))
+        #expect(try owner(fetch.folder + "/.other.part") == Self.user.uid)
+        #expect(try owner(fetch.folder + "/.other.part.state") == Self.user.uid)
+    }
+
+    @Test func `no file appears where the user has no right to make one`() throws {
+        let fetch = try Fetch()
+        let (status, log) = try run(fetch, fetch.target)
+        #expect(status == .code(64) && log.contains("Permission denied"))
+        #expect(try fetch.names == [])
+    }
+
+    @Test func `a link of the user leads nowhere that the user cannot go`() throws {
+        let (fetch, secret) = (try Fetch(), try Fetch())
+        try give(fetch.folder)
+        chmod(secret.folder, 0o755)
+        try Data("root's".utf8).write(to: URL(fileURLWithPath: secret.target))
+        for (name, target) in [("folder", secret.folder), ("link", secret.target), (".part.part", secret.target)] {
+            guard symlink(target, "\(fetch.folder)/\(name)") == 0 else { throw SetUpError(description: "no link") }
+        }
+        for target in ["folder/file", "folder/new", "link", "part"] {
+            #expect(try run(fetch, "\(fetch.folder)/\(target)").status == .code(64), "\(target)")
+        }
+        #expect(secret.file == Data("root's".utf8))
+        #expect(try secret.names == ["file"])
+    }
+
+    @Test func `a partial file of another user is not continued`() throws {
+        let fetch = try Fetch()
+        chmod(fetch.folder, 0o1777)
+        try Data("planted".utf8).write(to: URL(fileURLWithPath: fetch.folder + "/.file.part"))
+        let (status, _) = try run(fetch, fetch.target)
+        #expect(status == .code(64))
+        #expect(FileManager.default.contents(atPath: fetch.folder + "/.file.part") == Data("planted".utf8))
+    }
+
+    @Test func `headers are read with the rights of the user`() throws {
+        let fetch = try Fetch()
+        try give(fetch.folder)
+        let secret = try Fetch()
+        chmod(secret.folder, 0o755)
+        try Data("Authorization: root\n".utf8).write(to: URL(fileURLWithPath: secret.target))
+        chmod(secret.target, 0o600)
+        #expect(try run(fetch, fetch.target, headers: secret.target).status == .code(64))
+        #expect(throws: (any Error).self) { try fetch.server.requests(fetch.id) }
+
+        let own = fetch.folder + "/headers"
+        try Data("Authorization: mine\n".utf8).write(to: URL(fileURLWithPath: own))
+        try give(own, mode: 0o600)
+        #expect(try run(fetch, fetch.target, headers: own).status == .code(0))
+        #expect(try fetch.server.requests(fetch.id).map { $0["authorization"] } == ["mine"])
+    }
+
+    @Test func `a pipe does not keep the transfers of others waiting`() throws {
+        let fetch = try Fetch()
+        try give(fetch.folder)
+        let pipe = fetch.folder + "/pipe"
+        guard mkfifo(pipe, 0o600) == 0 else { throw SetUpError(description: "no pipe") }
+        try give(pipe, mode: 0o600)
+        #expect(try run(fetch, fetch.target, headers: pipe).status == .code(64))
+        #expect(try run(fetch, pipe).status == .code(64))
+    }
+
+    @Test func `output that the user has named is opened with the user's rights`() throws {
+        let fetch = try Fetch()
+        try give(fetch.folder)
+        let output = fetch.folder + "/output"
+        #expect(try run(fetch, fetch.target) { $0.output = .paths(stdout: output, stderr: output) }.status == .code(0))
+        #expect(try owner(output) == Self.user.uid)
+        #expect(try String(contentsOfFile: output, encoding: .utf8).hasPrefix("opsd-transfer: fetched 100000 bytes"))
+
+        let other = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("file"), to: fetch.target) {
+            $0.user = Self.user
+            $0.output = .paths(stdout: other.target, stderr: other.target)
+        }
+        guard case .failed(_, let step, errno: EACCES) = try executor.next() else {
+            throw SetUpError(description: "the output was opened")
+        }
+        #expect(step.hasPrefix("open "))
+        #expect(other.file == nil)
+    }
+}
