@@ -21,7 +21,13 @@ public struct Edit: Hashable, Sendable {
     /// The whole policy as it is to be (the caller has laid the edited keys over the stored ones).
     public var policy: Policy?
     public var categories: [CategoryUse]?
-    public init(priority: Int8? = nil, queue: String? = nil, policy: Policy? = nil, categories: [CategoryUse]? = nil) {
+    /// Another argv as JSON, for the store: the rules do not read it.
+    public var command: String?
+    public init(
+        priority: Int8? = nil, queue: String? = nil, policy: Policy? = nil, categories: [CategoryUse]? = nil,
+        command: String? = nil
+    ) {
+        self.command = command
         self.priority = priority
         self.queue = queue
         self.policy = policy

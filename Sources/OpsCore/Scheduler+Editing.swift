@@ -53,7 +53,7 @@ extension Scheduler {
     /// Returns an operation that waits, or a group that executes if only its limit of children changes.
     private func editable(_ id: OperationID, _ edit: Edit) throws(Rejection) -> OperationIndex {
         guard let operation = unfinished(id), table[operation].state == .executing, table[operation].isGroup,
-            edit.priority == nil, edit.queue == nil, edit.categories == nil, var changed = edit.policy
+            edit.priority == nil, edit.queue == nil, edit.categories == nil, edit.command == nil, var changed = edit.policy
         else { return try waiting(id) }
         let old = policy(of: operation) ?? Policy()
         changed.childLimit = old.childLimit
@@ -70,6 +70,7 @@ extension Scheduler {
             table[operation].priority = priority
             publish(.edited, operation, detail: "priority")
         }
+        if edit.command != nil { publish(.edited, operation, detail: "command") }
         if let policy = edit.policy {
             setPolicy(policy, of: operation)
             publish(.edited, operation, detail: "policy")

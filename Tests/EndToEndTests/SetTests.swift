@@ -14,6 +14,35 @@ import Testing
         #expect(order == ["3", "1", "2"])
     }
 
+    @Test func `the command of a waiting operation is replaced in its directory and environment`() throws {
+        let machine = try Machine(workers: 1)
+        let id = try machine.submit("--hold", "--env", "WORD=kept", "--", "false")
+        #expect(try machine.ok("set", "\(id)", "--command", "--", "printenv", "WORD").out == "edited \(id)\n")
+        #expect(try machine.show(id)["command"] as? [String] == ["printenv", "WORD"])
+        try machine.ok("resume", "\(id)")
+        #expect(try machine.ctl("wait", "\(id)").status == 0)
+        #expect(try machine.ok("log", "\(id)").out == "kept\n")
+
+        let text = try machine.submit("--hold", "--", "false")
+        try machine.ok("set", "\(text)", "--command", "echo a; echo b")
+        #expect(try machine.show(text)["command"] as? [String] == ["/bin/sh", "-c", "echo a; echo b"])
+        try machine.ok("set", "\(text)", "--shell", "echo c", "--priority", "3")
+        #expect(try machine.show(text)["command"] as? [String] == ["/bin/sh", "-c", "echo c"])
+        #expect(try machine.show(text)["priority"] as? Int == 3)
+        #expect(try machine.ctl("set", "\(text)", "--shell", "x", "--command", "y").status == 5)
+        #expect(try machine.ctl("set", "\(id)", "--command", "true").status == 5, "it is finished")
+        #expect(try machine.ctl("check").status == 0)
+    }
+
+    @Test func `a group takes no command`() throws {
+        let machine = try Machine()
+        try machine.ok("suspend")
+        _ = try machine.graph(#"{"operations": [{"name": "g", "operations": [{"name": "x", "command": ["true"]}]}]}"#)
+        let refusal = try machine.ctl("set", "g", "--command", "true")
+        #expect(refusal.status == 5)
+        #expect(refusal.err.contains("1 (g) is a group, which has no process"), "\(refusal.err)")
+    }
+
     @Test func severalAreEditedAllOrNone() throws {
         let machine = try Machine()
         let first = try machine.submit("--hold", "--timeout", "5m", "--", "true")

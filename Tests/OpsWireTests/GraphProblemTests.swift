@@ -155,12 +155,12 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(policy.notBefore == 10_000_000_100)
         #expect(
             throws: GraphRefusal(problems: [
-                GraphProblem(key: "command", message: "cannot change any more"),
+                GraphProblem(key: "directory", message: "cannot change any more"),
                 GraphProblem(key: "prioriti", message: "unknown key; did you mean \"priority\"?"),
                 GraphProblem(key: "timeout", message: "must be longer than nothing"),
             ])
         ) {
-            try OperationEdit(JSONObject([.init("command", ["x"]), .init("prioriti", 1), .init("timeout", 0)]), now: 0)
+            try OperationEdit(JSONObject([.init("directory", "/x"), .init("prioriti", 1), .init("timeout", 0)]), now: 0)
         }
         #expect(throws: GraphRefusal.self) { try OperationEdit(JSONObject(), now: 0) }
     }

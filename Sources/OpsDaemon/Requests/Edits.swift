@@ -35,7 +35,8 @@ struct Edits: Sendable {
     /// Edits each policy that occurs once, for all operations that have it.
     private func together(_ core: Scheduler) -> [EditedTogether] {
         var change = Edit(
-            priority: edit.priority, queue: edit.queue, categories: edit.categories.map(CategoryUse.strictest))
+            priority: edit.priority, queue: edit.queue, categories: edit.categories.map(CategoryUse.strictest),
+            command: edit.command)
         guard edit.changesPolicy else { return [EditedTogether(ids, change)] }
         var groups: [EditedTogether] = []
         var indices: [Policy: Int] = [:]

@@ -61,6 +61,8 @@ public struct CommandOption: Sendable {
     public var encoding = Encoding.special
     /// Member of the key's object; nil: the option gives the key as a whole.
     public var member: String?
+    /// All words after the value are values too.
+    public var takesRest = false
 
     public static func flag(_ name: String, _ help: String) -> CommandOption {
         CommandOption(name: name, short: nil, kind: nil, placeholder: "", help: help)
@@ -91,6 +93,13 @@ public struct CommandOption: Sendable {
     public func written(as encoding: Encoding, member: String? = nil) -> CommandOption {
         var option = self
         (option.encoding, option.member) = (encoding, member)
+        return option
+    }
+
+    /// The option with all words that follow as values.
+    public var withRest: CommandOption {
+        var option = self
+        option.takesRest = true
         return option
     }
 

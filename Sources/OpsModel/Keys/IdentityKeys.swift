@@ -13,22 +13,29 @@ extension KeyEntry {
 
     static var command: KeyEntry {
         KeyEntry(
-            .identity, .process, .argumentVector,
+            .identity, [.process, .editable], .argumentVector,
             .init(
                 default: "none",
                 "The program and its arguments, executed without a shell. A program without a `/` is searched in the "
                     + "`PATH` of the operation's environment.",
                 "An operation has exactly one of `command`, `shell` and `operations`.",
-                example: #""command": ["make", "-j8"]"#))
+                example: #""command": ["make", "-j8"]"#),
+            editing: [
+                .value(
+                    "command", "COMMAND [ARG...]", .command,
+                    "another command: all words that follow; one word with blanks is run by /bin/sh -c"
+                ).withRest
+            ])
     }
 
     static var shell: KeyEntry {
         KeyEntry(
-            .identity, .process, .text(maxBytes: Limits.commandBytes),
+            .identity, [.process, .editable], .text(maxBytes: Limits.commandBytes),
             .init(
                 default: "none", "A text for `/bin/sh -c`, instead of `command`.",
                 example: #""shell": "make | tee log""#),
-            options: [.value("shell", "STRING", .command, "run STRING with /bin/sh -c, instead of a command")])
+            options: [.value("shell", "STRING", .command, "run STRING with /bin/sh -c, instead of a command")],
+            editing: [.value("shell", "STRING", .command, "another command, run by /bin/sh -c").written(as: .text)])
     }
 
     static var operations: KeyEntry {

@@ -65,7 +65,7 @@ struct SubmissionStatements {
 /// The steps and edits of one operation.
 struct OperationStatements {
     let becameReady, becamePending, started, startedGroup, ran, retrying, finished, reopened, hold, freeze: Statement
-    let setPriority, setQueue, setPolicy, setCategories, setNote, insertResolution, deleteResolution,
+    let setPriority, setQueue, setPolicy, setCommand, setCategories, setNote, insertResolution, deleteResolution,
         nameAndOutcome: Statement
     let conditionOf: Statement
 
@@ -108,6 +108,7 @@ struct OperationStatements {
         setPriority = try make("UPDATE operation SET priority = ?2 WHERE id = ?1")
         setQueue = try make("UPDATE operation SET queue = ?2 WHERE id = ?1")
         setPolicy = try make("UPDATE operation SET policy = ?2 WHERE id = ?1")
+        setCommand = try make("UPDATE operation SET command = ?2 WHERE id = ?1")
         setCategories = try make("UPDATE operation SET categories = ?2 WHERE id = ?1")
         setNote = try make("UPDATE operation SET note = ?2 WHERE id = ?1")
         insertResolution = try make(

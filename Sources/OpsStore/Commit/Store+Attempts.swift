@@ -71,6 +71,9 @@ extension Store {
         if let priority = edit.priority { try update(statements.operation.setPriority, id, Int64(priority)) }
         if let queue = edit.queue { try update(statements.operation.setQueue, id, try row(ofQueue: queue)) }
         if let policy = edit.policy { try update(statements.operation.setPolicy, id, try row(of: policy)) }
+        if let command = edit.command {
+            try update(statements.operation.setCommand, id, try insert(text: command))
+        }
         if let categories = edit.categories {
             statements.operation.setCategories.bind(1, id.rawValue)
             statements.operation.setCategories.bind(2, try row(of: categories))

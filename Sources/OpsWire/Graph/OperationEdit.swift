@@ -2,6 +2,8 @@
 public struct OperationEdit: Equatable, Sendable {
     public var priority: Int8?
     public var queue: String?
+    /// Another argv as JSON.
+    public var command: String?
     /// Empty: none any more.
     public var categories: [CategoryUse]?
     private var changedPolicy: Policy?
@@ -25,8 +27,12 @@ public struct OperationEdit: Equatable, Sendable {
             seen |= key.bit
         }
         if changes.members.isEmpty { problems.append(GraphProblem(message: "there is nothing to change")) }
+        if seen & OperationKey.command.bit != 0, seen & OperationKey.shell.bit != 0 {
+            problems.append(GraphProblem(key: "shell", message: "there is a \"command\" too; one of them is possible"))
+        }
         guard problems.isEmpty else { throw GraphRefusal(problems: problems) }
         priority = draft.priority
+        if draft.operation.command >= 0 { command = decoder.input.commands[draft.operation.command] }
         if draft.operation.queue >= 0 { queue = decoder.input.queues[draft.operation.queue] }
         if seen & OperationKey.categories.bit != 0 {
             let index = draft.operation.categories
@@ -70,6 +76,8 @@ extension GraphDecoder {
         _ key: OperationKey, _ draft: inout OperationDraft, _ scanner: inout JSONScanner
     ) throws(JSONError) {
         switch key {
+        case .command: draft.operation.command = try command(&scanner)
+        case .shell: draft.operation.command = try shell(&scanner)
         case .priority: draft.priority = try scanner.priority()
         case .queue: draft.operation.queue = try queue(&scanner)
         case .categories: draft.operation.categories = try categorySet(&scanner)

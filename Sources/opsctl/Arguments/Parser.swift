@@ -133,6 +133,13 @@ struct Parser {
             throw .usage(path, "\(spelled) takes \(complaint), not \"\(value)\"", near.map { "did you mean \($0)?" })
         }
         values.append((option.name, value))
+        guard option.takesRest else { return }
+        // A `--` before the command is not a part of it.
+        if value == "--" { values.removeLast() }
+        while position < words.count { values.append((option.name, take())) }
+        guard has(option) else {
+            throw .usage(path, "\(spelled) needs a value", "write \(spelled) \(option.placeholder)")
+        }
     }
 
     private func check(_ arguments: Arguments) throws(Failure) {

@@ -18,6 +18,16 @@ extension OperationKeys {
         return pairs
     }
 
+    /// Writes another command. One word with blanks is a text for the shell, as a user who quotes it means it.
+    func writeCommand(_ option: Option, to text: inout JSONWriter) {
+        let words = arguments.texts(option)
+        if words.count == 1, words[0].contains(" ") {
+            text.member(OperationKey.shell.text, words[0])
+        } else {
+            text.member(OperationKey.command.text, words)
+        }
+    }
+
     private func forEachEdge(_ body: (_ ref: String, _ when: String, Option) throws(Failure) -> Void) throws(Failure) {
         func visit(_ option: Option, _ when: String) throws(Failure) {
             for ref in Self.list(arguments.texts(option)) { try body(ref, when, option) }

@@ -85,6 +85,7 @@ struct OperationKeys {
     private func write(_ key: OperationKey, _ option: Option, to text: inout JSONWriter) throws(Failure) {
         guard option.encoding == .special else { return try write(value: option, as: key.text, to: &text) }
         switch key {
+        case .command: writeCommand(option, to: &text)
         case .priority: try writePriority(to: &text)
         case .after: try writeEdges(to: &text)
         case .categories: writeCategories(to: &text)

@@ -11,6 +11,7 @@ enum SetVerb {
         examples: [
             .init("Move it to the front", "opsctl set deploy --priority veryHigh"),
             .init("More time for a range of them", "opsctl set 10-20 --timeout 1h"),
+            .init("Correct the command of one that waits", "opsctl set 12 --command make -j2 all"),
         ],
         action: run)
 
