@@ -146,6 +146,30 @@ import Testing
         #expect(try run.wait(seconds: 10).status == 128 + SIGINT)
     }
 
+    @Test func `starts and ends are written in the order in which they happen`() throws {
+        let machine = try Machine(workers: 1)
+        let chain = (1...12).map { number in
+            #"{"name": "s\#(number)", "command": ["true"]\#(number == 1 ? "" : #", "after": ["s\#(number - 1)"]"#)}"#
+        }
+        let output = try machine.ctl(
+            "run", "-f", "-", input: #"{"operations": [\#(chain.joined(separator: ", "))]}"#)
+        let expected = (1...12).flatMap { ["● \($0) s\($0) started", "✓ \($0) s\($0) succeeded"] }
+        #expect(Array(output.lines.dropFirst()) == expected)
+    }
+
+    @Test func `the log of a failure stands below its end`() throws {
+        let machine = try Machine(workers: 1)
+        let output = try machine.ctl(
+            "run", "-f", "-",
+            input: #"{"operations": [{"name": "a", "shell": "echo one; echo two >&2; exit 3"}, "#
+                + #"{"name": "b", "command": ["true"], "after": ["a"]}]}"#)
+        #expect(
+            Array(output.lines.dropFirst()) == [
+                "● 1 a started", "✗ 1 a failed: exit status 3", "  | one", "  | two",
+                "↷ 2 b skipped: dependency 1 (a) failed",
+            ])
+    }
+
     @Test func itGoesOnWhenTheDaemonIsRestarted() throws {
         let machine = try Machine()
         let gate = Gate(machine)

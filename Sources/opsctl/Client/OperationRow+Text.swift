@@ -8,6 +8,9 @@ extension OperationRow {
             isScheduled: startsAhead != nil)
     }
 
+    /// True if it finished without success, and its success was needed.
+    var isUnsuccessful: Bool { state == .finished && outcome != .succeeded && !notNeeded }
+
     /// The name, else the command, for people.
     var title: String {
         (name ?? command.map(Self.shown) ?? (isGroup ? "(group)" : "")).printable

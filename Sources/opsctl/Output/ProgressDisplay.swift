@@ -4,8 +4,7 @@ internal import OpsDrawing
 internal import OpsSystem
 internal import OpsWire
 
-/// Live display of a selection: a block at the bottom of a terminal, or a line for every start and end in a pipe. Either
-/// has the output of what failed: in a terminal its last lines.
+/// Live display of a selection: a block at the bottom of a terminal, or the lines of a chronicle in a pipe.
 final class ProgressDisplay {
     private let session: Session
     private let selection: Selection
@@ -22,8 +21,8 @@ final class ProgressDisplay {
     private var drawnLines = 0
     private let begun = Instant.now
     private let isLive: Bool
-    /// Operations whose start has been written.
-    private var announced: Set<Int64> = []
+    /// The lines of a display that is no live block.
+    private let chronicle: Chronicle
 
     private static let ticks: Int32 = 250
     /// Number of lines of a failed operation's output that a terminal shows.
@@ -32,7 +31,8 @@ final class ProgressDisplay {
     /// Shows a graph until all of it has finished; an interrupt cancels it.
     static func run(_ session: Session, graph: String, _ interruption: Interruption) throws(Failure) -> ExitStatus {
         if !session.wantsJSON { try session.output.line(graph) }
-        let display = try ProgressDisplay(session, Selection(graph: graph), interruption, until: nil, any: false)
+        let display = try ProgressDisplay(
+            session, Selection(graph: graph), interruption, until: nil, any: false, tellsPast: true)
         try display.show()
         return display.tally.status(any: false, exitCode: false)
     }
@@ -40,18 +40,21 @@ final class ProgressDisplay {
     static func wait(
         _ session: Session, _ selection: Selection, until end: Instant?, any: Bool
     ) throws(Failure) -> Tally {
-        let display = try ProgressDisplay(session, selection, Interruption([]), until: end, any: any)
+        let display = try ProgressDisplay(
+            session, selection, Interruption([]), until: end, any: any, tellsPast: false)
         try display.show()
         return display.tally
     }
 
     private init(
-        _ session: Session, _ selection: Selection, _ interruption: Interruption, until end: Instant?, any: Bool
+        _ session: Session, _ selection: Selection, _ interruption: Interruption, until end: Instant?, any: Bool,
+        tellsPast: Bool
     ) throws(Failure) {
         self.session = session
         self.selection = selection
         self.interruption = interruption
         isLive = session.screen.isCapable && !session.wantsJSON
+        chronicle = Chronicle(session, tellsSuccessesOfPast: tellsPast)
         self.any = any
         deadline = end
         // An event between the two calls is told by the first and counted by the second, so none is missed.
@@ -63,7 +66,7 @@ final class ProgressDisplay {
     private func load() throws(Failure) {
         guard !session.wantsJSON else { return }
         for row in try session.rows(of: selection) { rows[row.id] = row }
-        if isLive { try foresee() }
+        if isLive { try foresee() } else { try chronicle.tell(past: Array(rows.values)) }
     }
 
     private func show() throws(Failure) {
@@ -111,17 +114,18 @@ final class ProgressDisplay {
         while let reply = try session.speaking({ () throws(ClientError) in try ends.arrived() }) {
             for ended in reply.ended where tally.add(ended) {
                 if isLive { try erase() }
-                if isLive || session.wantsJSON {
-                    try WaitVerb.tell(ended, session)
-                } else {
-                    try writeEnd(ended)
+                if isLive || session.wantsJSON { try WaitVerb.tell(ended, session) }
+                if isLive, ended.isUnsuccessful {
+                    try chronicle.writeOutput(of: ended.id, ended.exitCode, ended.signal, lines: Self.linesOfFailure)
                 }
-                if ended.isUnsuccessful, !session.wantsJSON { try writeOutput(of: ended) }
                 rows[ended.id]?.state = .finished
                 rows[ended.id]?.outcome = ended.outcome
                 rows[ended.id]?.notNeeded = ended.notNeeded
             }
         }
+        guard ends.isOver, !isLive, !session.wantsJSON else { return }
+        // The last events may still be on their way.
+        try chronicle.tell(past: try session.rows(of: selection))
     }
 
     private func takeEvents() throws(Failure) {
@@ -131,51 +135,8 @@ final class ProgressDisplay {
         }
     }
 
-    // MARK: - Lines
-
-    private func writeStart(of id: Int64) throws(Failure) {
-        guard announced.insert(id).inserted else { return }
-        let title = try title(of: id)
-        try session.output.line("\(session.style(.cyan, "●")) \(id)\(title) started")
-    }
-
-    private func writeEnd(_ ended: EndedRow) throws(Failure) {
-        if ended.exitCode != nil || ended.signal != nil { try writeStart(of: ended.id) }
-        let standing = Standing(state: .finished, outcome: ended.outcome, notNeeded: ended.notNeeded)
-        let cause = ended.outcome == .succeeded ? "" : ended.cause.map { ": " + $0.printable } ?? ""
-        let title = try title(of: ended.id)
-        try session.output.line(
-            "\(session.style(standing.colour, standing.symbol)) \(ended.id)\(title) \(standing.word)\(cause)")
-    }
-
-    /// Returns the name or the command, with a blank before it.
-    private func title(of id: Int64) throws(Failure) -> String {
-        if rows[id] == nil { rows[id] = try session.call(ShowRequest.with { $0.ref = "\(id)" }).operation }
-        let title = rows[id]?.title ?? ""
-        return title.isEmpty ? "" : " " + DisplayWidth.fit(title, 60)
-    }
-
-    /// Writes what a failed operation has written, or in a terminal the end of that.
-    private func writeOutput(of ended: EndedRow) throws(Failure) {
-        guard ended.exitCode != nil || ended.signal != nil else { return }
-        for errors in [false, true] {
-            let request = LogFeed.Request(errors: errors, lines: isLive ? Self.linesOfFailure : nil)
-            let feed = try LogFeed(session, "\(ended.id)", request, isOptional: true)
-            var text: [UInt8] = []
-            while feed.isOpen { try feed.read { (_, data) throws(Failure) in text += data } }
-            for line in text.split(separator: 0x0a) {
-                try session.output.write("  | ")
-                try session.output.line(line)
-            }
-        }
-    }
-
     private func apply(_ event: EventRow, to id: Int64) throws(Failure) {
-        if !isLive {
-            if event.type == .started, event.attempt != nil { try writeStart(of: id) }
-            if event.type == .retrying { announced.remove(id) }
-            return
-        }
+        if !isLive { return try chronicle.tell(event, of: id) }
         var row = rows[id] ?? .with { $0.id = id }
         row.state = event.new ?? row.state
         row.outcome = event.outcome ?? row.outcome

@@ -1,0 +1,96 @@
+internal import OpsClient
+internal import OpsDrawing
+internal import OpsWire
+
+/// Lines about operations in a pipe: one for each start and end, in the order in which they happen, and the output of
+/// each failure below its end.
+final class Chronicle {
+    private let session: Session
+    /// True if successes from before the display are written, too.
+    private let tellsSuccessesOfPast: Bool
+    private var started: Set<Int64> = []
+    private var ended: Set<Int64> = []
+    private var isBegun = false
+
+    init(_ session: Session, tellsSuccessesOfPast: Bool) {
+        self.session = session
+        self.tellsSuccessesOfPast = tellsSuccessesOfPast
+    }
+
+    /// Writes the starts and ends of operations that have not been written yet, in the order of their times.
+    func tell(past rows: [OperationRow]) throws(Failure) {
+        let tellsAll = isBegun || tellsSuccessesOfPast
+        isBegun = true
+        var lines: [(at: Instant, row: OperationRow, isEnd: Bool)] = []
+        for row in rows {
+            if row.state == .finished, !tellsAll, !row.isUnsuccessful {
+                ended.insert(row.id)
+                started.insert(row.id)
+            }
+            if let start = row.startedAt.instant, !row.isGroup { lines.append((start, row, false)) }
+            if row.state == .finished, let end = row.finishedAt.instant { lines.append((end, row, true)) }
+        }
+        lines.sort { ($0.at, $0.row.id, $0.isEnd ? 1 : 0) < ($1.at, $1.row.id, $1.isEnd ? 1 : 0) }
+        for line in lines {
+            if line.isEnd { try writeEnd(line.row) } else { try writeStart(line.row) }
+        }
+    }
+
+    /// Writes what an event says.
+    func tell(_ event: EventRow, of id: Int64) throws(Failure) {
+        switch event.type {
+        case .started:
+            guard event.attempt != nil, !started.contains(id) else { return }
+            try writeStart(try row(of: id))
+        case .finished:
+            guard !ended.contains(id) else { return }
+            let row = try row(of: id)
+            if row.state == .finished { try writeEnd(row) }
+        case .retrying: forget(id)
+        default: if event.old == .finished { forget(id) }
+        }
+    }
+
+    /// Lets the next start and end of an operation that runs again be written.
+    private func forget(_ id: Int64) {
+        started.remove(id)
+        ended.remove(id)
+    }
+
+    private func row(of id: Int64) throws(Failure) -> OperationRow {
+        try session.call(ShowRequest.with { $0.ref = "\(id)" }).operation
+    }
+
+    private func writeStart(_ row: OperationRow) throws(Failure) {
+        guard started.insert(row.id).inserted else { return }
+        try session.output.line("\(session.style(.cyan, "●")) \(title(row)) started")
+    }
+
+    private func writeEnd(_ row: OperationRow) throws(Failure) {
+        guard ended.insert(row.id).inserted else { return }
+        if row.startedAt != nil, !row.isGroup { try writeStart(row) }
+        let standing = row.standing
+        let cause = row.outcome == .succeeded ? "" : row.cause.map { ": " + $0.printable } ?? ""
+        try session.output.line(
+            "\(session.style(standing.colour, standing.symbol)) \(title(row)) \(standing.word)\(cause)")
+        if row.isUnsuccessful { try writeOutput(of: row.id, row.exitCode, row.signal, lines: nil) }
+    }
+
+    private func title(_ row: OperationRow) -> String {
+        "\(row.id)" + (row.title.isEmpty ? "" : " " + DisplayWidth.fit(row.title, 60))
+    }
+
+    /// Writes what the process of a failed operation has written, or the last lines of it.
+    func writeOutput(of id: Int64, _ exitCode: Int?, _ signal: Int?, lines: Int?) throws(Failure) {
+        guard exitCode != nil || signal != nil else { return }
+        for errors in [false, true] {
+            let feed = try LogFeed(session, "\(id)", LogFeed.Request(errors: errors, lines: lines), isOptional: true)
+            var text: [UInt8] = []
+            while feed.isOpen { try feed.read { (_, data) throws(Failure) in text += data } }
+            for line in text.split(separator: 0x0a) {
+                try session.output.write("  | ")
+                try session.output.line(line)
+            }
+        }
+    }
+}
