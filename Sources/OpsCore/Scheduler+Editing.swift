@@ -53,7 +53,8 @@ extension Scheduler {
     /// Returns an operation that waits, or a group that executes if only its limit of children changes.
     private func editable(_ id: OperationID, _ edit: Edit) throws(Rejection) -> OperationIndex {
         guard let operation = unfinished(id), table[operation].state == .executing, table[operation].isGroup,
-            edit.priority == nil, edit.queue == nil, edit.categories == nil, edit.command == nil, var changed = edit.policy
+            edit.priority == nil, edit.queue == nil, edit.categories == nil, edit.command == nil,
+            var changed = edit.policy
         else { return try waiting(id) }
         let old = policy(of: operation) ?? Policy()
         changed.childLimit = old.childLimit
@@ -116,7 +117,9 @@ extension Scheduler {
         let old = table[operation].queue
         registry.count(table[operation].state, -1, in: old)
         registry.count(table[operation].state, 1, in: queue)
+        registry.countWaiting(operation, -1)
         table[operation].queue = queue
+        registry.countWaiting(operation, 1)
         let partition = table[operation].partition
         if let partition {
             table[operation].origin.partition = partitions.retain(queue, partitions[partition].key.user)

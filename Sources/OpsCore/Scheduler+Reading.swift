@@ -37,6 +37,8 @@ extension Scheduler {
         public var pending: Int
         public var ready: Int
         public var executing: Int
+        /// Held and scheduled ones, which are counted among the others, too.
+        public var setApart: SetApart
     }
 
     /// In the order of their names.
@@ -44,7 +46,7 @@ extension Scheduler {
         queues.pool.indices.map { queues[$0] }.map {
             QueueStanding(
                 name: $0.name, limit: $0.limit, isSuspended: $0.isSuspended, aging: $0.aging, pending: Int($0.pending),
-                ready: Int($0.ready), executing: Int($0.executing))
+                ready: Int($0.ready), executing: Int($0.executing), setApart: $0.setApart)
         }.sorted { $0.name < $1.name }
     }
 

@@ -21,10 +21,8 @@ public struct Scheduler {
         public var pending = 0
         public var ready = 0
         public var executing = 0
-        /// Number of those that are held, pending or ready, and of those that are ready and wait for an instant.
-        public var heldPending = 0
-        public var heldReady = 0
-        public var scheduled = 0
+        /// Held and scheduled ones, which are counted among the others, too.
+        public var setApart = SetApart()
     }
 
     /// Records one event. A request is answered; a fact is always taken.

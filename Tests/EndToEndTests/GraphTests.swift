@@ -42,7 +42,13 @@ import Testing
         _ = try machine.ctl("wait", "1", "2")
         let row = try machine.ok("graph", "--json").object
         #expect(row["graph"] as? String == graph && row["name"] as? String == "ci")
-        #expect(row["finished"] as? Int == 2 && row["unsuccessful"] as? Int == 1 && row["ready"] as? Int == 1)
+        #expect(
+            row["finished"] as? Int == 2 && row["unsuccessful"] as? Int == 1 && row["held"] as? Int == 1
+                && row["ready"] as? Int == 0)
         #expect(try machine.ok("graph").out.contains("ci"))
+        _ = try machine.submit("--delay", "1h", "--", "true")
+        let later = try machine.ok("graph", "--json").lines[1]
+        #expect(later.contains(#""ready":0,"scheduled":1,"held":0"#), "\(later)")
+        #expect(try machine.ok("graph").lines[2].contains("1 scheduled"))
     }
 }

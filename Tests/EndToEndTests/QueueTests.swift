@@ -24,6 +24,20 @@ import Testing
         try machine.ok("queue", "rm", "io")
     }
 
+    @Test func `held and scheduled operations are counted apart from ready ones`() throws {
+        let machine = try Machine()
+        try machine.ok("suspend")
+        let held = try machine.submit("--hold", "--", "true")
+        _ = try machine.submit("--delay", "1h", "--", "true")
+        _ = try machine.submit("--", "true")
+        func counts(_ queue: Int) throws -> String { try machine.ok("queue", "ls", "--json").lines[queue] }
+        #expect(try counts(0).contains(#""pending":0,"ready":1,"scheduled":1,"held":1,"executing":0"#))
+        #expect(try machine.ok("queue").lines[0].contains("READY  SCHEDULED  HELD  PENDING"))
+        try machine.ok("set", "\(held)", "--queue", "main")
+        #expect(try counts(0).contains(#""scheduled":1,"held":0"#) && counts(1).contains(#""scheduled":0,"held":1"#))
+        #expect(try machine.ctl("check").status == 0)
+    }
+
     @Test func builtInOnesStay() throws {
         let machine = try Machine()
         #expect(try machine.ctl("queue", "rm", "main").status == 5)

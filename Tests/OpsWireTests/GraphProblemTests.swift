@@ -160,7 +160,8 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
                 GraphProblem(key: "timeout", message: "must be longer than nothing"),
             ])
         ) {
-            try OperationEdit(JSONObject([.init("directory", "/x"), .init("prioriti", 1), .init("timeout", 0)]), now: 0)
+            try OperationEdit(
+                JSONObject([.init("directory", "/x"), .init("prioriti", 1), .init("timeout", 0)]), now: 0)
         }
         #expect(throws: GraphRefusal.self) { try OperationEdit(JSONObject(), now: 0) }
     }

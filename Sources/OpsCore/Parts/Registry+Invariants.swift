@@ -9,6 +9,7 @@ extension Registry {
         var broken: [String] = []
         var all = Scheduler.Counts()
         var inQueue: [QueueIndex: [OperationState: Int32]] = [:]
+        var apart: [QueueIndex: SetApart] = [:]
         for operation in rows {
             let row = table[operation]
             if table.index(of: row.operationID) != operation {
@@ -21,7 +22,8 @@ extension Registry {
             case .executing: all.executing += 1
             case .finished: broken.append("1: \(row.id) has finished and is still there")
             }
-            all.countWaiting(row, 1)
+            all.setApart.count(row, 1)
+            apart[row.queue, default: SetApart()].count(row, 1)
         }
         if all != counts { broken.append("1: counts are \(counts), not \(all)") }
         for queue in queues.pool.indices {
@@ -30,6 +32,9 @@ extension Registry {
                 != (counted[.pending] ?? 0, counted[.ready] ?? 0, counted[.executing] ?? 0)
             {
                 broken.append("1: queue \(now.name) counts \(now.pending), \(now.ready), \(now.executing)")
+            }
+            if now.setApart != apart[queue] ?? SetApart() {
+                broken.append("1: queue \(now.name) sets apart \(now.setApart)")
             }
         }
         return broken

@@ -45,7 +45,8 @@ struct Registry {
     mutating func countWaiting(_ operation: OperationIndex, _ step: Int) {
         let row = table[operation]
         guard !row.traits.isDisjoint(with: [.held, .delayed, .backingOff]) else { return }
-        counts.countWaiting(row, step)
+        counts.setApart.count(row, step)
+        queues[row.queue].setApart.count(row, step)
     }
 
     mutating func count(_ state: OperationState, _ step: Int32, in queue: QueueIndex) {
@@ -156,8 +157,8 @@ struct Registry {
     }
 }
 
-extension Scheduler.Counts {
-    mutating func countWaiting(_ row: OperationRow, _ step: Int) {
+extension SetApart {
+    mutating func count(_ row: OperationRow, _ step: Int) {
         let isHeld = row.traits.contains(.held)
         switch row.state {
         case .pending: if isHeld { heldPending += step }

@@ -7,6 +7,8 @@ struct Queue {
     var pending: Int32 = 0
     var ready: Int32 = 0
     var executing: Int32 = 0
+    /// Held and scheduled ones, which are counted among the others, too.
+    var setApart = SetApart()
     /// Number of executing processes: the limit bounds these.
     var running: Int32 = 0
     /// Lanes that wait for room here.

@@ -38,6 +38,8 @@ extension GraphSummaryRow {
         suspended = summary.isSuspended
         pending = summary.pending
         ready = summary.ready
+        scheduled = summary.scheduled
+        held = summary.held
         executing = summary.executing
         finished = summary.finished
         unsuccessful = summary.unsuccessful

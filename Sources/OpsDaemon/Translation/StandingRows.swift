@@ -32,8 +32,10 @@ extension Daemon {
                 row.limit = standing.limit.map(Int.init)
                 row.suspended = standing.isSuspended
                 row.aging = standing.aging.map(DurationText.format)
-                row.pending = standing.pending
-                row.ready = standing.ready
+                row.pending = standing.pending - standing.setApart.heldPending
+                row.ready = standing.ready - standing.setApart.heldReady - standing.setApart.scheduled
+                row.scheduled = standing.setApart.scheduled
+                row.held = standing.setApart.held
                 row.executing = standing.executing
             }
         }
@@ -66,10 +68,10 @@ extension Daemon {
         reply.suspended = core?.isSuspended ?? false
         reply.workers = Int(core?.workers ?? 0)
         if let counts = core?.counts {
-            reply.counts.pending = counts.pending - counts.heldPending
-            reply.counts.ready = counts.ready - counts.heldReady - counts.scheduled
-            reply.counts.scheduled = counts.scheduled
-            reply.counts.held = counts.heldPending + counts.heldReady
+            reply.counts.pending = counts.pending - counts.setApart.heldPending
+            reply.counts.ready = counts.ready - counts.setApart.heldReady - counts.setApart.scheduled
+            reply.counts.scheduled = counts.setApart.scheduled
+            reply.counts.held = counts.setApart.held
             reply.counts.executing = counts.executing
         }
         reply.counts.finished = try finished.value(history)

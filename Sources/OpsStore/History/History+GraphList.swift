@@ -9,6 +9,9 @@ public struct GraphSummary: Sendable {
     public var isSuspended: Bool
     public var pending = 0
     public var ready = 0
+    /// Neither is counted in the others.
+    public var scheduled = 0
+    public var held = 0
     public var executing = 0
     public var finished = 0
     public var unsuccessful = 0
@@ -46,13 +49,17 @@ extension History {
     public func count(_ graph: inout GraphSummary) throws(StoreError) {
         let rows = try statement(
             """
-            SELECT o.state, o.outcome NOT IN (0, 6), count(*) FROM submission s
-            CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
-            WHERE s.graph = ?1 GROUP BY 1, 2
+            SELECT o.state, o.outcome NOT IN (0, 6), count(*), \(Standing.held.sql), \(Standing.scheduled.sql)
+            FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?1 GROUP BY 1, 2, 4, 5
             """)
         rows.bind(1, graph.graph.rawValue)
         while try rows.step() {
             let count = Int(rows.int(2))
+            if rows.bool(3) || rows.bool(4) {
+                if rows.bool(3) { graph.held += count } else { graph.scheduled += count }
+                continue
+            }
             switch OperationState(stored: rows.int(0)) {
             case .pending: graph.pending += count
             case .ready: graph.ready += count

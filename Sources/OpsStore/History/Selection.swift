@@ -38,7 +38,7 @@ public enum Standing: Hashable, Sendable {
     }
 
     /// Condition on the row `o`. No text of a user is in it.
-    fileprivate var sql: String {
+    var sql: String {
         switch self {
         case .state(let state): "o.state = \(state.stored)"
         case .outcome(.skipped): "o.outcome IN (4, 6)"

@@ -8,6 +8,8 @@ public struct QueueRow: WireRecord {
     public var aging: String?
     public var pending = 0
     public var ready = 0
+    public var scheduled = 0
+    public var held = 0
     public var executing = 0
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
@@ -17,6 +19,8 @@ public struct QueueRow: WireRecord {
         try visitor.field("aging", &aging)
         try visitor.field("pending", &pending)
         try visitor.field("ready", &ready)
+        try visitor.field("scheduled", &scheduled)
+        try visitor.field("held", &held)
         try visitor.field("executing", &executing)
     }
 }
@@ -192,6 +196,8 @@ public struct GraphSummaryRow: WireRecord {
     public var suspended = false
     public var pending = 0
     public var ready = 0
+    public var scheduled = 0
+    public var held = 0
     public var executing = 0
     public var finished = 0
     public var unsuccessful = 0
@@ -204,6 +210,8 @@ public struct GraphSummaryRow: WireRecord {
         try visitor.field("suspended", &suspended)
         try visitor.field("pending", &pending)
         try visitor.field("ready", &ready)
+        try visitor.field("scheduled", &scheduled)
+        try visitor.field("held", &held)
         try visitor.field("executing", &executing)
         try visitor.field("finished", &finished)
         try visitor.field("unsuccessful", &unsuccessful)

@@ -40,10 +40,10 @@ enum GraphVerb {
         for graph in graphs {
             let counts =
                 [
-                    (graph.executing, "executing"), (graph.ready, "ready"), (graph.pending, "pending"),
-                    (graph.unsuccessful, "unsuccessful"),
+                    (graph.executing, "executing"), (graph.ready, "ready"), (graph.scheduled, "scheduled"),
+                    (graph.held, "held"), (graph.pending, "pending"), (graph.unsuccessful, "unsuccessful"),
                 ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" } + (graph.suspended ? ["suspended"] : [])
-            let total = graph.pending + graph.ready + graph.executing + graph.finished
+            let total = graph.pending + graph.ready + graph.scheduled + graph.held + graph.executing + graph.finished
             let standing = counts.isEmpty ? "succeeded" : counts.joined(separator: ", ")
             try table.add(
                 [
@@ -77,7 +77,8 @@ enum GraphVerb {
         if arguments.has(dot) {
             try DotText.write(picture, to: session.output)
         } else if arguments.has(svg) {
-            try session.output.write(GraphSVG(DrawnGraph(picture), now: Instant.now.nanoseconds).text())
+            try session.output.write(
+                Array(GraphSVG(DrawnGraph(picture), now: Instant.now.nanoseconds).text().utf8))
         } else {
             let columns = session.screen.columns ?? widthOfAPipe
             if let drawing = GraphDrawing.fitting(columns, picture) {

@@ -45,17 +45,25 @@ enum QueueVerb {
     }
 
     static func write(_ queues: [QueueRow], _ session: Session) throws(Failure) {
+        // Two columns are there only if they say something: few queues hold operations or start them later.
+        let apart: [(heading: String, count: (QueueRow) -> Int)] = [
+            ("SCHEDULED", { $0.scheduled }), ("HELD", { $0.held }),
+        ].filter { column in queues.contains { column.count($0) > 0 } }
         var table = Table(
             [
                 .init("QUEUE", elastic: true), .init("LIMIT", right: true), .init("EXECUTING", right: true),
-                .init("READY", right: true), .init("PENDING", right: true), .init("AGING", right: true), .init(""),
+                .init("READY", right: true),
+            ] + apart.map { .init($0.heading, right: true) } + [
+                .init("PENDING", right: true), .init("AGING", right: true), .init(""),
             ], style: session.style, columns: session.screen.columns)
         for queue in queues {
             try table.add(
                 [
                     .init(queue.name.printable, .bold), .init(queue.limit.map(String.init) ?? "none"),
-                    .init("\(queue.executing)"), .init("\(queue.ready)"), .init("\(queue.pending)"),
-                    .init(queue.aging ?? "off"), .init(queue.suspended ? "suspended" : "", .yellow),
+                    .init("\(queue.executing)"), .init("\(queue.ready)"),
+                ] + apart.map { .init("\($0.count(queue))") } + [
+                    .init("\(queue.pending)"), .init(queue.aging ?? "off"),
+                    .init(queue.suspended ? "suspended" : "", .yellow),
                 ], to: session.output)
         }
         try table.finish(session.output)

@@ -471,7 +471,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """Type Queue of the interface."""
+    """Parameters: "scheduled" and "held" as in Counts: neither is counted in the others."""
 
     name: str
     limit: int | None = None
@@ -479,6 +479,8 @@ class Queue:
     aging: str | None = None
     pending: int
     ready: int
+    scheduled: int
+    held: int
     executing: int
 
     @classmethod
@@ -491,6 +493,8 @@ class Queue:
             aging=value.get("aging"),
             pending=value["pending"],
             ready=value["ready"],
+            scheduled=value["scheduled"],
+            held=value["held"],
             executing=value["executing"],
         )
 
@@ -772,7 +776,7 @@ class CategoryMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSummary:
-    """A graph in a list."""
+    """A graph in a list. "scheduled" and "held" as in Counts: neither is counted in the others."""
 
     graph: str
     name: str | None = None
@@ -781,6 +785,8 @@ class GraphSummary:
     suspended: bool
     pending: int
     ready: int
+    scheduled: int
+    held: int
     executing: int
     finished: int
     unsuccessful: int
@@ -796,6 +802,8 @@ class GraphSummary:
             suspended=value["suspended"],
             pending=value["pending"],
             ready=value["ready"],
+            scheduled=value["scheduled"],
+            held=value["held"],
             executing=value["executing"],
             finished=value["finished"],
             unsuccessful=value["unsuccessful"],

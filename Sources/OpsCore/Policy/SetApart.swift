@@ -1,0 +1,8 @@
+/// Waiting operations whose turn cannot come: held ones, and ready ones that wait for an instant.
+public struct SetApart: Equatable, Sendable {
+    public internal(set) var heldPending = 0
+    public internal(set) var heldReady = 0
+    public internal(set) var scheduled = 0
+
+    public var held: Int { heldPending + heldReady }
+}
