@@ -49,6 +49,20 @@ import Testing
         #expect(row["run"] as? Int == 1)
     }
 
+    @Test func `an attempt after a back-off waits from the end of that`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--retry", "1", "--retry-backoff", "300ms", "--retry-jitter", "0", "--", "false")
+        #expect(try machine.ctl("wait", "\(id)").status == 1)
+        let row = try machine.show(id)
+        let first = try #require((row["attempts"] as? [[String: Any]])?.first)
+        let end = try #require(first["finishedAt"] as? String)
+        let ready = try #require(row["readyAt"] as? String)
+        let format = ISO8601DateFormatter()
+        format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        let waited = try #require(format.date(from: ready)).timeIntervalSince(try #require(format.date(from: end)))
+        #expect(waited > 0.298, "\(end) to \(ready)")
+    }
+
     @Test func attemptsKeepTheirLogs() throws {
         let machine = try Machine()
         let id = try machine.submit("--shell", "echo attempt $OPS_ATTEMPT; exit 1")

@@ -75,13 +75,15 @@ struct OperationStatements {
         becamePending = try make("UPDATE operation SET state = 0 WHERE id = ?1")
         started = try make(
             """
-            UPDATE operation SET state = 2, attempt = ?2, run = ?3, startedAt = ?4, notBefore = NULL WHERE id = ?1
+            UPDATE operation SET
+                state = 2, attempt = ?2, run = ?3, startedAt = ?4, \(Self.due), notBefore = NULL
+            WHERE id = ?1
             """)
         startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
         ran = try make(
             """
             UPDATE operation SET
-                state = 3, attempt = ?2, run = ?3, startedAt = ?4, notBefore = NULL, outcome = ?5, cause = ?6, root = ?7,
+                state = 3, attempt = ?2, run = ?3, startedAt = ?4, \(Self.due), notBefore = NULL, outcome = ?5, cause = ?6, root = ?7,
                 finishedAt = ?8, frozen = 0
             WHERE id = ?1
             """)
@@ -121,6 +123,9 @@ struct OperationStatements {
         conditionOf = try make(Self.conditionText)
     }
 
+    /// After a back-off an operation waits from the end of that, not from the end of the attempt before.
+    static let due = "readyAt = max(readyAt, ifnull(notBefore, readyAt))"
+
     /// One condition of an operation as text, cut to a length that people read.
     static let conditionText = """
         SELECT part.key || iif(part.type = 'true', '', ' ' || iif(
@@ -140,7 +145,10 @@ struct StagingStatements {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
         write = try make("UPDATE meta SET hand = ?1")
         assumeStartedOperation = try make(
-            "UPDATE operation SET state = 2, attempt = ?2, run = ?3, notBefore = NULL WHERE id = ?1")
+            """
+            UPDATE operation SET state = 2, attempt = ?2, run = ?3, \(OperationStatements.due), notBefore = NULL
+            WHERE id = ?1
+            """)
         assumeStartedAttempt = try make(
             """
             INSERT INTO attempt (operation, number, run, runner, slot, startedMonotonic, startedAt)

@@ -74,7 +74,7 @@ enum ShowVerb {
         fields.add("says", row.statusText)
         fields.add("result", row.result)
         fields.add("note", row.note)
-        addTimeline(row, now, to: &fields)
+        addTimeline(row, attempts, now, to: &fields)
         addUsage(row.usage, to: &fields)
         fields.add("exit", exit(row))
         try fields.write(session)
@@ -130,12 +130,14 @@ enum ShowVerb {
         Instant.rfc3339(text)?.text(now: now) ?? text
     }
 
-    private static func addTimeline(_ row: OperationRow, _ now: Instant, to fields: inout Fields) {
+    private static func addTimeline(
+        _ row: OperationRow, _ attempts: [AttemptRow], _ now: Instant, to fields: inout Fields
+    ) {
         fields.add("submitted", row.submittedAt.instant?.text(now: now))
         fields.add("ready", row.readyAt.instant?.text(now: now))
         let started = row.startedAt.instant
         if let started {
-            let waited = row.submittedAt.instant.map { " (after \((started - $0).text))" } ?? ""
+            let waited = waited(row, attempts, until: started).map { " (after \($0.text))" } ?? ""
             fields.add("started", started.text(now: now) + waited)
         }
         if let finished = row.finishedAt.instant {
@@ -144,6 +146,14 @@ enum ShowVerb {
         } else if let started {
             fields.add("runs", "for \((now - started).text)")
         }
+    }
+
+    /// Returns the time that the latest attempt waited: from the submission, its start time, or the end of its back-off.
+    private static func waited(_ row: OperationRow, _ attempts: [AttemptRow], until started: Instant) -> Span? {
+        let isRepeated = attempts.count > 1
+        guard let begun = isRepeated ? row.readyAt.instant : row.submittedAt.instant else { return nil }
+        let due = max(begun, row.notBefore.instant ?? begun)
+        return started > due ? started - due : Span(nanoseconds: 0)
     }
 
     private static func addUsage(_ usage: UsageRow?, to fields: inout Fields) {
