@@ -56,9 +56,35 @@ import Testing
         let id = try machine.submit("--", "true")
         try machine.ok("wait", "\(id)")
         #expect(try kinds(id, machine) == [])
-        #expect(try machine.ok("why", "\(id)").out == "\(id) is finished and waits for nothing\n")
+        #expect(try machine.ok("why", "\(id)").out.hasPrefix("\(id) succeeded at "))
         #expect(try machine.ctl("why", "99").status == 4)
         #expect(try machine.ctl("why").status == 2)
+    }
+
+    @Test func `the end of a finished operation is explained by its cause`() throws {
+        let machine = try Machine()
+        _ = try machine.graph(
+            #"{"operations": [{"name": "build", "shell": "exit 3"}, "#
+                + #"{"name": "test", "command": ["true"], "after": ["build"]}, "#
+                + #"{"name": "alarm", "command": ["true"], "after": [{"op": "test", "when": "failed"}]}]}"#)
+        _ = try machine.ctl("wait", "--all")
+        let lines = try machine.ok("why", "1-3").lines
+        try #require(lines.count == 3)
+        #expect(lines[0].hasPrefix("1 (build) failed at ") && lines[0].hasSuffix(": exit status 3"))
+        #expect(lines[1].hasPrefix("2 (test) was skipped at ") && lines[1].hasSuffix("1 (build) failed"))
+        #expect(lines[2].hasPrefix("3 (alarm) succeeded at "))
+    }
+
+    @Test func `ranges and several operations are explained one by one`() throws {
+        let machine = try Machine()
+        try machine.ok("suspend")
+        for name in ["a", "b", "c", "d"] { _ = try machine.submit("--name", name, "--hold", "--", "true") }
+        let heads = try machine.ok("why", "1-2", "d").lines.filter { !$0.hasPrefix(" ") }
+        #expect(
+            heads == ["1 (a) is ready and waits for", "2 (b) is ready and waits for", "4 (d) is ready and waits for"])
+        #expect(try machine.ok("why", "--json", "1,3").lines.count == 2)
+        let nothing = try machine.ctl("why", "7-9")
+        #expect(nothing.status == 2 && nothing.err.contains("no operation in 7-9"), "\(nothing.err)")
     }
 
     @Test func whatCannotBeDoneIsNoWhatIf() throws {

@@ -12,33 +12,82 @@ enum WhyVerb {
         "why", .looking, "explain why an operation waits",
         forms: ["OPERATION... [--what-if CHANGE]"],
         about: [
-            "Lists everything that keeps it from starting: unmet dependencies, holders of categories, the position in line."
+            "Lists everything that keeps it from starting: unmet dependencies, holders of categories, the position in line.",
+            "Of a finished operation it tells when, how and why that ended. 7-9 are the operations 7, 8 and 9.",
         ],
         operands: .some(.operation, "OPERATION"), options: [OptionGroup("Asking", [whatIf])],
         examples: [
             .init("Why does it not start?", "opsctl why deploy"),
+            .init("The same of several", "opsctl why 7-9 12"),
             .init("Would it, if 7 were cancelled?", "opsctl why deploy --what-if \"cancel 7\""),
         ],
         action: run)
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
-        for ref in session.arguments.operands {
-            let change = session.arguments.text(whatIf)
+        let change = session.arguments.text(whatIf)
+        for ref in try references(session) {
             let reply = try session.call(WhyRequest.with { ($0.ref, $0.whatIf) = (ref, change) })
             if session.wantsJSON {
                 try session.row(reply)
                 continue
             }
-            let reasons = reply.waitingFor
-            let isWaiting = reply.state != .executing || reasons.contains { $0.kind == .suspended }
-            let what = reasons.isEmpty ? "waits for nothing" : isWaiting ? "waits for" : "goes on"
-            try session.output.line(session.style(.bold, "\(reply.id)") + " is \(reply.state.rawValue) and \(what)")
-            for reason in reasons {
+            let shown = try session.call(ShowRequest.with { $0.ref = "\(reply.id)" })
+            let sentence = " " + sentence(reply, shown)
+            let room = session.screen.columns.map { $0 - DisplayWidth.of("\(reply.id) ()" + sentence) } ?? .max
+            let name = shown.operation.name.map { " (\(DisplayWidth.fit($0.printable, max(8, room))))" } ?? ""
+            try session.output.line(session.style(.bold, "\(reply.id)") + name + sentence)
+            for reason in reply.waitingFor {
                 let kind = DisplayWidth.pad(reason.kind.rawValue, 10)
                 try session.output.line("  \(session.style(.yellow, kind))  \(local(reason.text).printable)")
             }
         }
         return .done
+    }
+
+    /// Returns the operations that the command line names, those of ranges one by one.
+    private static func references(_ session: Session) throws(Failure) -> [String] {
+        var references: [String] = []
+        for operand in session.arguments.operands {
+            let selection = Selection(refs: [operand])
+            guard !selection.isListOfNames else {
+                references += selection.refs ?? []
+                continue
+            }
+            let rows = try session.rows(of: selection)
+            guard !rows.isEmpty else { throw session.refuse("no operation in \(operand)", "see opsctl ls -a") }
+            references += rows.map { "\($0.id)" }
+        }
+        return references
+    }
+
+    /// Returns how an operation stands, after its id.
+    private static func sentence(_ reply: WhyReply, _ shown: ShowReply) -> String {
+        let row = shown.operation
+        guard reply.state != .finished else {
+            return row.state == .finished ? end(of: row) : "would be finished"
+        }
+        let isBlocked = reply.waitingFor.contains { $0.kind == .suspended }
+        guard reply.state == .executing, row.state == .executing, !isBlocked else {
+            let isWaiting = reply.state != .executing || isBlocked
+            let what = reply.waitingFor.isEmpty ? "waits for nothing" : isWaiting ? "waits for" : "goes on"
+            return "is \(reply.state.rawValue) and \(what)"
+        }
+        let pid = shown.details.pid.map { ", pid \($0)" } ?? ""
+        return "is executing\(pid)" + (row.startedAt.instant.map { ", for \((Instant.now - $0).text)" } ?? "")
+    }
+
+    /// Returns how and when a finished operation ended, and why.
+    private static func end(of row: OperationRow) -> String {
+        let word =
+            switch row.outcome {
+            case OutcomeName.timedOut?: "timed out"
+            case OutcomeName.skipped?: row.notNeeded ? "was not needed" : "was skipped"
+            case OutcomeName.cancelled?: "was cancelled"
+            case OutcomeName.interrupted?: "was interrupted"
+            default: row.standing.word
+            }
+        let time = row.finishedAt.instant.map { " at \($0.text(now: .now))" } ?? ""
+        return word + time + (row.cause.map { ": " + $0.printable } ?? "")
     }
 
     /// Puts the instants of a sentence in local time, with how far away they are.
