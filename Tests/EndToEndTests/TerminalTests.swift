@@ -167,6 +167,25 @@ import Testing
         #expect(try !machine.ok("ls").out.contains("\u{1b}"))
     }
 
+    @Test func `symbols, trees and bars are ASCII in a locale without UTF-8`() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            #"{"operations": [{"name": "g", "operations": [{"name": "a", "command": ["true"]}, "#
+                + #"{"shell": "exit 3 # é", "after": ["a"]}]}]}"#)
+        _ = try machine.ctl("wait", "--graph", graph)
+        for words in [["ls", "-a"], ["ls", "-a", "--tree"], ["graph", graph], ["status"], ["show", "1"]] {
+            let environment = ["LC_ALL": "C", "OPS_SOCKET": machine.socket]
+            let output = try Command(
+                Machine.programs + "/opsctl", words,
+                environment: Machine.environment.merging(environment) { $1 }, in: "/tmp"
+            ).wait()
+            // Words of users stay what they are.
+            let text = output.out.replacingOccurrences(of: "é", with: "e")
+            #expect(text.utf8.allSatisfy { $0 < 0x80 } && output.status == 0, "\(words): \(text)")
+        }
+        #expect(try machine.ok("ls", "-a").out.contains("✗ failed"))
+    }
+
     @Test(arguments: [40, 80, 200]) func linesFitTheTerminalWhateverTheNames(_ columns: Int) throws {
         let machine = try Machine()
         _ = try machine.submit("--hold", "--name", String(repeating: "x", count: 200), "--", "true")

@@ -18,7 +18,7 @@ final class Session {
         self.hosts = hosts
         self.arguments = host.map { arguments.with(operands: hosts.ownOperands(arguments, of: $0)) } ?? arguments
         screen = Screen(descriptor: 1, colour: arguments.text(.color))
-        output = StandardOutput(escapesInvisible: arguments.has(.json) && screen.isTerminal)
+        output = StandardOutput(escapesInvisible: arguments.has(.json) && screen.isTerminal, charset: .ofLocale)
     }
 
     var style: Style { screen.style }

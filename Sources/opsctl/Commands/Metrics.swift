@@ -15,7 +15,7 @@ enum MetricsVerb {
                 "opsctl metrics > /var/lib/prometheus/node-exporter/opsd.prom"),
         ],
         action: { (session) throws(Failure) in
-            try session.output.write(session.metricsText())
+            try session.output.write(Array(session.metricsText().utf8))
             return .done
         })
 }

@@ -50,7 +50,7 @@ enum StatsVerb {
             now: now.nanoseconds,
             critical: Set(graph.longestPath().operations.map { graph.operations[$0].id }))
         func clock(_ nanoseconds: Int64) -> String { Instant(nanoseconds: nanoseconds).text(now: now) }
-        guard session.screen.isTerminal else { return try session.output.write(timeline.svg(clock: clock)) }
+        guard session.screen.isTerminal else { return try session.output.write(Array(timeline.svg(clock: clock).utf8)) }
         let style = session.style
         for line in timeline.lines(columns: session.screen.columns ?? 80, clock: clock) {
             let parts = line.parts.map { style($0.tone?.colour ?? .dim, $0.text) }.joined()

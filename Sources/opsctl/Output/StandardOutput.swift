@@ -7,20 +7,26 @@ final class StandardOutput: LineSink {
     private let descriptor: Int32
     /// Lines are JSON for a terminal.
     private let escapesInvisible: Bool
+    private let charset: Charset
     private static let flushAt = 1 << 16
 
-    init(descriptor: Int32 = STDOUT_FILENO, escapesInvisible: Bool = false) {
+    init(descriptor: Int32 = STDOUT_FILENO, escapesInvisible: Bool = false, charset: Charset = .unicode) {
         self.descriptor = descriptor
         self.escapesInvisible = escapesInvisible
+        self.charset = charset
+    }
+
+    private func append(_ text: String) {
+        if charset == .unicode { buffer.append(contentsOf: text.utf8) } else { buffer += charset.bytes(of: text) }
     }
 
     func write(_ text: String) throws(Failure) {
-        buffer.append(contentsOf: text.utf8)
+        append(text)
         if buffer.count >= Self.flushAt { try flush() }
     }
 
     func line(_ text: String) throws(Failure) {
-        buffer.append(contentsOf: text.utf8)
+        append(text)
         buffer.append(0x0a)
         if buffer.count >= Self.flushAt { try flush() }
     }
