@@ -99,16 +99,15 @@ public final class WebServer {
             }
             let name = String(head.path.dropFirst())
             if name != "enter.html", PageFiles.ofStrangers.contains(name) { return .admitted(bodyLimit: 0) }
-            return .refused(Self.isView(head.path) ? entry : Self.noSession)
+            return .refused(Self.isView(head.path) ? entry(head) : Self.noSession)
         }
     }
 
     private static var noSession: HTTPResponse { .problem(401, "open the link that opsctl web printed") }
 
     /// The page of a browser without a session. Its script exchanges the token that only the browser knows.
-    private var entry: HTTPResponse {
-        guard let file = files["enter.html"] else { return Self.noSession }
-        return HTTPResponse(401, type: file.type, file.bytes)
+    private func entry(_ head: RequestHead) -> HTTPResponse {
+        files["enter.html"]?.response(401, to: head) ?? Self.noSession
     }
 
     /// Returns whether a path is a view of the page, which shows all of them with one document.
@@ -135,7 +134,7 @@ public final class WebServer {
             guard name != "enter.html", let file = files[name] else {
                 return exchange.respond(.problem(404, "there is nothing at \(head.path)"))
             }
-            exchange.respond(HTTPResponse(200, type: file.type, file.bytes))
+            exchange.respond(file.response(200, to: head))
         }
     }
 

@@ -14,6 +14,7 @@ struct CallPolicy {
     /// its own.
     static let steering: Set<String> = [
         "Cancel", "Suspend", "Resume", "Retry", "Note", "Set", "RunSchedule", "PauseSchedule",
+        "BackfillSchedule",
     ]
     /// Keys that `Set` may change. A command is none of them.
     static let settable: Set<String> = ["priority"]

@@ -20,6 +20,17 @@ struct RequestHead: Sendable {
     }
 }
 
+extension RequestHead {
+    /// True when the client names gzip among the encodings that it understands, other than to refuse it.
+    var acceptsGzip: Bool {
+        (self["accept-encoding"] ?? "").lowercased().split(separator: ",").contains { part in
+            let words = part.split(separator: ";").map { $0.filter { $0 != " " } }
+            return words.first == "gzip"
+                && !words.dropFirst().contains { ["q=0", "q=0.0", "q=0.00", "q=0.000"].contains($0) }
+        }
+    }
+}
+
 /// Answer to a request.
 struct HTTPResponse {
     enum Body {
@@ -52,6 +63,6 @@ struct HTTPResponse {
         ),
         ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
         ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
-        ("Cache-Control", "no-store"), ("Vary", "Cookie, Authorization"),
+        ("Cache-Control", "no-store"), ("Vary", "Cookie, Authorization, Accept-Encoding"),
     ]
 }

@@ -5,6 +5,15 @@ struct PageFiles {
     struct File {
         var type: String
         var bytes: [UInt8]
+        /// The bytes as gzip has them.
+        var compressed: [UInt8]
+
+        func response(_ status: UInt32, to head: RequestHead) -> HTTPResponse {
+            guard head.acceptsGzip else { return HTTPResponse(status, type: type, bytes) }
+            var response = HTTPResponse(status, type: type, compressed)
+            response.headers = [("Content-Encoding", "gzip")]
+            return response
+        }
     }
 
     private let files: [String: File]
@@ -21,7 +30,8 @@ struct PageFiles {
         var files: [String: File] = [:]
         for name in try Files.list(directory) {
             guard let ending = name.split(separator: ".").last, let type = Self.types[String(ending)] else { continue }
-            files[name] = File(type: type, bytes: try Files.read(directory + "/" + name, limit: 1 << 20))
+            let bytes = try Files.read(directory + "/" + name, limit: 1 << 20)
+            files[name] = File(type: type, bytes: bytes, compressed: Gzip.compress(bytes))
         }
         self.files = files
     }
