@@ -1,8 +1,9 @@
 // The frame: navigation, connection, command field, keys. Each view is a module that draws into #view.
 
 import { about, call, connect, listen } from "./api.js";
+import { address, link as linkTo, moved } from "./bridge.js";
 import { announce, h, update } from "./dom.js";
-import { keysHelp, toast } from "./dialogs.js";
+import { act, keysHelp, toast } from "./dialogs.js";
 
 const views = {
   now: () => import("./now.js"), list: () => import("./list.js"), graphs: () => import("./graphs.js"),
@@ -11,41 +12,51 @@ const views = {
 };
 const places = [["Now", "/"], ["List", "/list"], ["Graphs", "/graphs"], ["Schedules", "/schedules"]];
 
-export const app = { readOnly: false, host: "", socket: "" };
+/** `isReturn`: the view was left before, by a reload or for another one. */
+export const app = { readOnly: false, host: "", socket: "", isReturn: false };
 
 let connection = "opening";
 let view = null;
 let menuIsOpen = false;
 
-/** Shows an address of the page; `replace` keeps the length of the history. */
-export function go(address, { replace = false } = {}) {
+/** Path and parameters of the view that is shown. */
+const here = () => new URL(address(), "http://page");
+
+/** Shows an address of the page. */
+export function go(place) {
   history.replaceState({ scroll: scrollY }, "");
-  history[replace ? "replaceState" : "pushState"]({}, "", address);
+  history.pushState({}, "", linkTo(place));
+  moved();
   show();
 }
 
 /** Changes parameters of the address without leaving the view. */
 export function setParameters(changes) {
-  const parameters = new URLSearchParams(location.search);
+  const { pathname, searchParams: parameters } = here();
   for (const [key, value] of Object.entries(changes)) {
     parameters.delete(key);
     for (const one of [value].flat()) if (one !== null && one !== undefined && one !== "") parameters.append(key, one);
   }
   const text = parameters.toString();
-  history.replaceState(history.state, "", location.pathname + (text ? `?${text}` : ""));
+  history.replaceState(history.state, "", linkTo(pathname + (text ? `?${text}` : "")));
+  moved();
 }
 
 let showing = 0;
 async function show() {
   const turn = ++showing;
-  const [name = "now", ...rest] = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const { pathname, searchParams } = here();
+  const [name = "now", ...rest] = pathname.split("/").filter(Boolean).map(decodeURIComponent);
   const load = views[name] ?? views.now;
   view?.leave?.();
   view = null;
   menuIsOpen = false;
   frame();
   const main = document.getElementById("view");
-  const scroll = history.state?.scroll ?? 0;
+  const left = JSON.parse(sessionStorage.getItem("left") ?? "null");
+  sessionStorage.removeItem("left");
+  const scroll = left?.address === address() ? left.scroll : history.state?.scroll;
+  app.isReturn = scroll !== undefined;
   try {
     const module = await load();
     if (turn !== showing) return;
@@ -53,12 +64,12 @@ async function show() {
     const root = h("div");
     main.replaceChildren(root);
     main.removeAttribute("data-ready");
-    view = module.open(root, rest, new URLSearchParams(location.search));
+    view = module.open(root, rest, searchParams);
     document.title = `${view.title ?? "opsd"} · opsd${app.host ? ` on ${app.host}` : ""}`;
     await view.ready?.catch(() => {});
     if (turn !== showing) return;
     main.setAttribute("data-ready", "");
-    scrollTo(0, scroll);
+    scrollTo(0, scroll ?? 0);
   } catch (error) {
     main.replaceChildren(h("p.banner", {}, `This view did not open: ${error.message}. Reload the page.`));
   }
@@ -67,7 +78,7 @@ async function show() {
 const stateWords = { opening: "connecting", live: "live", lost: "opsd is not running; reconnecting", gone: "opsd-web is gone; reconnecting" };
 
 function frame() {
-  const path = location.pathname;
+  const path = here().pathname;
   const isHere = (place) => place === "/" ? path === "/" || path === "/now" : place === "/graphs" ? /^\/(graph|history)/.test(path) : path.startsWith(place.slice(0, 9));
   update(document.getElementById("bar"),
     h("button.toggle", { type: "button", "aria-expanded": menuIsOpen, "aria-label": "Menu", onclick: () => { menuIsOpen = !menuIsOpen; frame(); } }, "☰"),
@@ -100,22 +111,29 @@ applyMode();
 
 // The command field
 
-let completing = 0;
-async function complete(event) {
-  const word = event.target.value.split(" ").pop();
-  const [, key, prefix] = word.match(/^(?:(graph|queue):)?(.*)$/);
-  const turn = ++completing;
-  await new Promise((resolve) => setTimeout(resolve, 120));
-  if (turn !== completing || !prefix || prefix.includes(":")) return;
-  const kinds = key ? [key] : ["operation", "graph"];
-  const found = await Promise.all(kinds.map((kind) => call("Complete", { kind, prefix }).catch(() => ({ words: [] }))));
-  if (turn !== completing) return;
-  const words = [...new Set(found.flatMap((reply) => reply.words))].slice(0, 20);
-  document.getElementById("found").replaceChildren(...words.map((text) => h("option", { value: key ? `${key}:${text}` : text })));
+const filterNames = ["state", "outcome", "queue", "graph", "user", "label", "since", "name"];
+const outcomes = ["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"];
+const fixed = { state: ["running", "ready", "pending", "finished", ...outcomes], outcome: outcomes, since: ["1h", "1d", "7d"] };
+
+/** Returns the words that may stand in place of the last one, as the completion of opsctl does. */
+async function candidates(word) {
+  const [, key, start] = word.match(/^(?:([a-z]+):)?(.*)$/s);
+  const asked = { graph: ["graph"], queue: ["queue"], name: ["operation"] }[key] ?? (key ? [] : ["operation", "graph"]);
+  const found = await Promise.all(asked.map((kind) => start || key ? call("Complete", { kind, prefix: start }).catch(() => ({ words: [] })) : { words: [] }));
+  const words = [...(fixed[key] ?? []).filter((one) => one.startsWith(start)), ...found.flatMap((reply) => reply.words)].map((one) => key ? `${key}:${one}` : one);
+  return [...(key || !start ? [] : filterNames.map((name) => `${name}:`).filter((one) => one.startsWith(start))), ...words];
 }
 
-const filterNames = ["state", "outcome", "queue", "graph", "user", "label", "since", "name"];
-const outcomeWords = { failed: "failed", succeeded: "succeeded", timedOut: "timedOut", cancelled: "cancelled", skipped: "skipped", interrupted: "interrupted" };
+let completing = 0;
+async function complete(event) {
+  const words = event.target.value.split(" "), last = words.pop();
+  const turn = ++completing;
+  await new Promise((resolve) => setTimeout(resolve, 120));
+  if (turn !== completing) return;
+  const found = [...new Set(await candidates(last))].slice(0, 20);
+  if (turn !== completing) return;
+  document.getElementById("found").replaceChildren(...found.map((text) => h("option", { value: [...words, text].join(" ") })));
+}
 
 async function search(event, form) {
   event.preventDefault();
@@ -131,7 +149,7 @@ async function search(event, form) {
     for (const word of text.split(/\s+/)) {
       const [key, ...rest] = word.split(":");
       const value = rest.join(":");
-      if (key === "state" && outcomeWords[value]) parameters.append("outcome", outcomeWords[value]);
+      if (key === "state" && outcomes.includes(value)) parameters.append("outcome", value);
       else if (key === "state" && value === "running") parameters.append("state", "executing");
       else if (filterNames.includes(key)) parameters.append(key, value);
     }
@@ -160,7 +178,7 @@ document.addEventListener("click", (event) => {
   go(link.getAttribute("href"));
 });
 addEventListener("popstate", show);
-addEventListener("pagehide", () => history.replaceState({ ...history.state, scroll: scrollY }, ""));
+addEventListener("pagehide", () => sessionStorage.setItem("left", JSON.stringify({ address: address(), scroll: scrollY })));
 history.scrollRestoration = "manual";
 
 let prefix = null;
@@ -188,8 +206,20 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.key === "?") return keysHelp();
   if (view?.key?.(event)) return event.preventDefault();
+  const id = document.activeElement?.getAttribute("href")?.match(/^\/operation\/(\d+)$/)?.[1];
+  if (id && "rch".includes(event.key)) return steer(id, event.key);
   if (["j", "k", "ArrowDown", "ArrowUp"].includes(event.key)) moveFocus(event);
 });
+
+/** Retries, cancels, holds or resumes the operation that has the focus. */
+async function steer(id, key) {
+  try {
+    const { operation } = await call("Show", { ref: id });
+    await act({ r: "retry", c: "cancel", h: operation.held || operation.frozen ? "resume" : "hold" }[key], [operation]);
+  } catch (error) {
+    toast(error.message);
+  }
+}
 
 /** Moves from row to row of the tables of a view. */
 function moveFocus(event) {

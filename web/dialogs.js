@@ -16,7 +16,7 @@ export function toast(text) {
 }
 
 /** Opens a dialog and returns the value of the button that closes it; null: the reader went back. */
-function ask(heading, content, buttons) {
+export function ask(heading, content, buttons) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-labelledby": "question" },
       h("h2", { id: "question" }, heading), content,

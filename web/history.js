@@ -1,7 +1,7 @@
 // History of a name: a grid of runs and operations, with the times of the chosen run on the same rows.
 
 import { call } from "./api.js";
-import { empty, h, update } from "./dom.js";
+import { command, empty, h, update } from "./dom.js";
 import { refresher } from "./parts.js";
 import { absolute, count, duration, median, runTime, standing, title } from "./words.js";
 import { setParameters } from "./app.js";
@@ -70,6 +70,12 @@ export function open(main, [name], parameters) {
     draw();
   }
 
+  function compare(graph, second) {
+    [chosen, other] = [graph, second || null];
+    setParameters({ run: chosen, compare: other });
+    draw();
+  }
+
   function bars(row, scale, kind) {
     if (!row?.startedAt) return [];
     const at = (instant) => (instant - scale.start) / scale.length * 100;
@@ -101,11 +107,14 @@ export function open(main, [name], parameters) {
     const hasTimes = scale && Number.isFinite(scale.start);
     update(main,
       h("div.title", {}, h("h1", {}, name), h("span.crumb", {}, `${count(shown.length, "run")}${isSearching ? ", searching" : ""}`),
-        selected ? h("a.link.crumb", { href: `/graph/${selected.graph}` }, `Graph of ${selected.graph}`) : null),
+        selected ? h("a.link.crumb", { href: `/graph/${selected.graph}` }, `Graph of ${selected.graph}`) : null,
+        selected ? h("span.crumb.wide", {}, command(`opsctl stats --graph ${selected.graph}`)) : null),
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       shown.length ? [
         h("p.sentence.muted", {}, selected ? `Times of ${selected.graph}, submitted ${absolute(selected.at)}, in ${hasTimes ? duration(scaleOf(selected).length) : "no time"}.` : "",
-          compared ? ` Below, thinner: ${compared.graph}, in ${duration(scaleOf(compared).length)}.` : " Choose a run; with Shift, a second one to compare."),
+          compared ? ` Below, thinner: ${compared.graph}, in ${duration(scaleOf(compared).length)}.` : " ",
+          shown.length > 1 ? h("select", { "aria-label": "Compare with", onchange: (event) => compare(selected.graph, event.target.value) },
+            h("option", { value: "" }, "compare with …"), [...shown].reverse().filter((run) => run !== selected).map((run) => h("option", { value: run.graph, selected: run === compared }, `${run.graph}, ${absolute(run.at)}`))) : null),
         h("div.history", { tabindex: 0, role: "region", "aria-label": "Runs and operations" }, h("table", { "aria-label": `Runs of ${name}` },
           h("thead", {}, h("tr", {}, h("th.c-name", { scope: "col" }, "Operation"),
             shown.map((run) => h("th.run", { scope: "col", "data-key": run.graph }, h("button", { type: "button", "aria-pressed": run === selected || run === compared ? "true" : "false", title: `${run.graph}, ${absolute(run.at)}`, "aria-label": `Run ${run.graph} of ${absolute(run.at)}`, onclick: (event) => choose(run.graph, event) }, run.graph.slice(1).slice(-3)))),

@@ -30,8 +30,10 @@ export function open(main, _, parameters) {
   const selection = selectionOf(parameters);
   const since = parameters.get("since") ? Date.now() - (span(parameters.get("since")) ?? 0) : null;
   const name = parameters.get("name");
-  const chosen = new Set();
-  let rows = [], fresh = [], isComplete = false, isLoading = false, failure = null, focus = 0;
+  // A reload and a way back keep the selection, and read as many rows as the reader had come to.
+  const memory = `list ${parameters}`, kept = app.isReturn ? JSON.parse(sessionStorage.getItem(memory) ?? "{}") : {};
+  const chosen = new Set(kept.chosen);
+  let rows = [], fresh = [], isComplete = false, isStopped = false, last = null, isLoading = false, failure = null, focus = 0;
   const isWanted = (row) => (!name || title(row).includes(name)) && (!since || Date.parse(row.submittedAt) >= since);
 
   const tools = h("div.tools"), banner = h("div"), foot = h("div");
@@ -44,7 +46,7 @@ export function open(main, _, parameters) {
         return h("div", { role: "columnheader", class: kind ?? "" }, word || h("span.unseen", {}, "Selected"));
       }))), body);
   main.replaceChildren(h("h1.unseen", {}, "Operations"), tools, banner, grid, foot);
-  const list = virtualRows({ body, count: () => rows.length, draw: drawRow, near: () => more() });
+  const list = virtualRows({ body, count: () => rows.length, draw: drawRow, near: () => isStopped || more() });
   const resize = () => grid.style.setProperty("--template", template());
   resize();
   addEventListener("resize", resize);
@@ -60,18 +62,19 @@ export function open(main, _, parameters) {
   async function more() {
     if (isComplete || isLoading) return;
     isLoading = true;
+    isStopped = false;
     try {
       // With a filter of the page's own, several pages may hold nothing.
-      let found = [], last = rows.at(-1)?.id, turns = 0;
-      do {
-        const next = await fetchPage(last);
-        isComplete = next.length < page || (since && Date.parse(next.at(-1).submittedAt) < since);
-        last = next.at(-1)?.id;
+      let found = [];
+      const size = name || since ? 1000 : page;
+      for (let turn = 0; turn < 20 && !isComplete && found.length < 50; turn += 1) {
+        const next = await fetchPage(last, size);
+        isComplete = next.length < size || Boolean(since && Date.parse(next.at(-1).submittedAt) < since);
+        last = next.at(-1)?.id ?? last;
         found = found.concat(next.filter(isWanted));
-        turns += 1;
-      } while (!isComplete && found.length < 50 && turns < 20);
+      }
+      isStopped = !isComplete && found.length < 50 && size !== page;
       rows = rows.concat(found);
-      if (turns === 20 && !found.length) isComplete = true;
       failure = null;
     } catch (error) {
       failure = error;
@@ -145,7 +148,7 @@ export function open(main, _, parameters) {
 
   function line() {
     const options = filters.flatMap((key) => parameters.getAll(key).map((value) => key === "name" || key === "since" ? "" : `--${key} ${quoted(value)}`));
-    return ["opsctl ls", ...options.filter(Boolean)].join(" ");
+    return ["opsctl ls", ...options.filter(Boolean), ...(options.some(Boolean) ? [] : ["-a"])].join(" ");
   }
 
   function draw() {
@@ -164,7 +167,10 @@ export function open(main, _, parameters) {
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       fresh.length ? h("p.tools", {}, h("button", { type: "button", onclick: showFresh }, `${count(fresh.length, "new operation")}${fresh.length === 100 ? " or more" : ""}: show`)) : null,
       isComplete && !rows.length && !failure ? empty("No operation is like this.", parameters.size ? null : "opsctl submit -- sleep 60") : null);
-    update(foot, chosen.size ? bulk() : null);
+    update(foot,
+      isStopped ? h("p.tools", {}, h("span.muted", {}, `Searched back to operation ${last}.`), h("button", { type: "button", onclick: () => more() }, "Look further back")) : null,
+      chosen.size ? bulk() : null);
+    sessionStorage.setItem(memory, JSON.stringify({ chosen: [...chosen].slice(0, 5000), rows: rows.length }));
     grid.setAttribute("aria-rowcount", isComplete ? rows.length + 1 : -1);
     list.render();
   }
@@ -230,8 +236,13 @@ export function open(main, _, parameters) {
     return true;
   }
 
+  async function start() {
+    do await more(); while (rows.length < Math.min(kept.rows ?? 0, 5000) && !isComplete && !isStopped);
+    if (kept.rows) await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+
   return {
-    title: "Operations", ready: more(), key,
+    title: "Operations", ready: start(), key,
     changed: () => refresh.again(),
     leave() { refresh.end(); list.end(); removeEventListener("resize", resize); },
   };

@@ -16,13 +16,14 @@ export function logView({ id, attempt, isRunning, isError }) {
   const tools = h("div.tools", {});
   const root = h("div", { "data-own": true }, tools, pane);
   let text = new LogText(), stopper = new AbortController(), offset = null, block = null, total = 0, tail = null, isAtEnd = true;
-  let isWhole = false, dropped = 0, failure = null, word = "", isOver = false, wraps = localStorage.getItem("wrap") === "yes";
+  let isWhole = false, dropped = 0, failure = null, word = "", isOver = false, isLive = false, hasTimes = false, wraps = localStorage.getItem("wrap") === "yes";
   pane.classList.toggle("wrap", wraps);
 
   pane.addEventListener("scroll", () => { isAtEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < 24; }, { passive: true });
 
   function lineElement(parts) {
-    const line = h("div", {});
+    // Output has no times of its own: those of lines that come while the page looks on are when they came.
+    const line = h("div", isLive ? { "data-at": new Date().toLocaleTimeString() } : {});
     for (const { text: piece, classes } of parts) {
       if (!classes) line.append(piece);
       else line.append(h("span", { class: classes }, piece));
@@ -66,6 +67,8 @@ export function logView({ id, attempt, isRunning, isError }) {
         if (tail) (block ?? pane.appendChild(block = h("div.block"))).append(tail);
         if (isAtEnd) pane.scrollTop = pane.scrollHeight;
         if (total < 3 || !isWhole) draw();
+        // The first reply has what was written before.
+        isLive = isRunning;
       });
       isOver = !mine.signal.aborted;
       failure = null;
@@ -78,7 +81,7 @@ export function logView({ id, attempt, isRunning, isError }) {
 
   function restart(from) {
     pane.replaceChildren();
-    [text, block, tail, total, offset, isWhole] = [new LogText(), null, null, 0, null, from === 0];
+    [text, block, tail, total, offset, isWhole, isLive] = [new LogText(), null, null, 0, null, from === 0, false];
     read(from);
   }
 
@@ -128,6 +131,7 @@ export function logView({ id, attempt, isRunning, isError }) {
     update(tools,
       h("input", { type: "search", placeholder: "find", "aria-label": "Find in the output", onchange: (event) => find(event.target.value) }),
       h("button.quiet", { type: "button", "aria-pressed": wraps, onclick: () => { wraps = !wraps; localStorage.setItem("wrap", wraps ? "yes" : "no"); pane.classList.toggle("wrap", wraps); draw(); } }, wraps ? "Do not wrap" : "Wrap"),
+      isRunning ? h("button.quiet", { type: "button", "aria-pressed": hasTimes, title: "When each line came, from now on", onclick: () => { hasTimes = !hasTimes; pane.classList.toggle("times", hasTimes); draw(); } }, "Times") : null,
       isWhole || offset === null ? null : h("button.quiet", { type: "button", onclick: () => { isAtEnd = false; restart(0); } }, "From the beginning"),
       h("button.quiet", { type: "button", onclick: () => { isAtEnd = true; pane.scrollTop = pane.scrollHeight; } }, "To the end"),
       h("button.quiet", { type: "button", onclick: download }, "Download"),

@@ -2,12 +2,13 @@
 
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
-import { graphLink, link, mark, refresher, state, table, time } from "./parts.js";
+import { graphLink, link, mark, refresher, state, steady, table, time } from "./parts.js";
 import { duration, median, runTime } from "./words.js";
 
 export function open(main) {
   let data = null;
   const medians = new Map();
+  const places = { running: steady("Running"), next: steady("Next in line"), attention: steady("Needs attention") };
   const refresh = refresher(load, 700);
   const clock = setInterval(() => data && !document.hidden && draw(), 1000);
 
@@ -32,7 +33,7 @@ export function open(main) {
         status, categories: categories.categories,
         schedules: schedules.schedules.filter((schedule) => schedule.next).sort((a, b) => Date.parse(a.next) - Date.parse(b.next)).slice(0, 8),
         running: running.operations.filter((row) => !row.isGroup).sort(byId),
-        next: line.map((row, index) => ({ row, reason: reasons[index]?.waitingFor[0]?.text ?? "starts as soon as a slot is free" })),
+        next: line.map((row, index) => ({ id: row.id, row, reason: reasons[index]?.waitingFor[0]?.text ?? "starts as soon as a slot is free" })),
         attention: bad.flatMap((reply) => reply.operations).filter((row) => Date.parse(row.finishedAt) > yesterday && !row.isGroup)
           .sort((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)).slice(0, 12),
       };
@@ -70,40 +71,41 @@ export function open(main) {
   function draw() {
     const banner = data.failure ? h("p.banner", { role: "alert" }, data.failure.message) : null;
     if (!data.status) return update(main, banner);
-    const { status, running, next, attention, categories, schedules } = data;
+    const { status, categories, schedules } = data;
+    const running = places.running(data.running.slice(-40)), next = places.next(data.next), attention = places.attention(data.attention);
+    const troubles = troublesOf(status);
     const { counts } = status;
     update(main,
       h("h1.unseen", {}, "Now"), banner,
-      status.state !== "running" ? h("p.banner.warn", {}, `opsd is ${status.state === "draining" ? "stopping: nothing new starts" : "unable to store anything"}${status.detail ? `: ${status.detail}` : ""}.`) : null,
-      !status.runnerAnswers ? h("p.banner", {}, `The runner does not answer${status.detail ? ` (${status.detail})` : ""}. Look at `, command("journalctl -u opsd-runner")) : null,
       status.suspended ? h("p.banner.warn", {}, "The daemon is suspended: nothing new starts. ", command("opsctl resume")) : null,
       h("div.summary", {},
         [["executing", counts.executing, "running"], ["ready", counts.ready, "ready"], ["pending", counts.pending, "waiting"], ["finished", counts.finished, "finished"]]
           .map(([name, number, word]) => h("a", { href: `/list?state=${name}` }, h("b", {}, number.toLocaleString()), " ", h("span", {}, word)))),
       h("div.columns", {},
         h("div", {},
-          h("section", {}, h("h2", {}, "Running ", h("span.muted", {}, running.length || "")),
-            running.length ? table("Running", [["Name"], ["Graph", "c-graph wide"], ["Queue", "c-user wide"], ["User", "c-user wide"], ["Time", "c-time-wide number"]],
-              running.slice(-40).map((row) => ({ key: `r${row.id}`, cells: [
+          h("section", {}, h("h2", {}, "Running ", h("span.muted", {}, counts.executing ? counts.executing.toLocaleString() : ""), running.note),
+            running.rows.length ? table("Running", [["Name"], ["Graph", "c-graph wide"], ["Queue", "c-user wide"], ["User", "c-user wide"], ["Time", "c-time-wide number"]],
+              running.rows.map((row) => ({ key: `r${row.id}`, cells: [
                 [mark(row), link(row), row.statusText ? h("span.reason", {}, ` ${row.statusText}`) : null],
                 graphLink(row), row.queue, row.user, progress(row)] })))
               : empty("Nothing is running. Start something with", "opsctl submit -- sleep 60"),
             counts.executing > 40 ? h("p", {}, h("a.link", { href: "/list?state=executing" }, `all ${counts.executing.toLocaleString()}`)) : null),
-          h("section", {}, h("h2", {}, "Next in line"),
-            next.length ? table("Next in line", [["Name", "c-graph"], ["Graph", "c-time wide"], ["Why it waits"]],
-              next.map(({ row, reason }) => ({ key: `n${row.id}`, cells: [
+          h("section", {}, h("h2", {}, "Next in line", next.note),
+            next.rows.length ? table("Next in line", [["Name", "c-graph"], ["Graph", "c-time wide"], ["Why it waits"]],
+              next.rows.map(({ row, reason }) => ({ key: `n${row.id}`, cells: [
                 [mark(row), link(row)], graphLink(row), h("span.reason", { title: reason }, reason)] })))
               : empty("Nothing waits.")),
-          h("section", {}, h("h2", {}, "Needs attention"),
-            attention.length ? table("Needs attention", [["State", "c-state"], ["Name", "c-graph"], ["Cause", "wide"], ["When", "c-time number"]],
-              attention.map((row) => ({ key: `a${row.id}`, cells: [state(row), link(row), h("span.reason", { title: row.cause ?? "" }, row.cause ?? ""), time(row.finishedAt)] })))
-              : empty("Nothing failed during the last day."))),
+          h("section", {}, h("h2", {}, "Needs attention", attention.note),
+            troubles.map(([words, line]) => h("p.banner", { role: "alert" }, words, " ", command(line))),
+            attention.rows.length ? table("Needs attention", [["State", "c-state"], ["Name", "c-graph"], ["Cause", "wide"], ["When", "c-time number"]],
+              attention.rows.map((row) => ({ key: `a${row.id}`, cells: [state(row), link(row), h("span.reason", { title: row.cause ?? "" }, row.cause ?? ""), time(row.finishedAt)] })))
+              : troubles.length ? null : empty("Nothing failed during the last day."))),
         h("div", {},
           h("section", {}, h("h2", {}, "Pool and queues"),
             meter("pool", counts.executing, status.workers),
             status.queues.map((queue) => meter(queue.name, queue.executing, queue.limit, queue.suspended ? "suspended" : queue.ready + queue.pending ? `${queue.ready + queue.pending} waiting` : null, `/list?queue=${encodeURIComponent(queue.name)}`))),
           h("section", {}, h("h2", {}, "Categories"),
-            categories.length ? categories.slice(0, 30).map((category) => meter(category.name, used(category, running), category.capacity,
+            categories.length ? categories.slice(0, 30).map((category) => meter(category.name, used(category, data.running), category.capacity,
               category.waiting.length ? `${category.waiting.length} waiting` : null,
               category.holders.length ? `/operation/${category.holders[0]}` : null))
               : empty("No operation names a category.")),
@@ -121,6 +123,16 @@ export function open(main) {
     changed: () => refresh.again(),
     leave() { refresh.end(); clearInterval(clock); },
   };
+}
+
+/** What is wrong with the daemon, its storage and its runner, each with a command that tells more. */
+function troublesOf(status) {
+  const detail = status.detail ? ` (${status.detail})` : "";
+  return [
+    status.state === "draining" ? ["opsd is stopping: nothing new starts.", "opsctl status"] : null,
+    status.state === "storageUnavailable" ? [`Storage takes nothing${detail}: nothing starts, and no change is kept.`, "journalctl -u opsd"] : null,
+    status.runnerAnswers ? null : [`The runner does not answer${detail}: nothing starts, and no end is seen.`, "journalctl -u opsd-runner"],
+  ].filter(Boolean);
 }
 
 /** Units of a category that are in use, as far as the running operations that are shown tell. */

@@ -59,7 +59,10 @@ export function open(main, [ref], parameters) {
     const links = reason.ids.slice(0, 8).map((id, index) => [index ? ", " : "", h("a.link", { href: `/operation/${id}` }, names.has(id) ? `${title(names.get(id))} (${id})` : id)]);
     const question = reason.kind === "dependency" && reason.ids.length ? `finish ${reason.ids[0]}`
       : reason.kind === "held" || reason.kind === "suspended" ? "resume"
-      : ["category", "barrier", "group", "queue", "pool"].includes(reason.kind) && reason.ids.length ? `cancel ${reason.ids[0]}` : null;
+      : reason.ids.length ? `cancel ${reason.ids[0]}`
+      : reason.kind === "pool" ? "workers 1000"
+      : reason.kind === "queue" ? `limit ${operation.queue} none`
+      : reason.kind === "category" && operation.categories.length === 1 ? `capacity ${operation.categories[0].name} 1000` : null;
     return h("li", {}, h("span", {}, reason.text), links.length ? h("span", {}, "→ ", links) : null,
       question ? h("button.quiet", { type: "button", onclick: () => whatIf(String(operation.id), question) }, `What if: ${question}`) : null);
   }
@@ -100,7 +103,7 @@ export function open(main, [ref], parameters) {
       ["submitted", absolute(row.submittedAt)], ["not before", row.notBefore ? absolute(row.notBefore) : null], ["timeout", row.timeout], ["deadline", row.deadline ? absolute(row.deadline) : null],
       ["exit status", row.exitCode], ["signal", row.signal], ["result", row.result],
       ["memory", row.usage ? `${(row.usage.maxResidentBytes / 1048576).toFixed(1)} MiB at most` : null], ["processor", row.usage ? `${(row.usage.userSeconds + row.usage.systemSeconds).toFixed(2)} s` : null],
-      ["in the terminal", command(`opsctl show ${row.id}`)],
+      ["in the terminal", command(`opsctl show ${row.id}`)], ["", row.state === "finished" ? null : command(row.state === "executing" ? `opsctl log -f ${row.id}` : `opsctl why ${row.id}`)],
     ];
     return h("dl.facts", {}, entries.filter(([, value]) => value !== null && value !== undefined && value !== "" && value.length !== 0).map(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]));
   }

@@ -26,6 +26,18 @@ export function table(name, columns, rows) {
       cells.map((cell, index) => h("td", { class: columns[index][1] ?? "" }, cell))))));
 }
 
+/** Keeps the rows of a table in their places while the pointer is on it: new ones wait, and are counted. */
+export function steady(name) {
+  let kept = [];
+  return (rows) => {
+    const isHeld = document.querySelector(`table[aria-label="${name}"] tbody`)?.matches(":hover") && kept.length;
+    const byId = new Map(rows.map((row) => [row.id, row])), old = new Set(kept.map((row) => row.id));
+    const fresh = isHeld ? rows.filter((row) => !old.has(row.id)).length : 0;
+    kept = isHeld ? kept.map((row) => byId.get(row.id) ?? row) : rows;
+    return { rows: kept, note: fresh ? h("span.muted", {}, ` ${fresh} new`) : null };
+  };
+}
+
 /** Calls `load` at once, and again after changes: not more often than every `pause` milliseconds, nor while hidden. */
 export function refresher(load, pause = 700) {
   let isRunning = false, isWanted = false, isOver = false, last = 0, timer;

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { app } from "./app.js";
-import { confirm, toast } from "./dialogs.js";
+import { ask, confirm, toast } from "./dialogs.js";
 import { command, empty, h, update } from "./dom.js";
 import { refresher, state, table, time } from "./parts.js";
 import { absolute, count, quoted, relative, standing } from "./words.js";
@@ -66,7 +66,7 @@ function all(main) {
   }, 2000);
 
   function draw() {
-    update(main, h("div.title", {}, h("h1", {}, "Schedules")),
+    update(main, h("div.title", {}, h("h1", {}, "Schedules"), h("span.crumb.wide", {}, command("opsctl schedule ls"))),
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       !schedules ? null : schedules.length
         ? table("Schedules", [["Name", "c-schedule"], ["Runs at", "wide"], ["Next", "c-time"], ["Last", "c-state"], ["Missed", "c-small number wide"], ["Latest instants", "c-strip wide"]],
@@ -117,6 +117,42 @@ function one(main, name) {
     }
   }
 
+  /** Asks for the ends of a span, shows its instants, and starts a run for each that has not run. */
+  async function backfill() {
+    const local = (instant) => new Date(instant - new Date(instant).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
+    const field = (label, instant) => h("input", { type: "datetime-local", "aria-label": label, value: local(instant) });
+    const from = field("First instant", Date.now() - 7 * 864e5), to = field("Last instant", Date.now());
+    const overlap = h("select", { "aria-label": "Runs" }, h("option", { value: "queueAll" }, "one after the other"), h("option", { value: "allow" }, "together"));
+    const preview = h("div", { "aria-live": "polite" });
+    let turn = 0, span = null;
+    async function look() {
+      const mine = ++turn;
+      span = null;
+      try {
+        const [first, last] = [new Date(from.value), new Date(to.value)];
+        if (!(first <= last)) throw new Error("The first instant is not before the last one.");
+        const { instants } = await call("ScheduleInstants", { name, after: new Date(first - 1).toISOString(), limit: 1000 });
+        const { runs: records } = await call("ScheduleRuns", { name, limit: 1000 });
+        if (mine !== turn) return;
+        const past = new Set(records.filter((run) => run.result === "run").map((run) => Date.parse(run.nominal)));
+        const all = instants.filter(({ nominal }) => Date.parse(nominal) <= last), wanted = all.filter(({ nominal }) => !past.has(Date.parse(nominal)));
+        span = { from: first.toISOString(), to: last.toISOString() };
+        const shown = wanted.length > 8 ? [...wanted.slice(0, 4), null, ...wanted.slice(-3)] : wanted;
+        update(preview, h("p", {}, `${count(wanted.length, "run")} of ${count(all.length, "instant")}${all.length === wanted.length ? "" : "; the others have run"}:`),
+          h("ul", {}, shown.map((one) => h("li", {}, one ? absolute(one.nominal) : "…"))),
+          command(`opsctl schedule backfill ${quoted(name)} --from ${span.from} --to ${span.to} --overlap ${overlap.value}`));
+      } catch (error) {
+        if (mine === turn) update(preview, h("p", {}, error.message));
+      }
+    }
+    for (const one of [from, to, overlap]) one.addEventListener("change", look);
+    look();
+    const answer = await ask(`Backfill ${name}`, [h("p.tools", {}, from, "through", to, overlap), preview], [["Back", ""], ["Start these runs", "yes", "first"]]);
+    if (answer !== "yes") return;
+    if (!span) return toast("Nothing was started: the span has no instants.");
+    await change("BackfillSchedule", { ...span, overlap: overlap.value }, ({ runs: made, present }) => `${count(made.length, "run")} started${present ? `; ${present} had run before` : ""}.`);
+  }
+
   const resume = () => change("PauseSchedule", { paused: false }, () => `${name} runs again at its next instant.`);
 
   function draw() {
@@ -124,7 +160,7 @@ function one(main, name) {
     const button = (word, action) => h("button", { type: "button", onclick: action }, word);
     update(main,
       h("div.title", {}, h("h1", {}, name), h("span.crumb", {}, `schedule of ${schedule.user}`),
-        app.readOnly ? null : h("div.actions", {}, button("Run now", runNow), schedule.paused ? button("Resume", resume) : button("Pause", pause))),
+        app.readOnly ? null : h("div.actions", {}, button("Run now", runNow), button("Backfill", backfill), schedule.paused ? button("Resume", resume) : button("Pause", pause))),
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       h("p.sentence", {}, schedule.paused ? "Paused: nothing runs until it is resumed."
         : schedule.next ? `Runs next ${relative(schedule.next)} (${absolute(schedule.next)}).` : "No instant is left: it never runs again."),

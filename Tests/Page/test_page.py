@@ -162,6 +162,60 @@ class Views(unittest.TestCase):
         fresh.get(page.address + "history/weekly")
         sees("report", fresh)
 
+    def test_every_view_names_the_command_that_does_the_same(self):
+        for path in VIEWS:
+            go(path)
+            commands = [one.text for one in tab.find_elements(By.CSS_SELECTOR, ".command code")]
+            self.assertTrue(any(one.startswith("opsctl ") for one in commands), f"{path}: {commands}")
+
+    def test_the_field_completes_states_queues_graphs_and_names(self):
+        go("/")
+        for typed, wanted in (("state:fai", "state:failed"), ("queue:def", "queue:default"), ("graph:nigh", "graph:nightly"), ("live", "lively"), ("state:failed since:", "state:failed since:1d"), ("lab", "label:")):
+            field = tab.find_element(By.ID, "field")
+            field.clear()
+            field.send_keys(typed)
+            until(lambda: wanted in tab.execute_script("return [...document.querySelectorAll('#found option')].map((one) => one.value)"), f"{typed} is completed to {wanted}")
+
+    def test_a_reload_keeps_the_selection(self):
+        go("/list")
+        until(lambda: tab.find_elements(By.CSS_SELECTOR, ".grid .body input"), "rows come")
+        tab.execute_script("document.querySelector('.grid .body input').click()")
+        sees("1 operation selected")
+        tab.refresh()
+        sees("1 operation selected")
+        button("Select none")
+
+    def test_two_runs_are_compared(self):
+        go("/history/nightly")
+        chooser = until(lambda: tab.find_element(By.CSS_SELECTOR, "select[aria-label='Compare with']"), "a choice of runs")
+        tab.execute_script("arguments[0].value = 'g1'; arguments[0].dispatchEvent(new Event('change', {bubbles: true}))", chooser)
+        sees("Below, thinner: g1")
+        self.assertIn("compare=g1", tab.current_url)
+
+    def test_rows_stay_under_the_pointer_and_new_ones_wait(self):
+        from selenium.webdriver import ActionChains
+        go("/")
+        row = until(lambda: tab.find_element(By.CSS_SELECTOR, "table[aria-label=Running] tbody tr"), "something runs")
+        ActionChains(tab).move_to_element(row).perform()
+        machine.opsctl("submit", "--name", "pushy", "--", "sleep", "600")
+        try:
+            sees("1 new")
+            self.assertNotIn("pushy", row.find_element(By.XPATH, "..").text)
+            ActionChains(tab).move_to_element(tab.find_element(By.CSS_SELECTOR, ".brand")).perform()
+            sees("pushy")
+        finally:
+            machine.opsctl("cancel", "pushy")
+
+    def test_the_times_of_a_live_log_are_shown_on_demand(self):
+        machine.opsctl("submit", "--name", "talker", "--shell", "while sleep 0.2; do date; done")
+        try:
+            go("/operation/talker")
+            until(lambda: tab.find_elements(By.CSS_SELECTOR, ".log [data-at]"), "lines come while the page looks on")
+            button("Times")
+            self.assertTrue(tab.find_elements(By.CSS_SELECTOR, ".log.times"))
+        finally:
+            machine.opsctl("cancel", "talker")
+
     def test_a_missing_operation_is_said(self):
         go("/operation/nothing-like-this")
         sees("There is no operation nothing-like-this.")
@@ -260,6 +314,26 @@ class Actions(unittest.TestCase):
         sees("Paused: nothing runs")
         button("Resume")
         sees("Runs next")
+
+    def test_a_schedule_is_backfilled_after_a_preview_of_its_instants(self):
+        machine.opsctl("schedule", "add", "hourly", "--at", "0 * * * *", "--zone", "UTC", "--", "true")
+        self.addCleanup(machine.opsctl, "schedule", "rm", "hourly")
+        go("/schedule/hourly")
+        button("Backfill")
+        until(lambda: "opsctl schedule backfill hourly" in tab.find_element(By.TAG_NAME, "dialog").text, "a preview of a week")
+        tab.execute_script("""const [from, to] = document.querySelectorAll("dialog input");
+            from.value = "2026-01-01T00:00"; to.value = "2026-01-01T02:30"; to.dispatchEvent(new Event("change"));""")
+        until(lambda: "3 runs of 3 instants" in tab.find_element(By.TAG_NAME, "dialog").text, "a preview of three hours")
+        button("Start these runs", "dialog[open]")
+        sees("3 runs started")
+
+    def test_a_key_steers_the_operation_that_has_the_focus(self):
+        machine.opsctl("submit", "--name", "focused", "--hold", "--", "true")
+        go("/")
+        link = until(lambda: tab.find_element(By.LINK_TEXT, "focused"), "the operation is next in line")
+        tab.execute_script("arguments[0].focus()", link)
+        press("h")
+        until(lambda: not machine.operation("focused")["held"], "it is resumed")
 
     def test_many_at_once_with_their_number_first(self):
         for number in range(5):

@@ -1,0 +1,93 @@
+// The way to the daemon: through opsd-web. The page in Cockpit has another module of this name.
+
+/** An answer that never came, or came from opsd-web itself. */
+class Failure extends Error {
+  constructor(message, status, name = null) {
+    super(message);
+    Object.assign(this, { status, name });
+  }
+}
+
+async function post(path, body, signal) {
+  let response;
+  try {
+    response = await fetch(path, { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Failure("opsd-web does not answer. Start it again with opsctl web.", 0, "Gone");
+  }
+  if (response.status === 401) throw new Failure("This session is over. Open the link that opsctl web prints.", 401, "Session");
+  return response;
+}
+
+async function failure(response) {
+  const body = await response.json().catch(() => null);
+  return new Failure(body?.message ?? `opsd-web answered with ${response.status}`, response.status);
+}
+
+/** Returns the daemon's reply to a call: an object with `parameters`, and `error` where it refuses. */
+export async function request(method, parameters, signal) {
+  const response = await post("/call", { method, parameters }, signal);
+  const text = await response.text();
+  let body = null;
+  try { body = JSON.parse(text); } catch { /* The status says enough. */ }
+  if (body?.error || (response.ok && body)) return body;
+  throw new Failure(body?.message ?? `opsd-web answered with ${response.status}`, response.status);
+}
+
+/** Calls `each` with every reply to a call of Log. */
+export async function stream(parameters, signal, each) {
+  const response = await post("/follow", { method: "Log", parameters }, signal);
+  if (!response.ok) throw await failure(response);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) each(JSON.parse(line));
+  }
+}
+
+/** Returns the drawing of a graph as an element. Parsed by the browser as a document: no text becomes markup of the page. */
+export function drawing(graph) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/drawing");
+    request.setRequestHeader("Content-Type", "application/json");
+    request.responseType = "document";
+    request.onload = () => {
+      const root = request.response?.documentElement;
+      if (request.status === 200 && root?.localName === "svg") resolve(document.importNode(root, true));
+      else reject(new Failure("This graph has no picture; the table has all of its operations.", request.status));
+    };
+    request.onerror = () => reject(new Failure("opsd-web does not answer.", 0, "Gone"));
+    request.send(JSON.stringify({ method: "Graph", parameters: { graph } }));
+  });
+}
+
+export const about = async () => (await fetch("/about")).json();
+
+/** Opens the stream of changes, after the event that `seen` returns: `tell` gets `{state}` and `{from, to, operations, graphs}`. */
+export function watch(seen, tell) {
+  let source;
+  const open = () => {
+    source = new EventSource(seen() === null ? "/events" : `/events?since=${seen()}`);
+    source.onmessage = ({ data }) => tell({ state: "live", ...JSON.parse(data) });
+    source.addEventListener("lost", () => tell({ state: "lost" }));
+    source.onerror = () => {
+      tell({ state: "gone" });
+      // A browser gives up on a refusal, such as that of a restarted opsd-web.
+      if (source.readyState === EventSource.CLOSED) setTimeout(open, 3000);
+    };
+  };
+  open();
+  addEventListener("pagehide", () => source.close());
+  addEventListener("pageshow", (event) => event.persisted && open());
+}
+
+// The address of a view.
+export const address = () => location.pathname + location.search;
+export const link = (address) => address;
+export const moved = () => {};
