@@ -34,6 +34,12 @@ public final class FileWatch {
         try watch(path, UInt32(IN_ATTRIB), handler)
     }
 
+    /// Calls `handler` after a file of a directory was added, written to or touched.
+    public func watchFiles(of directory: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
+        let writes = UInt32(IN_CLOSE_WRITE) | UInt32(IN_MODIFY) | UInt32(IN_ATTRIB)
+        return try watch(directory, writes | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO), handler)
+    }
+
     private func watch(
         _ path: String, _ mask: UInt32, _ handler: @escaping () -> Void
     ) throws(SystemError) -> Token {

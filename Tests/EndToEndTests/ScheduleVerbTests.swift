@@ -103,4 +103,19 @@ import Testing
         let fine = try machine.begin(["schedule", "import", "-"], input: "@daily true\n").wait()
         #expect(fine.status == 0, "\(fine.err)")
     }
+
+    @Test func `metrics have the last success and the missed instants of a schedule`() throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "good", "--at", "@yearly", "--", "true")
+        let graph = try #require(try machine.ok("schedule", "run", "good", "--json").object["graph"] as? String)
+        try machine.ok("wait", "--graph", graph, "--timeout", "20s")
+        func lines() throws -> [Substring] {
+            try machine.ok("metrics").out.split(separator: "\n").filter { $0.hasPrefix("opsd_schedule_") }
+        }
+        // The outcome is stored a moment after the end.
+        while try lines().count < 2 {}
+        let found = try lines()
+        #expect(found[0].hasPrefix("opsd_schedule_last_success_timestamp_seconds{schedule=\"good\",user=\""))
+        #expect(found[1].hasPrefix("opsd_schedule_missed{schedule=\"good\"") && found[1].hasSuffix("} 0"))
+    }
 }

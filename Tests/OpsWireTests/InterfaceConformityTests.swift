@@ -36,6 +36,7 @@ import Testing
             QueueRow.self,
             CategoryUnitRow.self, CategoryRow.self, CountsRow.self, EventRow.self, EndedRow.self, NodeRow.self,
             HistogramRow.self, OutcomeCountsRow.self, QueueMetricsRow.self, CategoryMetricsRow.self,
+            ScheduleMetricsRow.self,
             GraphSummaryRow.self, EdgeRow.self, ScheduleRow.self, ScheduleLastRow.self, ScheduleRunRow.self,
             ScheduleNextRow.self, ScheduleReasonRow.self,
         ]

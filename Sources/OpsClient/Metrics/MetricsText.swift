@@ -32,6 +32,7 @@ public struct MetricsText {
         addOperations(status, metrics.queues, now: now)
         addQueues(queues, now: now)
         addCategories(Self.bounded(metrics.categories))
+        addSchedules(metrics.schedules)
         addExecutors(status)
     }
 
@@ -132,6 +133,24 @@ public struct MetricsText {
         for (name, help, value) in families {
             writer.family(name, .gauge, help) {
                 for category in categories { $0.sample(Double(value(category)), ["category": category.name]) }
+            }
+        }
+    }
+
+    private mutating func addSchedules(_ schedules: [ScheduleMetricsRow]) {
+        writer.family(
+            "opsd_schedule_last_success_timestamp_seconds", .gauge, unit: "seconds",
+            "Start of the last run of a schedule that succeeded, since 1970."
+        ) {
+            for schedule in schedules {
+                guard let instant = schedule.lastSuccess.flatMap({ InstantText.parse($0) }) else { continue }
+                $0.sample(
+                    Double(instant / 1_000_000) / 1000, ["schedule": schedule.name, "user": schedule.user])
+            }
+        }
+        writer.family("opsd_schedule_missed", .gauge, "Instants of a schedule that were missed, as far as recorded.") {
+            for schedule in schedules {
+                $0.sample(Double(schedule.missed), ["schedule": schedule.name, "user": schedule.user])
             }
         }
     }

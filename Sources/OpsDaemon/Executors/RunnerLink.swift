@@ -326,6 +326,7 @@ final class RunnerLink {
         guard !greeting.isEnding else { return daemon.log.notice("runner \(greeting.pid) is ending") }
         daemon.observers.startNext()
         daemon.conditions.goOnWithRunner()
+        daemon.schedules.triggers.startLooks()
         renewIfOlder(greeting)
     }
 

@@ -24,9 +24,13 @@ extension Requests {
         }
     }
 
+    /// Maximum number of schedules in the answer, in the order of names.
+    private static let mostSchedules = 20
+
     private func storedMetrics(_ exchange: Exchange) {
         let now = Clock.read().wall
-        ask(exchange, SingleStep { try StoredMetrics($0, now: now) }) { [unowned self] stored in
+        let schedules = daemon.schedules.all.prefix(Self.mostSchedules).map(\.stored)
+        ask(exchange, SingleStep { try StoredMetrics($0, schedules, now: now) }) { [unowned self] stored in
             self.schedulerQueries.ask(exchange) { [unowned self] in
                 let standings = self.daemon.ask { $0.queueStandings } ?? []
                 let loads = self.daemon.ask { $0.categoryLoads } ?? []
@@ -42,8 +46,18 @@ private struct StoredMetrics: Sendable {
     private let queues: [(row: Int64, name: String, isRemoved: Bool)]
     private let readySince: [Int64: Int64]
     private let size: Int64
+    private let schedules: [ScheduleMetricsRow]
 
-    init(_ history: History, now: Int64) throws {
+    init(_ history: History, _ schedules: [StoredSchedule], now: Int64) throws {
+        self.schedules = try schedules.map { schedule in
+            let numbers = try history.numbers(of: schedule.id)
+            return .with {
+                $0.name = schedule.name
+                $0.user = schedule.user
+                $0.lastSuccess = numbers.lastSuccess.map(InstantText.format)
+                $0.missed = numbers.missed
+            }
+        }
         counters = try history.counters()
         queues = try history.queuesEver()
         readySince = try history.readySince(now: now)
@@ -70,6 +84,7 @@ private struct StoredMetrics: Sendable {
                 row.running = HistogramRow(counters.running)
             }
         }
+        reply.schedules = schedules
         reply.categories = loads.map { load in
             .with {
                 $0.name = load.name

@@ -95,6 +95,15 @@ extension Requests {
         daemon.afterCommit { exchange.reply(Nothing()) }
     }
 
+    func forgetTrigger(_ request: ForgetTriggerRequest, _ exchange: Exchange) throws {
+        let schedule = try own(request.name, exchange)
+        guard try daemon.store.forget(request.key, of: schedule.id) else {
+            throw ControlError.notFound(kind: "key", name: request.key, nearest: nil)
+        }
+        daemon.schedules.triggers.wake(schedule)
+        daemon.afterCommit { exchange.reply(Nothing()) }
+    }
+
     func removeSchedule(_ request: RemoveScheduleRequest, _ exchange: Exchange) throws {
         let schedule = try own(request.name, exchange)
         try daemon.store.removeSchedule(schedule.id)
@@ -125,7 +134,7 @@ extension ScheduleRow {
         let request = schedule.definition.request
         name = schedule.name
         user = schedule.stored.user
-        at = request.at
+        at = schedule.definition.trigger.map { [$0.text] } ?? request.at
         zone = request.zone ?? "UTC"
         paused = schedule.isPaused
         overlap = "\(schedule.definition.policy.overlap)"
@@ -156,5 +165,6 @@ extension ScheduleRunRow {
         outcome = run.outcome.map { OutcomeName($0) }
         at = InstantText.format(instant.at)
         note = instant.note
+        key = instant.key
     }
 }

@@ -198,7 +198,7 @@ final class Requests {
         case .setCategory(let request): try change(exchange) { try self.setCategory(request, exchange) }
         case .setWorkers(let request): try change(exchange) { try self.setWorkers(request, exchange) }
         case .addSchedule, .listSchedules, .scheduleRuns, .runSchedule, .pauseSchedule, .removeSchedule,
-            .scheduleInstants, .whySchedule, .backfillSchedule:
+            .scheduleInstants, .whySchedule, .backfillSchedule, .forgetTrigger:
             try handleSchedule(request, exchange)
         }
     }
@@ -213,6 +213,7 @@ final class Requests {
         case .removeSchedule(let request): try change(exchange) { try self.removeSchedule(request, exchange) }
         case .scheduleInstants(let request): readOn(exchange) { try self.scheduleInstants(request, exchange) }
         case .whySchedule(let request): readOn(exchange) { try self.whySchedule(request, exchange) }
+        case .forgetTrigger(let request): try change(exchange) { try self.forgetTrigger(request, exchange) }
         case .backfillSchedule(let request): try change(exchange) { try self.backfillSchedule(request, exchange) }
         default: preconditionFailure("handle takes the other methods")
         }

@@ -48,6 +48,14 @@ extension Schedule {
             found.append(("calendar", "its next run is due at \(start.text)"))
         } else if definition.afterFinish != nil, !unfinished.isEmpty {
             found.append(("event", "its next run is due after the end of the run before"))
+        } else if let trigger = definition.trigger {
+            let text =
+                if case .path(let glob, _, _, _) = trigger {
+                    "its next run is due when a file of \(glob) is new or changed"
+                } else {
+                    "its next run is due when its command prints a new line"
+                }
+            found.append(("trigger", text))
         } else if definition.runsAtBoot {
             found.append(("event", "its next run is due when the machine starts again"))
         } else {

@@ -18,6 +18,8 @@ final class Schedule {
     var boot: String?
     let currentBoot: String
     var events = EventState()
+    /// Instant and number of the latest record of a trigger.
+    var lastTrigger = (at: UnixTime.earliest, number: Int64(0))
     /// A run is being committed.
     var isCommitting = false
     /// The latest run.

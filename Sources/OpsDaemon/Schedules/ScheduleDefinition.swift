@@ -5,7 +5,8 @@ internal import OpsWire
 struct ScheduleDefinition {
     let request: AddScheduleRequest
     let recurrences: Recurrences
-    let policy: SchedulePolicy
+    private(set) var policy: SchedulePolicy
+    let trigger: Trigger?
     let zone: ZoneRules
     /// Seconds from the end of a run to the next.
     let afterFinish: Int64?
@@ -34,7 +35,14 @@ struct ScheduleDefinition {
         guard 0...Self.mostKept ~= keep else {
             throw Self.problem("keep", "must be 0 to \(Self.mostKept), not \(keep)")
         }
-        guard 1...Self.mostExpressions ~= request.at.count else {
+        trigger = try Self.trigger(request)
+        if trigger != nil {
+            guard request.at.isEmpty else {
+                throw Self.problem("at", "a trigger has no calendar: write at, onPath or onExec, one of them")
+            }
+            if request.overlap == nil { policy.overlap = .queueAll }
+        }
+        guard trigger != nil || 1...Self.mostExpressions ~= request.at.count else {
             throw Self.problem("at", "there must be 1 to \(Self.mostExpressions) expressions, not \(request.at.count)")
         }
         var all: [Recurrence] = []
@@ -117,6 +125,32 @@ struct ScheduleDefinition {
         }
         if let contradiction = policy.contradiction { throw problem("catchUp", contradiction) }
         return policy
+    }
+
+    private static func trigger(_ request: AddScheduleRequest) throws -> Trigger? {
+        func duration(_ text: String?, _ key: String, _ fallback: Int64) throws -> Int64 {
+            try max(0, text.map { try seconds($0, key) } ?? fallback) * 1_000_000_000
+        }
+        if let glob = request.onPath {
+            if request.onExec != nil { throw problem("onExec", "there is onPath too; write one of them") }
+            guard glob.hasPrefix("/"), !glob.utf8.contains(0), glob.utf8.count <= Limits.pathBytes else {
+                throw problem("onPath", "\"\(glob)\" is no absolute pattern such as /srv/in/*.csv")
+            }
+            return .path(
+                glob: glob, settle: try duration(request.settle, "settle", 5), isBatch: request.batch ?? false,
+                poll: max(1_000_000_000, try duration(request.poll, "poll", 600)))
+        }
+        for (key, isGiven) in [
+            ("settle", request.settle != nil), ("batch", request.batch != nil), ("poll", request.poll != nil),
+        ] where isGiven { throw problem(key, "belongs to onPath") }
+        guard let command = request.onExec else {
+            if request.every != nil { throw problem("every", "belongs to onExec; write at \"every 5m\"") }
+            return nil
+        }
+        guard !command.isEmpty, command.utf8.count <= Limits.commandBytes, !command.utf8.contains(0) else {
+            throw problem("onExec", "is no command")
+        }
+        return .exec(command: command, every: max(1_000_000_000, try duration(request.every, "every", 300)))
     }
 
     private static func seconds(_ text: String, _ key: String) throws -> Int64 {

@@ -75,6 +75,21 @@ extension Schedules {
         }
     }
 
+    /// Starts a run of a file or a line.
+    /// - Parameter text: The files, or the line.
+    func startTriggered(
+        _ schedule: Schedule, _ write: ScheduleWrite, _ text: String, cancelling runs: [ScheduleInstant],
+        then answer: @escaping (Bool) -> Void
+    ) throws {
+        let isSerial = schedule.definition.policy.overlap.isSerial
+        let nominal = UnixTime(seconds: write.instant.nominal)
+        try submit(schedule, nominal, write, isSerial: isSerial, cancelling: runs, trigger: text) {
+            [unowned self] graph in
+            if let graph { self.noteRun(schedule, write.instant, graph) }
+            answer(graph != nil)
+        }
+    }
+
     func backfill(
         _ schedule: Schedule, _ instants: [UnixTime], isSerial: Bool,
         then answer: @escaping (Result<Backfill.Answer, ControlError>) -> Void
@@ -96,7 +111,7 @@ extension Schedules {
     /// Puts a run to the scheduler. `answer` is called after the commit, with nil where that has failed.
     private func submit(
         _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, isSerial: Bool,
-        cancelling runs: [ScheduleInstant] = [], then answer: @escaping (GraphID?) -> Void
+        cancelling runs: [ScheduleInstant] = [], trigger: String? = nil, then answer: @escaping (GraphID?) -> Void
     ) throws {
         let definition = schedule.definition
         let scheduled = definition.local(nominal)
@@ -106,7 +121,17 @@ extension Schedules {
         order.capture = definition.request.capture
         order.variables = [ReservedVariables.scheduledAt: scheduled]
         if let before { order.variables.lay([ReservedVariables.scheduledBefore: before]) }
-        let text = RunText(["scheduled": scheduled, "scheduledBefore": before ?? ""])
+        var (file, event) = ("", "")
+        if let trigger, case .path? = definition.trigger {
+            file = trigger
+            order.variables.lay([ReservedVariables.triggerFile: trigger])
+        } else if let trigger {
+            event = trigger
+            order.variables.lay([ReservedVariables.triggerEvent: trigger])
+        }
+        let text = RunText([
+            "scheduled": scheduled, "scheduledBefore": before ?? "", "file": file, "event": event,
+        ])
         var texts = try self.texts(of: definition, order, text, isSerial: isSerial, owner: try owner(of: schedule))
         texts.scheduled = write
         let cancelled = try runs.flatMap { try daemon.history.unfinishedOperations(of: $0) }
@@ -116,7 +141,7 @@ extension Schedules {
     }
 
     /// Returns the owner as the user database knows it now.
-    private func owner(of schedule: Schedule) throws -> Caller {
+    func owner(of schedule: Schedule) throws -> Caller {
         let stored = schedule.stored
         let account = try Account.withUID(stored.uid, formerName: stored.user)
         // A user without account could add it: then the number is the name.
@@ -131,7 +156,7 @@ extension Schedules {
         var order = SubmissionOrder()
         order.capture = definition.request.capture
         let now = definition.local(UnixTime(flooringNanoseconds: Moment.now().wall))
-        let text = RunText(["scheduled": now, "scheduledBefore": now])
+        let text = RunText(["scheduled": now, "scheduledBefore": now, "file": "/file", "event": "event"])
         let isSerial = definition.policy.overlap.isSerial
         let texts = try texts(of: definition, order, text, isSerial: isSerial, owner: caller)
         // A copy of a large scheduler takes longer than the loop may be held up; the first run is refused then.

@@ -11,6 +11,7 @@ final class Schedules {
     unowned let daemon: Daemon
     private(set) var all: [Schedule] = []
     var backfills: [Backfill] = []
+    private(set) lazy var triggers = Triggers(schedules: self)
     private(set) lazy var finish = RunFinish(schedules: self)
     private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
     /// Looks at the clock, which may have been changed.
@@ -59,6 +60,7 @@ final class Schedules {
         }
         try finish.load()
         for schedule in all where schedule.hasEvents { try loadEvents(schedule, now) }
+        for schedule in all where schedule.definition.trigger != nil { triggers.update(schedule) }
         refresh()
     }
 
@@ -74,6 +76,7 @@ final class Schedules {
         let schedule = try open(stored)
         all.append(schedule)
         all.sort { ($0.name, $0.stored.uid) < ($1.name, $1.stored.uid) }
+        triggers.update(schedule)
         refresh()
         return schedule
     }
@@ -94,12 +97,15 @@ final class Schedules {
         changed.events = schedule.events
         finish.replace(schedule, changed)
         all = all.map { $0 === schedule ? changed : $0 }
+        triggers.forget(schedule)
+        triggers.update(changed)
         refresh()
         return changed
     }
 
     func remove(_ schedule: Schedule) {
         finish.forget(schedule)
+        triggers.forget(schedule)
         all.removeAll { $0 === schedule }
         refresh()
     }
@@ -234,6 +240,7 @@ final class Schedules {
         if isPaused { ledger.pause() } else { ledger.resume(at: now) }
         try daemon.store.move(schedule.id, to: schedule.position(ledger))
         schedule.take(ledger)
+        triggers.update(schedule)
         refresh()
     }
 

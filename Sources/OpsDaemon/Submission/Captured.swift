@@ -24,6 +24,13 @@ struct Captured {
         }
     }
 
+    /// The variables as a helper process gets them.
+    var words: CStringArray {
+        var result = variables
+        result.removeReservedVariables()
+        return CStringArray(result.entries.map { "\($0.name)=\($0.value)" })
+    }
+
     /// Returns JSON, with the defaults of the submission laid over. The variables that opsd sets are left out: the shell of
     /// a submission from inside an operation has those of that operation.
     /// - Parameter stored: Variables that opsd sets all the same.

@@ -24,6 +24,9 @@ extension ReservedVariables {
     /// Variables of the runs of schedules, which are stored with their environment.
     static let scheduledAt = "OPS_SCHEDULED_AT"
     static let scheduledBefore = "OPS_SCHEDULED_BEFORE"
+    static let triggerFile = "OPS_TRIGGER_FILE"
+    static let triggerEvent = "OPS_TRIGGER_EVENT"
+    static let stored: Set<String> = [scheduledAt, scheduledBefore, triggerFile, triggerEvent]
 }
 
 extension StringMap {
@@ -31,8 +34,7 @@ extension StringMap {
     /// - Parameter keepsStored: Keeps those that opsd stores with a submission.
     mutating func removeReservedVariables(keepsStored: Bool = false) {
         entries.removeAll {
-            let isStored = $0.name == ReservedVariables.scheduledAt || $0.name == ReservedVariables.scheduledBefore
-            if isStored, keepsStored { return false }
+            if keepsStored, ReservedVariables.stored.contains($0.name) { return false }
             return ReservedVariables.contains($0.name)
                 || NameSyntax.complaint(aboutVariable: $0.name, value: $0.value) != nil
         }

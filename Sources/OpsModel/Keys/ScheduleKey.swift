@@ -1,6 +1,7 @@
 /// The keys of `schedule` in a graph file.
 public enum ScheduleKey: String, CaseIterable, Sendable {
-    case at, zone, overlap, catchUp, window, spread, from, until, count, keep
+    case at, zone, overlap, catchUp, window, spread, from, until, count, keep, onPath, settle, batch, poll, onExec,
+        every
 
     /// Type, meaning and default, as the manual has them.
     public var manual: (form: String, about: String, fallback: String) {
@@ -8,7 +9,8 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         case .at:
             (
                 "text, or array of texts",
-                "Calendar expressions: cron lines, calendar events of systemd.time(7), or `every 15m`.", "required"
+                "Calendar expressions: cron lines, calendar events of systemd.time(7), `every 15m`, `afterFinish 10m` or "
+                    + "`@reboot`.", "required, unless there is a trigger"
             )
         case .zone: ("text", "Time zone of the expressions, such as `Europe/Berlin`.", "the daemon's")
         case .overlap:
@@ -16,7 +18,7 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
                 "one of `\"skip\"`, `\"queueOne\"`, `\"queueAll\"`, `\"cancel\"`, `\"allow\"`",
                 "What an instant does while a run of the schedule is unfinished: it is skipped; one run waits, or all do; "
                     + "the older run is cancelled; both run.",
-                "`\"skip\"`"
+                "`\"skip\"`; of triggers `\"queueAll\"`"
             )
         case .catchUp:
             (
@@ -29,6 +31,22 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         case .from: ("instant", "First instant that may run.", "none")
         case .until: ("instant", "Last instant that may run.", "none")
         case .count: ("integer", "Maximum number of runs.", "none")
+        case .onPath:
+            (
+                "text",
+                "Pattern of files, in place of `at`: a run for each that is new or has changed, in `OPS_TRIGGER_FILE` and "
+                    + "`${file}`.", "none"
+            )
+        case .settle: ("duration", "Time for which a file must not have changed.", "`\"5s\"`")
+        case .batch: ("`true` or `false`", "One run for all files that are new at once.", "`false`")
+        case .poll: ("duration", "Longest time between two looks at all files.", "`\"10m\"`")
+        case .onExec:
+            (
+                "text",
+                "Shell command, in place of `at`: a run for each new line that it prints, in `OPS_TRIGGER_EVENT` and "
+                    + "`${event}`.", "none"
+            )
+        case .every: ("duration", "Time between two starts of that command.", "`\"5m\"`")
         case .keep: ("integer", "Number of finished runs of which the graph is kept.", "`50`")
         }
     }
@@ -40,10 +58,11 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         let integer = #"{"type": "integer", "minimum": 0}"#
         return switch self {
         case .at: #"{"anyOf": [\#(text), {"type": "array", "items": \#(text), "minItems": 1}]}"#
-        case .zone, .from, .until: text
+        case .zone, .from, .until, .onPath, .onExec: text
+        case .batch: #"{"type": "boolean"}"#
         case .overlap: #"{"enum": ["skip", "queueOne", "queueAll", "cancel", "allow"]}"#
         case .catchUp: #"{"enum": ["none", "last", "all"]}"#
-        case .window, .spread: duration
+        case .window, .spread, .settle, .poll, .every: duration
         case .count, .keep: integer
         }
     }

@@ -84,6 +84,22 @@ extension History {
         return found
     }
 
+    /// Returns the keys that are not stored with their identity, up to a number of them.
+    public func newKeys(
+        among keys: [TriggerKey], of schedule: Int64, limit: Int
+    ) throws(StoreError) -> [TriggerKey] {
+        let row = try statement("SELECT identity FROM triggerKey WHERE schedule = ?1 AND key = ?2")
+        var found: [TriggerKey] = []
+        for key in keys where found.count < limit {
+            row.bind(1, schedule)
+            row.bind(2, key.key)
+            let isKnown = try row.step() && row.text(0) == key.identity
+            row.reset()
+            if !isKnown { found.append(key) }
+        }
+        return found
+    }
+
     /// Returns whether an instant of the calendar has a record of its own.
     public func hasRecord(at nominal: Int64, of schedule: Int64) throws(StoreError) -> Bool {
         try nextNumber(at: nominal, .calendar, of: schedule) > 0
@@ -171,6 +187,16 @@ extension History {
         var found: [OperationID] = []
         while try row.step() { found.append(OperationID(row.int(0))) }
         return found
+    }
+
+    /// Returns the start of the last run that succeeded, and the number of missed instants.
+    public func numbers(of schedule: Int64) throws(StoreError) -> (lastSuccess: Int64?, missed: Int) {
+        let row = try statement("SELECT max(at) FROM scheduleInstant WHERE schedule = ?1 AND outcome = ?2")
+        row.bind(1, schedule)
+        row.bind(2, Outcome.succeeded.stored)
+        defer { row.reset() }
+        let lastSuccess = try row.step() ? row.optionalInt(0) : nil
+        return (lastSuccess, try missedInstants(of: schedule))
     }
 
     /// Returns the number of instants of a schedule that were missed.

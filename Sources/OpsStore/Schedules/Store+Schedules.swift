@@ -121,6 +121,26 @@ extension Store {
     func put(_ write: ScheduleWrite) throws(StoreError) {
         try put(write.instant)
         try put(write.instant.schedule, write.position)
+        for key in write.keys {
+            let row = try kept("INSERT OR REPLACE INTO triggerKey VALUES (?1, ?2, ?3, ?4)")
+            row.bind(1, write.instant.schedule)
+            row.bind(2, key.key)
+            row.bind(3, key.identity)
+            row.bind(4, write.instant.at)
+            try row.run()
+        }
+    }
+
+    /// Removes a key, which may trigger a run again. Returns false if it is not stored.
+    public func forget(_ key: String, of schedule: Int64) throws(StoreError) -> Bool {
+        var isThere = false
+        try change { () throws(StoreError) in
+            let row = try kept("DELETE FROM triggerKey WHERE schedule = ?1 AND key = ?2 RETURNING 1")
+            row.bind(1, schedule)
+            row.bind(2, key)
+            while try row.step() { isThere = true }
+        }
+        return isThere
     }
 
     private func put(_ instant: ScheduleInstant) throws(StoreError) {

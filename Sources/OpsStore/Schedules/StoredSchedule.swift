@@ -70,11 +70,24 @@ public struct ScheduleInstant: Equatable, Sendable {
     }
 }
 
+/// A file or a line that triggers a run, with the identity of the file.
+public struct TriggerKey: Hashable, Sendable {
+    public var key: String
+    public var identity: String
+
+    public init(key: String, identity: String) {
+        self.key = key
+        self.identity = identity
+    }
+}
+
 /// A record with the position of the schedule behind it: both are stored in one commit, with the submission of the run
 /// if there is one.
 public struct ScheduleWrite: Equatable, Sendable {
     public var instant: ScheduleInstant
     public var position: StoredSchedule.Position
+    /// Keys that have had their run, or will have none.
+    public var keys: [TriggerKey] = []
 
     public init(_ instant: ScheduleInstant, _ position: StoredSchedule.Position) {
         self.instant = instant

@@ -43,6 +43,7 @@ public enum ControlRequest: Equatable, Sendable {
     case scheduleInstants(ScheduleInstantsRequest)
     case whySchedule(WhyScheduleRequest)
     case backfillSchedule(BackfillScheduleRequest)
+    case forgetTrigger(ForgetTriggerRequest)
     case removeSchedule(RemoveScheduleRequest)
 
     /// Reads a call to this interface; refuses methods and parameters that it does not have.
@@ -80,7 +81,8 @@ extension ControlRequest {
         Method(removeQueue), Method(listCategories), Method(setCategory), Method(graph), Method(stats),
         Method(prune), Method(backup), Method(check), Method(setWorkers), Method(metrics), Method(complete),
         Method(addSchedule), Method(listSchedules), Method(scheduleRuns), Method(runSchedule), Method(pauseSchedule),
-        Method(scheduleInstants), Method(whySchedule), Method(backfillSchedule), Method(removeSchedule),
+        Method(scheduleInstants), Method(whySchedule), Method(backfillSchedule), Method(forgetTrigger),
+        Method(removeSchedule),
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: methods.map { ($0.request.method, $0) })

@@ -10,6 +10,7 @@ public struct MetricsRequest: WireRequest {
 public struct MetricsReply: WireRecord {
     public var queues: [QueueMetricsRow] = []
     public var categories: [CategoryMetricsRow] = []
+    public var schedules: [ScheduleMetricsRow] = []
     public var commits = HistogramRow()
     public var turns = HistogramRow()
     public var databaseBytes: Int64 = 0
@@ -17,9 +18,25 @@ public struct MetricsReply: WireRecord {
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("queues", &queues)
         try visitor.field("categories", &categories)
+        try visitor.field("schedules", &schedules)
         try visitor.field("commits", &commits)
         try visitor.field("turns", &turns)
         try visitor.field("databaseBytes", &databaseBytes)
+    }
+}
+
+public struct ScheduleMetricsRow: WireRecord {
+    public static let typeName = "ScheduleMetrics"
+    public var name = ""
+    public var user = ""
+    public var lastSuccess: String?
+    public var missed = 0
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("user", &user)
+        try visitor.field("lastSuccess", &lastSuccess)
+        try visitor.field("missed", &missed)
     }
 }
 

@@ -15,6 +15,12 @@ public struct AddScheduleRequest: WireRequest {
     public var until: String?
     public var count: Int?
     public var keep: Int?
+    public var onPath: String?
+    public var settle: String?
+    public var batch: Bool?
+    public var poll: String?
+    public var onExec: String?
+    public var every: String?
     public var replace: Bool?
     public var dryRun: Bool?
     public var defaults: RawJSON?
@@ -33,6 +39,12 @@ public struct AddScheduleRequest: WireRequest {
         try visitor.field("until", &until)
         try visitor.field("count", &count)
         try visitor.field("keep", &keep)
+        try visitor.field("onPath", &onPath)
+        try visitor.field("settle", &settle)
+        try visitor.field("batch", &batch)
+        try visitor.field("poll", &poll)
+        try visitor.field("onExec", &onExec)
+        try visitor.field("every", &every)
         try visitor.field("replace", &replace)
         try visitor.field("dryRun", &dryRun)
         try visitor.field("defaults", &defaults)
@@ -224,6 +236,18 @@ public struct ScheduleReasonRow: WireRecord {
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("kind", &kind)
         try visitor.field("text", &text)
+    }
+}
+
+public struct ForgetTriggerRequest: WireRequest {
+    public typealias Reply = Nothing
+    public static let method = "ForgetTrigger"
+    public var name = ""
+    public var key = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("name", &name)
+        try visitor.field("key", &key)
     }
 }
 

@@ -26,6 +26,12 @@ struct ScheduleKeys {
             case .until: request.until = try instant(key, value)
             case .count: request.count = try integer(key, value)
             case .keep: request.keep = try integer(key, value)
+            case .onPath: request.onPath = try text(key, value)
+            case .settle: request.settle = try duration(key, value)
+            case .batch: request.batch = try boolean(key, value)
+            case .poll: request.poll = try duration(key, value)
+            case .onExec: request.onExec = try text(key, value)
+            case .every: request.every = try duration(key, value)
             }
         }
     }
@@ -49,6 +55,13 @@ struct ScheduleKeys {
     private func integer(_ key: String, _ value: JSONView) throws(Failure) -> Int {
         guard let number = Int(value.source) else { throw failure(value.range.lowerBound, "\"\(key)\" is an integer") }
         return number
+    }
+
+    private func boolean(_ key: String, _ value: JSONView) throws(Failure) -> Bool {
+        guard ["true", "false"].contains(value.source) else {
+            throw failure(value.range.lowerBound, "\"\(key)\" is true or false")
+        }
+        return value.source == "true"
     }
 
     /// A number counts seconds.

@@ -17,7 +17,8 @@ enum ScheduleVerb {
             "[ls]", "add NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "add NAME --at EXPR [OPTION...] -f FILE",
             "apply -f FILE",
             "show NAME", "runs NAME [-n N]", "next NAME|--at EXPR... [-n N]", "run NAME", "pause NAME", "resume NAME",
-            "rm NAME", "why NAME", "backfill NAME --from A --to B", "import [CRONTAB|-] [--apply]",
+            "rm NAME", "why NAME", "backfill NAME --from A --to B", "forget NAME KEY",
+            "import [CRONTAB|-] [--apply]",
         ],
         about: [
             "An expression is a cron line of five fields or @hourly, @daily, @weekly, @monthly, @yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the last day of each month) or \"daily Europe/Berlin\"; or \"every 15m\", counted from the moment of add, or for next --at from the instant after which it begins; \"afterFinish 10m\", counted from the end of the run before; or @reboot, once per boot of the machine. An instant of several expressions counts once. A wrong expression, and one that never matches, is refused with status 5.",
@@ -54,6 +55,9 @@ enum ScheduleVerb {
             Verb(
                 "rm", aliases: ["remove"], .keeping, "remove a schedule; its runs stay", forms: ["NAME"],
                 operands: .one(.text, "NAME"), action: remove),
+            Verb(
+                "forget", .keeping, "let a file or a line trigger a run again", forms: ["NAME KEY"],
+                operands: .some(.text, "NAME KEY"), action: forget),
             ScheduleQuestions.why, ScheduleQuestions.backfill, ScheduleImport.verb,
         ], action: ScheduleList.list)
 
@@ -85,6 +89,20 @@ enum ScheduleVerb {
     private static func remove(_ session: Session) throws(Failure) -> ExitStatus {
         _ = try session.call(RemoveScheduleRequest.with { $0.name = session.arguments.operands[0] })
         try Steering.report(one: "removed schedule", session)
+        return .done
+    }
+
+    private static func forget(_ session: Session) throws(Failure) -> ExitStatus {
+        let words = session.arguments.operands
+        guard words.count == 2 else {
+            throw session.refuse("it takes a schedule and a file or line", "write opsctl schedule forget NAME KEY")
+        }
+        _ = try session.call(
+            ForgetTriggerRequest.with {
+                $0.name = words[0]
+                $0.key = words[1]
+            })
+        try Steering.report(one: "forgot key of schedule", session)
         return .done
     }
 

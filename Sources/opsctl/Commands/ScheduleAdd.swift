@@ -1,4 +1,5 @@
 internal import OpsClient
+internal import OpsSystem
 internal import OpsWire
 
 /// `schedule add`: a command or a graph file, a calendar, and a policy.
@@ -18,6 +19,19 @@ enum ScheduleAdd {
     private static let count = Option.value("count", "N", .integer, "the maximum number of runs")
     private static let keep = Option.value(
         "keep", "N", .integer, "finished runs of which the graph is kept (default: 50)")
+    private static let onPath = Option.value(
+        "on-path", "GLOB", .text,
+        "in place of --at: a run for each new or changed file, in $OPS_TRIGGER_FILE and ${file}")
+    private static let settle = Option.value(
+        "settle", "D", .duration, "how long a file must not have changed (default: 5s)")
+    private static let batch = Option.flag("batch", "one run for all files that are new at once")
+    private static let poll = Option.value(
+        "poll", "D", .duration, "the longest time between two looks at all files (default: 10m)")
+    private static let onExec = Option.value(
+        "on-exec", "CMD", .text,
+        "in place of --at: a run for each new line that a shell command prints, in $OPS_TRIGGER_EVENT and ${event}")
+    private static let every = Option.value("every", "D", .duration, "how often the command runs (default: 5m)")
+    private static let triggers = OptionGroup("Triggers", [onPath, settle, batch, poll, onExec, every])
     private static let policy = OptionGroup(
         "Calendar",
         [ScheduleVerb.at, ScheduleVerb.zone, overlap, catchUp, window, spread, from, until, count, keep, .dryRun])
@@ -30,11 +44,16 @@ enum ScheduleAdd {
 
     static let verb = Verb(
         "add", .keeping, "a new schedule",
-        forms: ["NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "NAME --at EXPR [OPTION...] -f FILE"],
-        about: [
-            "Each run is a graph with the name of the schedule and the label schedule=NAME, in the environment and directory of this call. Its operations find the instant in $OPS_SCHEDULED_AT and the one before in $OPS_SCHEDULED_BEFORE; ${scheduled} and ${scheduledBefore} are replaced in all strings of the graph."
+        forms: [
+            "NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "NAME --at EXPR [OPTION...] -f FILE",
+            "NAME --on-path GLOB [OPTION...] [--] COMMAND [ARG...]",
+            "NAME --on-exec CMD --every D [OPTION...] [--] COMMAND [ARG...]",
         ],
-        operands: .nameAndCommand, options: [policy] + graph, action: add)
+        about: [
+            "A trigger starts a run for each file that is new or has changed (--on-path), or for each line that was not printed before (--on-exec); those that are there at add count as new. Runs wait for one another (--overlap queueAll). A file or line runs once; schedule forget NAME KEY allows it again.",
+            "Each run is a graph with the name of the schedule and the label schedule=NAME, in the environment and directory of this call. Its operations find the instant in $OPS_SCHEDULED_AT and the one before in $OPS_SCHEDULED_BEFORE; ${scheduled} and ${scheduledBefore} are replaced in all strings of the graph.",
+        ],
+        operands: .nameAndCommand, options: [policy, triggers] + graph, action: add)
 
     static let applyVerb = Verb(
         "apply", .keeping, "add the schedule in a graph file, or bring one up to date",
@@ -48,7 +67,7 @@ enum ScheduleAdd {
         let arguments = session.arguments
         // The other options are those of a submission, in which some of these names mean other things.
         let inner = try Session(
-            arguments.without(policy.options).with(operands: Array(arguments.operands.dropFirst())))
+            arguments.without(policy.options + triggers.options).with(operands: Array(arguments.operands.dropFirst())))
         let submission: Submission
         var graph: GraphFile?
         if let path = arguments.text(.file) {
@@ -61,8 +80,9 @@ enum ScheduleAdd {
         request.name = arguments.operands[0]
         if let graph { try ScheduleKeys(graph).fill(&request) }
         fill(&request, arguments)
-        guard !request.at.isEmpty else {
-            throw session.refuse("there is no expression", "give --at EXPR, such as --at '0 3 * * *'")
+        guard !request.at.isEmpty || request.onPath != nil || request.onExec != nil else {
+            throw session.refuse(
+                "there is no expression", "give --at EXPR, such as --at '0 3 * * *', or --on-path or --on-exec")
         }
         try report(try send(request, submission, graph, session), session)
         return .done
@@ -101,7 +121,20 @@ enum ScheduleAdd {
         request.until = instant(arguments.text(until), now) ?? request.until
         request.count = arguments.integer(count) ?? request.count
         request.keep = arguments.integer(keep) ?? request.keep
+        request.onPath = arguments.text(onPath).map(absolute) ?? request.onPath
+        request.settle = arguments.text(settle) ?? request.settle
+        request.batch = arguments.has(batch) ? true : request.batch
+        request.poll = arguments.text(poll) ?? request.poll
+        request.onExec = arguments.text(onExec) ?? request.onExec
+        request.every = arguments.text(every) ?? request.every
         request.dryRun = arguments.has(.dryRun).ifTrue
+    }
+
+    /// Returns a pattern with the current directory in front, unless it is absolute.
+    private static func absolute(_ glob: String) -> String {
+        guard !glob.hasPrefix("/") else { return glob }
+        let directory = Files.currentDirectory
+        return (directory == "/" ? "" : directory) + "/" + glob
     }
 
     private static func send(
@@ -136,6 +169,9 @@ enum ScheduleAdd {
             return try session.output.line("\(reply.change) schedule \(name)\(next ?? "")")
         }
         let words = ["none": "is up to date", "updated": "would be updated"][reply.change] ?? "would be added"
+        guard !schedule.at.allSatisfy({ $0.hasPrefix("on") }) else {
+            return try session.output.line("schedule \(name) \(words) (dry run)")
+        }
         try session.output.line("schedule \(name) \(words) (dry run); its next instants:")
         let origin = schedule.next.flatMap { Instant.rfc3339($0) }
         try SchedulePreview(schedule.at, zone: schedule.zone, after: now, origin: origin).write(10, session)

@@ -427,6 +427,12 @@ class Methods:
         until: str | None = None,
         count: int | None = None,
         keep: int | None = None,
+        on_path: str | None = None,
+        settle: str | None = None,
+        batch: bool | None = None,
+        poll: str | None = None,
+        on_exec: str | None = None,
+        every: str | None = None,
         replace: bool | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
@@ -436,7 +442,9 @@ class Methods:
         queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
         "window"; "keep": number of finished runs of which the graph is kept. "replace": a schedule of this
         name is brought up to date. "dryRun" checks only. "change": added, updated, or none where everything
-        but "capture" is as it was.
+        but "capture" is as it was. "onPath": in place of "at", a run for each new or changed file of this
+        pattern, once it has not changed for "settle", or one for all of them ("batch"); all are looked at
+        every "poll". "onExec": a run for each new line that this command prints, "every" so often.
         """
         return self._call("AddSchedule", {
             "name": name,
@@ -450,6 +458,12 @@ class Methods:
             "until": until,
             "count": count,
             "keep": keep,
+            "onPath": on_path,
+            "settle": settle,
+            "batch": batch,
+            "poll": poll,
+            "onExec": on_exec,
+            "every": every,
             "replace": replace,
             "dryRun": dry_run,
             "defaults": defaults,
@@ -503,6 +517,10 @@ class Methods:
             "to": to,
             "overlap": overlap,
         }, BackfillScheduleReply.from_json)
+
+    def forget_trigger(self, name: str, key: str) -> None:
+        """Forgets a file or a line that has triggered a run: it may do so again."""
+        self._call("ForgetTrigger", {"name": name, "key": key}, _nothing)
 
     def remove_schedule(self, name: str) -> None:
         """Removes a schedule; its runs stay."""
@@ -908,6 +926,12 @@ class AsyncMethods:
         until: str | None = None,
         count: int | None = None,
         keep: int | None = None,
+        on_path: str | None = None,
+        settle: str | None = None,
+        batch: bool | None = None,
+        poll: str | None = None,
+        on_exec: str | None = None,
+        every: str | None = None,
         replace: bool | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
@@ -917,7 +941,9 @@ class AsyncMethods:
         queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
         "window"; "keep": number of finished runs of which the graph is kept. "replace": a schedule of this
         name is brought up to date. "dryRun" checks only. "change": added, updated, or none where everything
-        but "capture" is as it was.
+        but "capture" is as it was. "onPath": in place of "at", a run for each new or changed file of this
+        pattern, once it has not changed for "settle", or one for all of them ("batch"); all are looked at
+        every "poll". "onExec": a run for each new line that this command prints, "every" so often.
         """
         return await self._call("AddSchedule", {
             "name": name,
@@ -931,6 +957,12 @@ class AsyncMethods:
             "until": until,
             "count": count,
             "keep": keep,
+            "onPath": on_path,
+            "settle": settle,
+            "batch": batch,
+            "poll": poll,
+            "onExec": on_exec,
+            "every": every,
             "replace": replace,
             "dryRun": dry_run,
             "defaults": defaults,
@@ -991,6 +1023,10 @@ class AsyncMethods:
             "to": to,
             "overlap": overlap,
         }, BackfillScheduleReply.from_json)
+
+    async def forget_trigger(self, name: str, key: str) -> None:
+        """Forgets a file or a line that has triggered a run: it may do so again."""
+        await self._call("ForgetTrigger", {"name": name, "key": key}, _nothing)
 
     async def remove_schedule(self, name: str) -> None:
         """Removes a schedule; its runs stay."""

@@ -775,6 +775,28 @@ class CategoryMetrics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleMetrics:
+    """A schedule, for monitoring. "lastSuccess": start of its last run that succeeded; "missed": number of
+    missed instants.
+    """
+
+    name: str
+    user: str
+    last_success: str | None = None
+    missed: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            user=value["user"],
+            last_success=value.get("lastSuccess"),
+            missed=value["missed"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSummary:
     """A graph in a list. "scheduled" and "held" as in Counts: neither is counted in the others."""
 
@@ -937,7 +959,7 @@ class ScheduleNext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleReason:
-    """Parameters: "kind": paused, storage, calendar, event, overlap, ended, skipped, missed or refused."""
+    """Parameters: "kind": paused, storage, calendar, event, trigger, overlap, ended, skipped, missed or refused."""
 
     kind: str
     text: str
@@ -1379,6 +1401,7 @@ class MetricsReply:
 
     queues: list[QueueMetrics]
     categories: list[CategoryMetrics]
+    schedules: list[ScheduleMetrics]
     commits: Histogram
     turns: Histogram
     database_bytes: int
@@ -1389,6 +1412,7 @@ class MetricsReply:
         return cls(
             queues=[QueueMetrics.from_json(item) for item in value["queues"]],
             categories=[CategoryMetrics.from_json(item) for item in value["categories"]],
+            schedules=[ScheduleMetrics.from_json(item) for item in value["schedules"]],
             commits=Histogram.from_json(value["commits"]),
             turns=Histogram.from_json(value["turns"]),
             database_bytes=value["databaseBytes"],

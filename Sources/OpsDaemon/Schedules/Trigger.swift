@@ -1,0 +1,87 @@
+internal import OpsStore
+internal import OpsWire
+
+/// A source of runs beside the calendar: files that appear or change, or lines that a command prints.
+enum Trigger: Equatable {
+    /// Files of a pattern. Those that no longer change are new after `settle`; `batch`: one run for all of a check.
+    case path(glob: String, settle: Int64, isBatch: Bool, poll: Int64)
+    case exec(command: String, every: Int64)
+
+    /// Nanoseconds between two checks.
+    var pause: Int64 {
+        switch self {
+        case .path(_, _, _, let poll): poll
+        case .exec(_, let every): every
+        }
+    }
+
+    var isBatch: Bool {
+        if case .path(_, _, let isBatch, _) = self { isBatch } else { false }
+    }
+
+    /// The source in words, in the place of a calendar expression.
+    var text: String {
+        switch self {
+        case .path(let glob, _, _, _): "onPath \(glob)"
+        case .exec(let command, _): "onExec \(command)"
+        }
+    }
+
+    /// Directory in which files of the pattern appear, as far as the pattern names one.
+    var directory: String? {
+        guard case .path(let glob, _, _, _) = self else { return nil }
+        let fixed = glob.prefix { !"*?[\\".contains($0) }
+        let slash = fixed.lastIndex(of: "/") ?? fixed.startIndex
+        return slash == fixed.startIndex ? "/" : String(fixed[..<slash])
+    }
+
+    /// Arguments of the process that prints what there is.
+    var arguments: [String] {
+        switch self {
+        case .path(let glob, _, _, _): ["/bin/sh", "-c", Self.listing(Self.shellText(glob))]
+        case .exec(let command, _): ["/bin/sh", "-c", command]
+        }
+    }
+
+    /// Device, inode, modification time, size and name of each file, with a NUL behind each. Names of files are arguments
+    /// of no command of unlimited length.
+    private static func listing(_ glob: String) -> String {
+        "for f in \(glob); do [ -e \"$f\" ] && printf '%s\\0' \"$f\"; done | xargs -0 -r sh -c "
+            + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0\"' sh"
+    }
+
+    /// Returns a pattern as a shell reads it: only `*`, `?` and brackets keep their meaning.
+    private static func shellText(_ glob: String) -> String {
+        glob.map { character in
+            let isPlain =
+                character.isASCII && (character.isLetter || character.isNumber) || "*?[]!/._-^".contains(character)
+            return isPlain ? "\(character)" : "'" + (character == "'" ? "'\\''" : "\(character)") + "'"
+        }.joined()
+    }
+
+    static let longestLine = 4096
+
+    /// Reads what the process has printed.
+    /// - Parameter isComplete: Its last line is whole.
+    func read(_ bytes: [UInt8], isComplete: Bool) -> [TriggerKey] {
+        switch self {
+        case .path:
+            return bytes.split(separator: 0).compactMap { entry in
+                let words = entry.split(separator: 0x20, maxSplits: 4)
+                guard words.count == 5, let path = String(validating: words[4], as: UTF8.self) else { return nil }
+                let identity = words[..<4].map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+                return TriggerKey(key: path, identity: identity)
+            }
+        case .exec:
+            var lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false)
+            if !isComplete { _ = lines.popLast() }
+            var known: Set<String> = []
+            return lines.compactMap { line in
+                guard !line.isEmpty, line.count <= Self.longestLine, !line.contains(0),
+                    let text = String(validating: line, as: UTF8.self), known.insert(text).inserted
+                else { return nil }
+                return TriggerKey(key: text, identity: "")
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+internal import OpsExecutor
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+
+/// Looks at the files or lines of one trigger. Events of the file system only wake the look: the comparison of what there is
+/// with the stored keys is the truth, and is made after every start and every pause between two looks.
+final class TriggerWatch {
+    private unowned let triggers: Triggers
+    let schedule: Schedule
+    let trigger: Trigger
+    private var daemon: Daemon { triggers.daemon }
+    private lazy var alarm = Alarm(triggers.daemon) { [unowned self] in self.triggers.look(self) }
+    private var token: FileWatch.Token?
+    /// New files that may still change, with the monotonic instant at which each was first seen so.
+    private var unsettled: [String: (identity: String, since: Int64)] = [:]
+    /// Keys that have been found, and start runs in their order.
+    var ready: [TriggerKey] = []
+    var isLooking = false
+    /// Something may have changed since the last look began.
+    private var isStale = false
+    private var lastLook: Int64 = 0
+    var helper: Attempt?
+
+    /// Nanoseconds between an event of the file system and a look, and between two looks that events wake.
+    private static let gathering: Int64 = 100_000_000
+    private static let betweenLooks: Int64 = 1_000_000_000
+
+    init(_ triggers: Triggers, _ schedule: Schedule, _ trigger: Trigger) {
+        self.triggers = triggers
+        self.schedule = schedule
+        self.trigger = trigger
+    }
+
+    /// Begins to look.
+    func begin() {
+        watch()
+        alarm.set(after: 0)
+    }
+
+    func end() {
+        alarm.set(at: nil)
+        if let token { daemon.fileWatch.cancel(token) }
+        token = nil
+        if let helper { daemon.helpers.stop(helper) }
+        helper = nil
+        ready = []
+    }
+
+    /// Asks for a look soon.
+    func wake() {
+        guard !schedule.isPaused else { return }
+        if isLooking {
+            isStale = true
+        } else {
+            set(max(Clock.read().monotonic + Self.gathering, lastLook + Self.betweenLooks))
+        }
+    }
+
+    private func set(_ instant: Int64) {
+        if alarm.instant.map({ instant < $0 || $0 <= Clock.read().monotonic }) ?? true { alarm.set(at: instant) }
+    }
+
+    private func watch() {
+        guard token == nil, let directory = trigger.directory else { return }
+        // The directory may appear later, or not be readable: then files are found by the regular looks alone.
+        token = try? daemon.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
+    }
+
+    /// Notes the beginning of a look.
+    func looks() {
+        (isLooking, isStale, lastLook) = (true, false, Clock.read().monotonic)
+        alarm.set(at: nil)
+        watch()
+    }
+
+    /// Takes the keys that were found without a run.
+    /// - Parameter isCut: There are more.
+    func found(_ keys: [TriggerKey], isCut: Bool) {
+        isLooking = false
+        let now = Clock.read().monotonic
+        var next = now + trigger.pause
+        if case .path(_, let settle, _, _) = trigger, settle > 0 {
+            var still: [String: (identity: String, since: Int64)] = [:]
+            for key in keys {
+                let since = unsettled[key.key].flatMap { $0.identity == key.identity ? $0.since : nil } ?? now
+                if since + settle <= now {
+                    ready.append(key)
+                } else {
+                    still[key.key] = (key.identity, since)
+                    next = min(next, since + settle)
+                }
+            }
+            unsettled = still
+        } else {
+            ready = keys
+        }
+        if isStale || isCut { next = min(next, now + Self.betweenLooks) }
+        alarm.set(at: next)
+    }
+
+    /// Looks again when the usual pause is over: the last look failed.
+    func failed(after pause: Int64? = nil) {
+        isLooking = false
+        alarm.set(after: pause ?? trigger.pause)
+    }
+}

@@ -1,0 +1,218 @@
+internal import OpsCalendar
+internal import OpsCore
+internal import OpsExecutor
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// Runs that files and printed lines trigger. What there is is listed by a helper process with the rights of the owner.
+final class Triggers {
+    private unowned let schedules: Schedules
+    var daemon: Daemon { schedules.daemon }
+    private var watches: [Int64: TriggerWatch] = [:]
+    private var looks = FairBacklog<Int64>(slots: 4)
+    private lazy var beside = SideWork(loop: schedules.daemon.loop, log: schedules.daemon.log)
+    private lazy var work = DeferredWork(schedules.daemon.loop) { [unowned self] in self.startRuns() }
+    /// Number of runs that are being committed, by schedule.
+    private var committing: [Int64: Int] = [:]
+
+    private static let longestLook: Int64 = 60_000_000_000
+    private static let mostOutput: Int64 = 16 << 20
+    /// Maximum number of keys that one look hands on, and of runs that one turn starts.
+    private static let keysInALook = 1000
+    private static let startsInATurn = 20
+    /// Nanoseconds after which runs are tried again that a limit has refused.
+    private static let retry: Int64 = 60_000_000_000
+
+    init(schedules: Schedules) { self.schedules = schedules }
+
+    /// Begins to watch for a schedule, or goes on with its definition of now.
+    func update(_ schedule: Schedule) {
+        forget(schedule)
+        guard let trigger = schedule.definition.trigger, !schedule.isPaused else { return }
+        let watch = TriggerWatch(self, schedule, trigger)
+        watches[schedule.id] = watch
+        watch.begin()
+    }
+
+    func forget(_ schedule: Schedule) { watches.removeValue(forKey: schedule.id)?.end() }
+
+    /// Looks again, after a key was forgotten.
+    func wake(_ schedule: Schedule) { watches[schedule.id]?.wake() }
+
+    // MARK: - Looks
+
+    func look(_ watch: TriggerWatch) {
+        guard watches[watch.schedule.id] === watch else { return }
+        watch.looks()
+        looks.append(watch.schedule.id, of: watch.schedule.stored.uid)
+        startLooks()
+    }
+
+    /// Starts looks, as far as there are slots and a runner.
+    func startLooks() {
+        while let (id, user) = looks.start() {
+            guard let watch = watches[id] else {
+                looks.end(of: user)
+                continue
+            }
+            do {
+                if try !list(watch, of: user) {
+                    looks.end(of: user)
+                    watch.failed(after: 1_000_000_000)
+                }
+            } catch {
+                daemon.log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
+                looks.end(of: user)
+                watch.failed()
+            }
+        }
+    }
+
+    /// Starts the process that lists what there is. Returns false if there is no runner.
+    private func list(_ watch: TriggerWatch, of user: UInt32) throws -> Bool {
+        let owner = try schedules.owner(of: watch.schedule)
+        let folder = daemon.configuration.state + "/triggers"
+        try Files.makePrivateDirectory(folder)
+        let path = folder + "/\(watch.schedule.id)"
+        try Files.remove(path)
+        let captured = Captured(watch.schedule.definition.request.capture, account: owner.account)
+        let launchUser =
+            daemon.authorization.daemonUser == 0
+            ? LaunchRequest.User(name: owner.name, uid: owner.user, gid: owner.group) : nil
+        let request = LaunchRequest(
+            attempt: Attempt(operation: 0, number: 0), slot: -1, arguments: watch.trigger.arguments,
+            environment: captured.words, directory: captured.details.directory,
+            output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: 1_000_000_000,
+            logCap: Self.mostOutput)
+        watch.helper = try daemon.helpers.start(request, timeout: Self.longestLook) {
+            [unowned self, weak watch] ending in
+            self.looks.end(of: user)
+            watch?.helper = nil
+            if let watch, self.watches[watch.schedule.id] === watch { self.listed(watch, path, ending) }
+            self.startLooks()
+        }
+        return watch.helper != nil
+    }
+
+    /// Compares what was printed with the stored keys, beside the loop.
+    private func listed(_ watch: TriggerWatch, _ path: String, _ ending: HelperProcesses.Ending) {
+        let isComplete: Bool
+        switch ending {
+        case .code: isComplete = true
+        case .signal: isComplete = false
+        case .cannotStart, .lost: return watch.failed()
+        }
+        let (trigger, id, database) = (watch.trigger, watch.schedule.id, daemon.store.path)
+        let compare: @Sendable () -> Result<[TriggerKey], any Error> = {
+            Result {
+                let bytes = try Files.readIfPresent(path, limit: Int(Self.mostOutput)) ?? []
+                let keys = trigger.read(bytes, isComplete: isComplete)
+                return try History.open(path: database).newKeys(among: keys, of: id, limit: Self.keysInALook + 1)
+            }
+        }
+        beside.run(compare) { [unowned self, weak watch] result in
+            guard let watch, watches[id] === watch else { return }
+            do {
+                let keys = try result.get()
+                watch.found(Array(keys.prefix(Self.keysInALook)), isCut: keys.count > Self.keysInALook)
+                if !watch.ready.isEmpty { work.schedule() }
+            } catch {
+                daemon.log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
+                watch.failed()
+            }
+        }
+    }
+
+    // MARK: - Runs
+
+    private func startRuns() {
+        if daemon.putOff({ [unowned self] in self.startRuns() }) { return }
+        guard daemon.outage == nil, daemon.core != nil else { return }
+        daemon.settleBeforeReading()
+        guard daemon.outage == nil, daemon.longTurn == nil else { return }
+        var left = Self.startsInATurn
+        for watch in watches.values.sorted(by: { $0.schedule.id < $1.schedule.id }) where !watch.ready.isEmpty {
+            do {
+                try startRuns(of: watch, &left)
+            } catch let error as StoreError {
+                return daemon.fall(error)
+            } catch {
+                daemon.log.warning("schedule \(watch.schedule.name): runs wait: \(schedules.reason(error))")
+                watch.ready = []
+                watch.failed(after: Self.retry)
+            }
+        }
+        if watches.values.contains(where: { !$0.ready.isEmpty && committing[$0.schedule.id, default: 0] == 0 }) {
+            work.schedule()
+        }
+    }
+
+    private func startRuns(of watch: TriggerWatch, _ left: inout Int) throws {
+        let schedule = watch.schedule
+        let policy = schedule.definition.policy
+        // The next run depends on the number of unfinished ones.
+        let isOneByOne = policy.overlap != .queueAll && policy.overlap != .allow
+        while !watch.ready.isEmpty, left > 0, !isOneByOne || committing[schedule.id, default: 0] == 0 {
+            let now = UnixTime(flooringNanoseconds: Moment.now().wall)
+            let isOver = policy.count.map { schedule.ledger.position.runs + committing[schedule.id, default: 0] >= $0 }
+            guard isOver != true, now >= policy.from ?? .earliest, now <= policy.until ?? .latest else {
+                watch.ready = []
+                return
+            }
+            left -= 1
+            let taken = watch.trigger.isBatch ? watch.ready : [watch.ready[0]]
+            let keys = try daemon.history.newKeys(among: taken, of: schedule.id, limit: taken.count)
+            if !keys.isEmpty { try start(watch, keys, at: now) }
+            watch.ready.removeFirst(taken.count)
+        }
+    }
+
+    private func start(_ watch: TriggerWatch, _ keys: [TriggerKey], at now: UnixTime) throws {
+        let schedule = watch.schedule
+        let isSkipped = schedule.definition.policy.overlap.skips(schedule.unfinished.count)
+        var instant = ScheduleInstant(
+            schedule: schedule.id, nominal: now.seconds, through: now.seconds, count: 1, result: .run)
+        instant.origin = .trigger
+        let stored = try daemon.history.nextNumber(at: now.seconds, .trigger, of: schedule.id)
+        instant.number = max(stored, schedule.lastTrigger.at == now ? schedule.lastTrigger.number + 1 : 0)
+        schedule.lastTrigger = (now, instant.number)
+        instant.key = keys[0].key
+        if keys.count > 1 { instant.note = "\(keys.count) files" }
+        var position = schedule.position(schedule.ledger)
+        position.runs += committing[schedule.id, default: 0]
+        guard !isSkipped else {
+            instant.result = .skipped
+            return try store(instant, position, keys)
+        }
+        position.runs += 1
+        var write = ScheduleWrite(instant, position)
+        write.keys = keys
+        let cancelled = schedule.definition.policy.overlap == .cancel ? schedule.unfinished : []
+        let texts = keys.map(\.key).joined(separator: "\n")
+        do {
+            committing[schedule.id, default: 0] += 1
+            try schedules.startTriggered(schedule, write, texts, cancelling: cancelled) { [unowned self] isStored in
+                committing[schedule.id, default: 1] -= 1
+                if isStored { schedule.ledger.noteRun() }
+                if !watch.ready.isEmpty { work.schedule() }
+            }
+        } catch {
+            committing[schedule.id, default: 1] -= 1
+            // A limit of the user, or the store, may allow it later.
+            if error is StoreError || daemon.outage != nil { throw error }
+            if case .tooManyOfUser? = error as? Rejection { throw error }
+            position.runs -= 1
+            instant.result = .refused
+            instant.note = schedules.reason(error)
+            try store(instant, position, keys)
+        }
+    }
+
+    private func store(_ instant: ScheduleInstant, _ position: StoredSchedule.Position, _ keys: [TriggerKey]) throws {
+        var write = ScheduleWrite(instant, position)
+        write.keys = keys
+        try schedules.store(write)
+    }
+}
