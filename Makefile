@@ -67,6 +67,7 @@ test-hosts: setup ## try opsctl --host through a real sshd on the loopback inter
 test-web: setup ## check the page in Chromium: every view and action, hostile clients, a hundred tabs
 	@for product in opsd opsd-runner opsctl opsd-web; do swift build --product $$product || exit 1; done
 	scripts/clean-run scripts/test-web .build/debug
+	scripts/clean-run scripts/test-web .build/debug --cockpit
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"

@@ -1,0 +1,104 @@
+"""The page in Cockpit: a real cockpit-ws on loopback, whose session is that of the user who runs the test."""
+
+import os
+import socket
+import subprocess
+import tempfile
+import unittest
+
+from selenium.webdriver.common.by import By
+
+from machine import Machine, browser, until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
+
+
+def setUpModule():
+    global machine, tab, frame
+    machine = Machine()
+    unittest.addModuleCleanup(machine.close)
+    machine.graph({"name": "nightly", "operations": [
+        {"name": "fetch", "command": ["true"]}, {"name": "build", "command": ["sleep", "600"], "after": ["fetch"]},
+        {"name": "publish", "command": ["true"], "after": ["build"]}]})
+    machine.opsctl("submit", "--name", "lively", "--shell", "echo written; sleep 600")
+    machine.opsctl("note", "lively", HOSTILE)
+    data = tempfile.TemporaryDirectory(prefix="opsd-cockpit-")
+    unittest.addModuleCleanup(data.cleanup)
+    subprocess.run([f"{HERE}/../../scripts/install-cockpit", f"{data.name}/cockpit/opsd"], check=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = dict(machine.environment, XDG_DATA_HOME=data.name)
+    server = subprocess.Popen(
+        ["/usr/lib/cockpit/cockpit-ws", "--address", "127.0.0.1", "--port", str(port), "--local-session", "/usr/bin/cockpit-bridge"],
+        env=environment, stderr=subprocess.DEVNULL)
+    unittest.addModuleCleanup(lambda: (server.terminate(), server.wait(30)))
+    tab = browser()
+    unittest.addModuleCleanup(tab.quit)
+    frame = f"http://127.0.0.1:{port}/cockpit/@localhost/opsd/index.html"
+    until(lambda: socket.create_connection(("127.0.0.1", port), 5).close() is None, "cockpit-ws listens")
+    tab.get(frame)
+    until(lambda: tab.find_elements(By.CSS_SELECTOR, "main[data-ready]"), "the page opens")
+
+
+def go(address):
+    tab.get("about:blank")
+    tab.get(f"{frame}#{address}")
+    until(lambda: tab.find_elements(By.CSS_SELECTOR, "main[data-ready]"), f"{address} opens")
+
+
+def sees(words):
+    until(lambda: words in tab.find_element(By.TAG_NAME, "body").text, f"the page shows {words!r}")
+
+
+class Cockpit(unittest.TestCase):
+    def test_every_view_opens_without_a_complaint(self):
+        for address, words in (("/", "Needs attention"), ("/list", "lively"), ("/graphs", "nightly"), ("/graph/nightly", "publish"),
+                               ("/history/nightly", "build"), ("/schedules", "no schedules")):
+            with self.subTest(address):
+                tab.get_log("browser")
+                go(address)
+                sees(words)
+                self.assertEqual([one for one in tab.get_log("browser") if one["level"] == "SEVERE" and "favicon" not in one["message"]], [])
+
+    def test_a_graph_is_drawn(self):
+        go("/graph/nightly")
+        until(lambda: len(tab.find_elements(By.CSS_SELECTOR, ".drawing svg g[data-ids]")) == 3, "a drawing of three operations")
+
+    def test_a_log_is_followed_and_texts_stay_texts(self):
+        go("/operation/lively")
+        sees("written")
+        sees(HOSTILE)
+        self.assertNotEqual(tab.title, "owned")
+
+    def test_changes_show_by_themselves_and_an_action_is_done(self):
+        go("/")
+        sees("live")
+        machine.opsctl("submit", "--name", "newcomer", "--", "sleep", "600")
+        sees("newcomer")
+        go("/operation/newcomer")
+        tab.execute_script("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Cancel').click()")
+        until(lambda: tab.find_elements(By.CSS_SELECTOR, "dialog[open] .danger"), "a question")
+        tab.execute_script("document.querySelector('dialog[open] .danger').click()")
+        until(lambda: machine.operation("newcomer")["outcome"] == "cancelled", "it is cancelled")
+
+    def test_the_address_is_the_fragment(self):
+        go("/list?outcome=failed")
+        tab.execute_script("document.querySelector('nav a[href=\"/graphs\"]').click()")
+        until(lambda: tab.current_url.endswith("#/graphs"), "the fragment changes")
+        tab.back()
+        until(lambda: tab.current_url.endswith("#/list?outcome=failed"), "the way back")
+
+    def test_a_restarted_daemon_is_found_again(self):
+        go("/")
+        machine.stop()
+        sees("reconnecting")
+        machine.start()
+        machine.opsctl("submit", "--name", "meanwhile", "--", "sleep", "600")
+        sees("meanwhile")
+        machine.opsctl("cancel", "meanwhile")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
