@@ -100,7 +100,8 @@ export function open(main, [name], parameters) {
     const names = [];
     for (const run of [...shown].reverse()) for (const row of [...run.rows.values()].sort((a, b) => a.id - b.id)) if (!names.includes(title(row))) names.push(title(row));
     const cells = new Map(shown.map((run) => [run.graph, new Map([...run.rows.values()].map((row) => [title(row), row]))]));
-    const selected = shown.find((run) => run.graph === chosen) ?? shown.at(-1);
+    const selected = shown.find((run) => run.graph === chosen)
+      ?? shown.findLast((run) => [...run.rows.values()].some((row) => row.startedAt)) ?? shown.at(-1);
     const compared = shown.find((run) => run.graph === other && run !== selected);
     const scale = selected ? scaleOf(selected) : null, otherScale = compared ? scaleOf(compared) : null;
     if (scale && otherScale) scale.length = otherScale.length = Math.max(scale.length, otherScale.length);
@@ -111,7 +112,7 @@ export function open(main, [name], parameters) {
         selected ? h("span.crumb.wide", {}, command(`opsctl stats --graph ${selected.graph}`)) : null),
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       shown.length ? [
-        h("p.sentence.muted", {}, selected ? `Times of ${selected.graph}, submitted ${absolute(selected.at)}, in ${hasTimes ? duration(scaleOf(selected).length) : "no time"}.` : "",
+        h("p.sentence.muted", {}, selected ? `Times of ${selected.graph}, submitted ${absolute(selected.at)}${hasTimes ? `, in ${duration(scaleOf(selected).length)}` : "; nothing of it has started"}.` : "",
           compared ? ` Below, thinner: ${compared.graph}, in ${duration(scaleOf(compared).length)}.` : " ",
           shown.length > 1 ? h("select", { "aria-label": "Compare with", onchange: (event) => compare(selected.graph, event.target.value) },
             h("option", { value: "" }, "compare with …"), [...shown].reverse().filter((run) => run !== selected).map((run) => h("option", { value: run.graph, selected: run === compared }, `${run.graph}, ${absolute(run.at)}`))) : null),
