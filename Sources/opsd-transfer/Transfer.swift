@@ -21,7 +21,7 @@ final class Transfer {
 
     let attempt: Attempt
     let launched: LaunchedProcess
-    private let request: LaunchRequest
+    private var request: LaunchRequest
     private let rights: FileRights?
     private let engine: Engine
     private let log: AttemptLog
@@ -45,6 +45,8 @@ final class Transfer {
     ) {
         attempt = request.attempt
         self.request = request
+        // The largest part of a launch, which has no effect on a transfer.
+        self.request.environment = []
         self.rights = rights
         self.engine = engine
         self.log = log

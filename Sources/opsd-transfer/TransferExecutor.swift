@@ -49,8 +49,8 @@ final class TransferExecutor {
         self.isService = isService
         loop = try EventLoop()
         var engineOptions = Engine.Options.fromEnvironment()
-        // Enough for a gigabit on a local network; the memory of thousands of transfers counts.
-        engineOptions.receiveBuffer = 16_384
+        // Large enough for any network; the memory of thousands of transfers counts.
+        engineOptions.receiveBuffer = 8192
         engineOptions.connectionsPerHost = ConfigurationFile.usualConnectionsPerHost
         engine = try Engine(engineOptions)
         instance = try Randomness.identifier()
