@@ -132,6 +132,9 @@ let package = Package(
         .executableTarget(
             name: "store-writer", dependencies: ["OpsStore", "OpsCore", "CSQLite"], path: "Tests/StoreWriter",
             swiftSettings: strict),
+        .executableTarget(
+            name: "fake-executor", dependencies: ["OpsExecutor", "OpsSystem"], path: "Tests/FakeExecutor",
+            swiftSettings: strict),
         tests("OpsDrawingTests", ["OpsDrawing"]),
         tests("OpsWebTests", ["OpsWeb", "OpsWire", "OpsSystem", "opsd-web"]),
         tests("OpsWireTests", ["OpsWire"]),
@@ -169,7 +172,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "opsd", "opsd-runner", "opsctl", "opsd-web", "pipeline", "log-holder", "OpsClient", "PseudoTerminal",
+                "opsd", "opsd-runner", "opsctl", "opsd-web", "pipeline", "log-holder", "fake-executor", "OpsClient",
+                "PseudoTerminal",
                 "OpsTesting", "TestSupport", "CSQLite",
             ]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),

@@ -20,6 +20,10 @@ public enum Change: Sendable {
     /// An assumed start has happened there, or no runner can report it any more.
     case startConfirmed(AttemptID, SlotStart)
     case launched(AttemptID, Process)
+    /// An executor has submitted the attempt as this job, which does not start before this is on disk.
+    case accepted(AttemptID, job: String)
+    /// The job of an attempt has started: its time counts from now on.
+    case jobStarted(AttemptID, at: Moment)
     case exited(AttemptID, Exit)
     /// Nothing of a `notify` attempt is alive: its slot is free, while it still counts for its queue and its group.
     case slotFreed(AttemptID)
@@ -39,6 +43,8 @@ public enum Change: Sendable {
     case updated(AttemptID, OperationUpdate)
     case timeoutMoved(AttemptID, remaining: Int64)
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)
+    /// Nil: the runner.
+    case queueExecutorSet(String, String?)
     case queueRemoved(String)
     case categorySet(CategorySettings)
     /// The named units of an attempt that has just started; of a group: `attempt` 0.

@@ -59,6 +59,8 @@ public struct QueueEdit: Hashable, Sendable {
     public var limit: Setting<Int32>
     /// Nanoseconds for one step; cleared: off.
     public var aging: Setting<Int64>
+    /// Executor of operations that are submitted from now on; cleared: the runner.
+    public var executor: Setting<String> = .keep
     public var target: Target
     public init(limit: Setting<Int32> = .keep, aging: Setting<Int64> = .keep, target: Target = .any) {
         self.limit = limit

@@ -14,6 +14,12 @@ public enum Effect: Equatable, Sendable {
     case reap(AttemptID)
     /// The runner may forget it.
     case acknowledge(AttemptID)
+    /// An effect for an executor other than the runner.
+    indirect case external(String, Effect)
+    /// Submits an attempt, held, unless its executor finds that it has done so. `job`: the one that is stored, if any.
+    case submit(AttemptID, job: String?, priority: Int8)
+    /// The job of the attempt is stored and may start.
+    case release(AttemptID)
     case evaluate(OperationID, token: Int64)
     case stopEvaluating(OperationID)
     case observeStart(OperationID)

@@ -31,6 +31,8 @@ public enum Event: Sendable {
     case setOperationsPerUser(Int)
     /// Observers of the ends of all operations but groups, as they are configured now.
     case setObserversOfAll(Observers)
+    /// Executors beside the runner, as they are configured now.
+    case setExecutors([ExecutorSettings])
 
     // Facts
     case launched(AttemptID, Process)
@@ -54,6 +56,12 @@ public enum Event: Sendable {
     case conditionsAnswered(OperationID, token: Int64, ConditionAnswer)
     /// A `finish` observer has run (or was given up): it need not run again after a crash.
     case observed(OperationID, run: Int32)
+    /// A fact that an executor other than the runner reported.
+    indirect case external(String, Event)
+    case accepted(AttemptID, job: String)
+    /// The attempt can never run there.
+    case refused(AttemptID, String)
+    case ended(AttemptID, ExternalEnd)
     /// Nothing happened but time.
     case tick
 }
@@ -66,6 +74,7 @@ extension Event {
             true
         case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .depend, .undepend, .setQueue,
             .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .setObserversOfAll,
+            .setExecutors, .external, .accepted, .refused, .ended,
             .runnerConnected, .runnerLost,
             .conditionsAnswered, .observed, .tick:
             false

@@ -6,6 +6,10 @@ public struct Inventory: Hashable, Sendable {
         case exited(Exit)
         case gone(Exit)
         case failed(step: String, errno: Int32)
+        /// Submitted as this job, which has not started.
+        case accepted(job: String)
+        case refused(String)
+        case ended(ExternalEnd)
     }
     /// Id of the runner process; one that re-executes itself keeps it.
     public var runner: String

@@ -19,6 +19,9 @@ extension Limits {
     static let workersWithStaging: Int32 = 64
     /// Maximum number of dependents of an operation whose consequences are predicted.
     static let edgesPredicted = 16
+    /// Window of an executor that is not configured otherwise.
+    public static let executorWindow: Int32 = 100
+    public static let largestWindow: Int32 = 100_000
     /// Attempts shorter than this (in nanoseconds) make staging worthwhile, and staged launches are revoked after it.
     public static let shortRun: Int64 = 100_000_000
 }

@@ -1,7 +1,8 @@
 /// One thing that an unfinished operation waits for; all that are named exist.
 public struct Reason: Equatable, Sendable {
     public enum Kind: UInt8, Sendable, CaseIterable {
-        case dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group, storage
+        case dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group, storage,
+            executor
     }
     public var kind: Kind
     /// Operations that it waits for; the first ones of more than `Limits.named`.
@@ -35,6 +36,12 @@ public struct Reason: Equatable, Sendable {
         /// Its processes are being ended and are not gone yet.
         case ending
         case children
+        /// Its executor is not connected.
+        case executorAway(name: String)
+        /// Its executor has as many attempts in flight as its window allows.
+        case executorWindow(name: String, window: Int32, position: Int)
+        /// It waits for its job in the engine of its executor; nil: not submitted yet.
+        case job(executor: String, id: String?)
         case finishMessage
         case runner
     }

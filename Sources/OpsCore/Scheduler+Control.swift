@@ -92,7 +92,7 @@ extension Scheduler {
         terminate(index)
         let cause = Cause.abandoned(by: by)
         if !executions[index].isOver {
-            if executions[index].isGone { emit(.acknowledge(registry.attemptID(index))) }
+            if executions[index].isGone { emit(.acknowledge(registry.attemptID(index)), for: index) }
             record(.attemptEnded(registry.attemptID(index), .cancelled, cause, at: now.wall))
         }
         executions[index].isOver = true
@@ -176,6 +176,10 @@ extension Scheduler {
             restartAging(queue)
         }
         recordQueue(queue)
+        if edit.executor != .keep {
+            queues[queue].executor = edit.executor.value(insteadOf: queues[queue].executor)
+            record(.queueExecutorSet(name, queues[queue].executor))
+        }
         wake(.queue(queue))
         return .done(1)
     }

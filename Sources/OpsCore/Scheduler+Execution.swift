@@ -118,7 +118,7 @@ extension Scheduler {
 
     /// Takes back an order of this turn that has not been given yet.
     mutating func dropLaunch(_ index: ExecutionIndex) {
-        guard let slot = executions[index].slot else { return }
+        guard let slot = executions[index].slot else { return dropSubmission(index) }
         output.withdraw(.launch(registry.attemptID(index), slot: slot))
     }
 
@@ -127,7 +127,7 @@ extension Scheduler {
         let operation = executions[index].operation
         unfreeze(operation)
         guard !executions[index].isGone else { return }
-        emit(.terminate(registry.attemptID(index), grace: policy(of: operation)?.grace ?? Policy().grace))
+        emit(.terminate(registry.attemptID(index), grace: policy(of: operation)?.grace ?? Policy().grace), for: index)
     }
 
     /// Thawed to get its signal, or gone while it was frozen.
@@ -158,13 +158,13 @@ extension Scheduler {
         executions[index].isOver = true
         if end.outcome != .succeeded { staging.spoil() }
         // Processes kept by `leftovers: leave` are not left frozen.
-        if !table[operation].traits.isDisjoint(with: .frozen) { emit(.thaw(attempt)) }
+        if !table[operation].traits.isDisjoint(with: .frozen) { emit(.thaw(attempt), for: index) }
         unfreeze(operation)
         disarmTimeout(index)
         let now = now.wall
         record(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now))
         if end.outcome == .interrupted { publish(.interrupted, operation, detail: String(attempt.number)) }
-        emit(.acknowledge(attempt))
+        emit(.acknowledge(attempt), for: index)
         vacate(index)
         if let group = group(of: operation), groups[group].unfinished > 0 { return }
         endOperation(operation)
@@ -186,6 +186,7 @@ extension Scheduler {
 
     @inline(__always) func mayRetry(_ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution) -> Bool {
         if executions[index].isRefused { return true }
+        if case .refused = end.cause { return false }
         guard let policy = table.policy(of: operation), let retry = policies[policy].retry,
             executions[index].attemptsInRun <= retry.limit
         else { return false }

@@ -28,6 +28,7 @@ extension Scheduler {
         guard !table[operation].isGroup, !execution.isOver else { return reasons }
         let id = [table[operation].operationID]
         reasons += freezers(of: operation).map { Reason(kind: .suspended, ids: id, detail: .suspended($0)) }
+        if let executor = execution.executor { return reasons + [whyInFlight(index, executor)] }
         if execution.isReaping || !execution.isConfirmed || capacity.runner == nil {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
         } else if execution.exit != nil, execution.resolution == nil, policy(of: operation)?.completion == .notify {
@@ -125,7 +126,12 @@ extension Scheduler {
             }
         }
         reasons += whyCategories(operation)
-        if !row.isGroup, !capacity.hasFreeSlot {
+        if let lane = row.lane, let executor = lanes[lane].key.executor {
+            let line = standing(of: operation) { other in
+                other.lane.map { lanes[$0].key.executor == executor } ?? false
+            }
+            if let reason = whyNotOn(executor, operation, position: line) { reasons.append(reason) }
+        } else if !row.isGroup, !capacity.hasFreeSlot {
             reasons.append(
                 Reason(
                     kind: .pool, ids: running { _ in true },

@@ -211,6 +211,7 @@ extension Scheduler {
         if let slot = executions[index].slot { capacity.release(slot) }
         executions[index].slot = nil
         executions[index].hasFreedSlot = false
+        leaveExecutor(index)
         countRunning(operation, -1)
         wake(.queue(table[operation].queue))
         if let parent = parent(of: operation), let group = group(of: parent) { wake(.group(group)) }

@@ -13,7 +13,7 @@ extension Scheduler {
             + conditions.checkInvariants() + deadlocks.checkInvariants { table[$0].lane != nil }
             + reservations.checkInvariants(reserving: rows.count { table[$0].traits.contains(.reserving) })
             + priorities.checkInvariants(held: categories.pool.indices.map { categories[$0].claim })
-            + budget.checkInvariants()
+            + budget.checkInvariants() + checkExecutors()
             + output.checkInvariants(
                 lastOperation: rows.last.map { table[$0].id } ?? 0, lastGraph: rows.map { table[$0].graph }.max() ?? 0)
     }
@@ -63,7 +63,7 @@ extension Scheduler {
         guard mayStart else { return [] }
         var broken: [String] = []
         for lane in lanes.indices where lanes[lane].live > 0 && lanes[lane].status != .evaluating {
-            if !lanes[lane].key.isGroup, !capacity.hasFreeSlot { continue }
+            if lanes[lane].key.needsSlot, !capacity.hasFreeSlot { continue }
             guard let first = lanes[lane].members.first else { continue }
             let user = evaluationUser(of: first.operation)
             if lanes[lane].status == .parked(.evaluations), !conditions.hasFreeEvaluation(for: user) { continue }
@@ -151,7 +151,7 @@ extension Scheduler {
         if zip(staged, staged.dropFirst()).contains(where: { table[$0].key >= table[$1].key }) {
             broken.append("11: staged launches are out of order")
         }
-        for lane in lanes.indices where lanes[lane].live > 0 && !lanes[lane].key.isGroup {
+        for lane in lanes.indices where lanes[lane].live > 0 && lanes[lane].key.needsSlot {
             guard let first = lanes[lane].members.first, lanes[lane].top < table[last].key,
                 lanes[lane].status != .evaluating, lanes[lane].status != .parked(.evaluations)
             else { continue }
@@ -161,6 +161,9 @@ extension Scheduler {
         }
         return broken
     }
+
+    /// 12. Each executor counts the attempts that are in flight there.
+    private func checkExecutors() -> [String] { executors.checkInvariants(inFlight: executionsInFlight()) }
 
     private func waitsForSuccess(_ operation: OperationIndex) -> Bool {
         var count: Int32 = 0

@@ -29,6 +29,9 @@ extension Scheduler {
                 parking.heap.add(entry)
                 categories[category].parked.append(parking)
             }
+        case .executor(let executor):
+            lanes.add(entry, to: &executors[executor].parked)
+            executors[executor].parkedCount += 1
         case .reservations, .yielding:
             lanes.block(entry)
             // It has no reserved position itself meanwhile.
@@ -48,6 +51,7 @@ extension Scheduler {
         case .queue(let queue): queues[queue].parkedCount -= 1
         case .group(let group): groups[group].parkedCount -= 1
         case .category(let category): categories[category].parkedCount -= 1
+        case .executor(let executor): executors[executor].parkedCount -= 1
         // Their entries count no more.
         case .reservations, .yielding, .evaluations: break
         }
@@ -71,6 +75,9 @@ extension Scheduler {
                 lanes[group].wokenBy = resource
             }
             lane = popBestFitting(category, groups: false)
+        case .executor(let executor):
+            guard executors[executor].parkedCount > 0, executors[executor].hasRoom else { return }
+            lane = lanes.popBest(from: &executors[executor].parked, at: resource)
         case .reservations, .yielding:
             for entry in lanes.takeBlocked() { makeCandidate(entry.lane) }
             return

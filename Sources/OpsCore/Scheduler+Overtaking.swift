@@ -75,6 +75,7 @@ extension Scheduler {
     private func waitsForCategoriesAlone(_ lane: LaneIndex) -> Bool {
         let key = lanes[lane].key
         let status = lanes[lane].status
+        if let executor = key.executor, !executors[executor].hasRoom { return false }
         if status == .evaluating || status.isBlocked
             || !queues[key.queue].hasRoom(forGroup: key.isGroup)
         {

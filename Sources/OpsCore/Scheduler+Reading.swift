@@ -39,6 +39,7 @@ extension Scheduler {
         public var executing: Int
         /// Held and scheduled ones, which are counted among the others, too.
         public var setApart: SetApart
+        public var executor: String?
     }
 
     /// In the order of their names.
@@ -46,9 +47,13 @@ extension Scheduler {
         queues.pool.indices.map { queues[$0] }.map {
             QueueStanding(
                 name: $0.name, limit: $0.limit, isSuspended: $0.isSuspended, aging: $0.aging, pending: Int($0.pending),
-                ready: Int($0.ready), executing: Int($0.executing), setApart: $0.setApart)
+                ready: Int($0.ready), executing: Int($0.executing), setApart: $0.setApart,
+                executor: $0.executor)
         }.sorted { $0.name < $1.name }
     }
+
+    /// Executor of the operations in a queue that name none; nil: the runner.
+    public func executor(ofQueue name: String) -> String? { queues.find(name).flatMap { queues[$0].executor } }
 
     public func hasQueue(_ name: String) -> Bool { queues.find(name) != nil }
 

@@ -11,11 +11,14 @@ extension Scheduler {
         registry.suspendedGraphs = Set(snapshot.suspendedGraphs.map(\.rawValue))
         for queue in snapshot.queues {
             _ = queues.add(
-                Queue(name: queue.name, limit: queue.limit, aging: queue.aging, isSuspended: queue.isSuspended))
+                Queue(
+                    name: queue.name, limit: queue.limit, aging: queue.aging, isSuspended: queue.isSuspended,
+                    executor: queue.executor))
         }
         for name in ["default", "main"] where queues.find(name) == nil {
             _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
         }
+        setExecutors(snapshot.executors)
         for settings in snapshot.categorySettings { _ = categories.set(settings) }
         let queueIndices = snapshot.queues.compactMap { queues.find($0.name) }
         let operations = restore(
@@ -130,7 +133,9 @@ extension Scheduler {
     private mutating func restoreStart(
         _ operation: OperationIndex, _ stored: Snapshot.Row, _ assigned: [AssignedUnits]
     ) {
-        table[operation].traits.insert(.hasStarted)
+        if stored.hasStarted || !table[operation].traits.contains(.external) {
+            table[operation].traits.insert(.hasStarted)
+        }
         if stored.isFrozen { table[operation].traits.insert(frozenBy(operation)) }
         let needs = registry.resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
         take(needs)
@@ -179,13 +184,16 @@ extension Scheduler {
         if running.resolution == nil {
             executions[index].resolution = registry.resolution(of: index, treeIsGone: false)
         }
-        if let slot = running.slot {
+        if table[operation].traits.contains(.external) {
+            restoreOnExecutor(index, job: running.job)
+        } else if let slot = running.slot {
             executions[index].slot = slot
             capacity.restore(slot)
         } else {
             executions[index].hasFreedSlot = true
         }
         countRunning(operation, 1)
+        if executions[index].executor != nil, running.process == nil { return }
         if table[operation].traits.isDisjoint(with: .frozen) {
             if let given = running.timeoutRemaining ?? policy(of: operation)?.timeout {
                 executions[index].timeoutDue = running.startedAt.monotonic + given
@@ -204,7 +212,7 @@ extension Scheduler {
         staging.connect(
             isSupported: inventory.acceptsStaging && !inventory.isEnding, acceptsWaiting: inventory.acceptsWaiting)
         let strangers = inventory.entries.keys.filter { registry.execution(of: $0) == nil }
-        let all = Array(executions.indices)
+        let all = executions.indices.filter { executions[$0].executor == nil }
         // A staged launch started after another attempt had ended, and perhaps because of that end.
         let assumed = all.filter { executions[$0].isAssumed }
         for index in all where !executions[index].isAssumed && isUncertain(index) { reconcile(index, inventory) }
@@ -217,13 +225,13 @@ extension Scheduler {
         for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
             switch inventory.entries[attempt] {
             case .running, .exited: emit(.terminate(attempt, grace: Policy().grace))
-            case .gone, .failed: emit(.acknowledge(attempt))
-            case nil: break
+            case .gone, .failed, .refused, .ended: emit(.acknowledge(attempt))
+            case .accepted, nil: break
             }
         }
     }
 
-    private func isUncertain(_ index: ExecutionIndex) -> Bool {
+    func isUncertain(_ index: ExecutionIndex) -> Bool {
         let operation = executions[index].operation
         return !table[operation].isGroup && !executions[index].isOver
             && !table[operation].traits.contains(.finishPending)
@@ -246,6 +254,8 @@ extension Scheduler {
             case .exited(let exit): exited(attempt, exit, treeIsGone: false)
             case .gone(let exit): exited(attempt, exit, treeIsGone: true)
             case .failed(let step, let errno): launchFailed(attempt, step: step, errno: errno)
+            // The runner has no jobs.
+            case .accepted, .refused, .ended: break
             }
             // Another execution may have its index, if that was its end.
             if registry.execution(of: attempt) == index { repeatOrders(index) }
@@ -293,7 +303,7 @@ extension Scheduler {
     }
 
     /// The runner answers for it: its clock runs on.
-    private mutating func confirm(_ index: ExecutionIndex) {
+    mutating func confirm(_ index: ExecutionIndex) {
         guard !executions[index].isConfirmed else { return }
         executions[index].isConfirmed = true
         guard let due = executions[index].timeoutDue else { return }

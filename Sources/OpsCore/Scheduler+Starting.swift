@@ -56,6 +56,7 @@ extension Scheduler {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
         if let group = lanes[lane].group, !key.isGroup, !groups[group].hasRoom { return .group(group) }
+        if let executor = key.executor, !executors[executor].hasRoom { return .executor(executor) }
         for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
             return .category(need.category)
         }
@@ -65,6 +66,7 @@ extension Scheduler {
     /// Takes slot and categories in one step, and tells the intent before the deed.
     private mutating func start(_ operation: OperationIndex, from lane: LaneIndex) {
         let needs = lanes[lane].needs
+        let executor = lanes[lane].key.executor
         let key = table[operation].key
         let passed = needs.isEmpty ? [] : overtaken(by: key, needs)
         lanes[lane].members.removeFirst()
@@ -72,6 +74,7 @@ extension Scheduler {
         leaveLaneForStart(operation, lane)
         noteOvertaken(passed, by: key)
         let isGroup = table[operation].isGroup
+        if let executor { return start(operation, on: executor, holding: needs) }
         let slot = isGroup ? nil : capacity.allocate()
         let index = begin(operation, holding: needs, slot: slot, at: now)
         if let slot { emit(.launch(registry.attemptID(index), slot: slot)) }
@@ -80,19 +83,23 @@ extension Scheduler {
         }
     }
 
-    /// Starts the execution of an operation that has its slot and its categories.
-    mutating func begin(_ operation: OperationIndex, holding needs: [Need], slot: Int32?, at begun: Moment)
-        -> ExecutionIndex
-    {
+    /// Starts the execution of an operation that has its slot and its categories. On an `executor` the event `started`, the
+    /// edges on the start and the timeout come with the start of its job.
+    mutating func begin(
+        _ operation: OperationIndex, holding needs: [Need], slot: Int32?, on executor: ExecutorIndex? = nil,
+        at begun: Moment
+    ) -> ExecutionIndex {
         let run = registry.popRun(of: operation)
         let isGroup = table[operation].isGroup
         if !isGroup { table[operation].attempt += 1 }
-        let execution = Execution(
+        var execution = Execution(
             operation: operation, attempt: isGroup ? 0 : table[operation].attempt, run: run.number,
-            attemptsInRun: run.attempts + 1, slot: slot, runner: capacity.runner ?? "", startedAt: begun,
-            holding: needs)
+            attemptsInRun: run.attempts + 1, slot: slot, runner: executor == nil ? capacity.runner ?? "" : "",
+            startedAt: begun, holding: needs)
+        execution.executor = executor
+        execution.isInFlight = executor != nil
         setState(operation, .executing)
-        table[operation].traits.insert(.hasStarted)
+        if executor == nil { table[operation].traits.insert(.hasStarted) }
         let index = executions.insert(execution)
         table[operation].link(to: index)
         record(
@@ -100,14 +107,19 @@ extension Scheduler {
                 table[operation].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
                 runner: execution.runner, at: begun))
         if !needs.isEmpty { assignUnits(to: index) }
-        publish(.started, operation, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
+        if executor == nil {
+            publish(
+                .started, operation, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
+        }
         // Operations that waited for its start alone lend it nothing any more, and it ages no longer.
         let row = table[operation]
         let mayCountForLess =
             row.traits.contains(.startIsAwaited) || row.group != nil || queues[row.queue].aging != nil
         if mayCountForLess, row.effective != row.priority { doubt(operation) }
-        settleStartEdges(of: operation)
-        armTimeout(index)
+        if executor == nil {
+            settleStartEdges(of: operation)
+            armTimeout(index)
+        }
         if isGroup {
             startGroup(operation)
         } else {

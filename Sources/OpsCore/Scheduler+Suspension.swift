@@ -162,6 +162,7 @@ extension Scheduler {
 
     private mutating func freeze(_ operation: OperationIndex, _ trait: Traits) -> Bool {
         guard let index = execution(of: operation), !table[operation].isGroup, !executions[index].isGone,
+            executions[index].executor == nil,
             !executions[index].isCancelling,
             !table[operation].traits.contains(trait)
         else { return false }

@@ -36,6 +36,15 @@ extension Scheduler {
             let cause = Cause.finishedBy(by, message: message)
             end(index, Resolution(outcome: failed ? .failed : .succeeded, cause: cause), &walk)
         case .runnerConnected(let inventory): follow(inventory, &walk)
+        case .external(_, .runnerConnected(let inventory)): follow(entriesOf: inventory, &walk)
+        case .external(_, let report): follow(report, &walk)
+        case .refused(let attempt, let cause):
+            guard let index = registry.execution(of: attempt) else { return }
+            end(index, executions[index].resolution ?? Resolution(outcome: .failed, cause: .refused(cause)), &walk)
+        case .ended(let attempt, let end):
+            guard let index = registry.execution(of: attempt) else { return }
+            let decided = Resolution(outcome: end.outcome, cause: .engine(end.cause))
+            self.end(index, executions[index].resolution ?? decided, &walk)
         case .conditionsAnswered(let id, _, .isFalse):
             if let operation = unfinished(id) { endTree(operation, .skipped, &walk) }
         case .cancel(let ids, _, _, let force):
@@ -61,7 +70,7 @@ extension Scheduler {
         case .setQueue(let name, let edit):
             if edit.aging != .keep, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
         case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser,
-            .setObserversOfAll, .launched,
+            .setObserversOfAll, .setExecutors, .accepted, .launched,
             .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .tick, .suspend(.daemon, _),
             .resume(.daemon),
             .conditionsAnswered(_, _, .allTrue):
@@ -160,6 +169,7 @@ extension Scheduler {
 
     private func follow(_ inventory: Inventory, _ walk: inout ConsequenceWalk) {
         for index in executions.indices where !walk.isOver {
+            guard executions[index].executor == nil else { continue }
             guard !table[executions[index].operation].isGroup, !executions[index].isOver else { continue }
             let lost = Resolution(outcome: .interrupted, cause: .runnerLost)
             let boot = executions[index].boot
@@ -168,7 +178,7 @@ extension Scheduler {
                 continue
             }
             switch inventory.entries[registry.attemptID(index)] {
-            case .running: break
+            case .running, .accepted, .refused, .ended: break
             case .exited(let exit):
                 end(
                     index, executions[index].resolution ?? registry.resolution(of: index, exit, treeIsGone: false),
@@ -187,6 +197,19 @@ extension Scheduler {
                         index, executions[index].resolution ?? registry.resolution(of: index, treeIsGone: true) ?? lost,
                         &walk)
                 }
+            }
+        }
+    }
+
+    private func follow(entriesOf inventory: Inventory, _ walk: inout ConsequenceWalk) {
+        for (attempt, entry) in inventory.entries where !walk.isOver {
+            switch entry {
+            case .running, .accepted: break
+            case .exited(let exit): follow(.exited(attempt, exit, treeIsGone: false), &walk)
+            case .gone(let exit): follow(.exited(attempt, exit, treeIsGone: true), &walk)
+            case .failed(let step, let errno): follow(.launchFailed(attempt, step: step, errno: errno), &walk)
+            case .refused(let cause): follow(.refused(attempt, cause), &walk)
+            case .ended(let end): follow(.ended(attempt, end), &walk)
             }
         }
     }

@@ -9,6 +9,7 @@ public struct Scheduler {
     var priorities = PriorityLedger()
     var deadlocks = DeadlockCheck()
     var staging = Staging()
+    var executors = Executors()
     var capacity: Capacity
     var timers = Timers()
     var scratch = TurnScratch()
@@ -62,6 +63,8 @@ public struct Scheduler {
         case .setDraining(let draining): capacity.isDraining = draining
         case .setOperationsPerUser(let limit): registry.operationsPerUser = limit
         case .setObserversOfAll(let observers): registry.observersOfAll = observers
+        case .setExecutors(let settings): setExecutors(settings)
+        case .external(let name, let report): take(report, from: name)
         case .launched(let attempt, let process): launched(attempt, process)
         case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)
         case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)
@@ -74,6 +77,8 @@ public struct Scheduler {
         case .runnerLost: runnerLost()
         case .conditionsAnswered(let id, let token, let answer): conditionsAnswered(id, token: token, answer)
         case .observed(let id, let run): observed(id, run: run)
+        // Executors report these, within `external`.
+        case .accepted, .refused, .ended: break
         case .tick: break
         }
         return .done(0)

@@ -5,6 +5,8 @@ public struct Snapshot: Sendable {
         public var limit: Int32?
         public var aging: Int64?
         public var isSuspended: Bool
+        /// Executor of operations that name none.
+        public var executor: String?
         public init(name: String, limit: Int32? = nil, aging: Int64? = nil, isSuspended: Bool = false) {
             self.name = name
             self.limit = limit
@@ -80,6 +82,8 @@ public struct Snapshot: Sendable {
         /// Timeout after its clock was stopped or moved: the rest of it while frozen, else the whole of it, counted from
         /// `startedAt`. Nil: the timeout of its policy, from `startedAt`.
         public var timeoutRemaining: Int64?
+        /// Id of its job in the engine of its executor.
+        public var job: String?
         /// `attemptEnded` is stored (as `ending`), so nothing of it is alive: only its children are outstanding.
         public var isOver = false
         public init(
@@ -148,6 +152,8 @@ public struct Snapshot: Sendable {
     public var operationsPerUser = Int.max
     /// Observers of the ends of all operations but groups.
     public var observersOfAll: Observers = []
+    /// Executors beside the runner, as they are configured.
+    public var executors: [ExecutorSettings] = []
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Categories with a capacity other than 1, and those whose capacity was ever set.
     public var categorySettings: [CategorySettings] = []

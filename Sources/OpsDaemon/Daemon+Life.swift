@@ -74,6 +74,7 @@ extension Daemon {
         setStrangeLogsAside()
         try loop.feedWatchdog()
         runner.connect()
+        executors.configure()
         try schedules.load()
         retention.schedule()
         if ServiceStatus.isWanted {

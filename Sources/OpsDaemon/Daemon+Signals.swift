@@ -46,6 +46,7 @@ extension Daemon {
             settle()
         }
         if core?.counts.executing == 0 { runner.stopOwn() }
+        executors.stopOwn()
         publisher.finish()
         loop.stop()
     }
@@ -68,6 +69,8 @@ extension Daemon {
             // After an outage the scheduler is made with it.
             record(.setOperationsPerUser(configuration.operationsPerUser))
             record(.setObserversOfAll(configuration.observersOfAll))
+            record(.setExecutors(configuration.executorSettings))
+            executors.configure()
             log.notice("configuration read again")
         } catch {
             log.error("configuration not changed: \(error)")

@@ -46,6 +46,7 @@ public final class Daemon {
     var configuredWorkers: Int32 { configuration.workers ?? Machine.processors }
 
     private(set) lazy var runner = RunnerLink(daemon: self)
+    private(set) lazy var executors = ExecutorLinks(daemon: self)
     private(set) lazy var performer = EffectPerformer(daemon: self)
     private(set) lazy var requests = Requests(daemon: self)
     private(set) lazy var publisher = Publisher(loop: loop, log: log, history: history)

@@ -15,6 +15,8 @@ public struct Policy: Hashable, Sendable {
     /// Maximum number of children of a group that execute at once.
     public var childLimit: Int32?
     public var observers: Observers = []
+    /// Name of the executor that runs it, as in opsd.conf; nil: the runner, on this machine.
+    public var executor: String?
     public init() {}
 }
 

@@ -122,6 +122,8 @@ func brief(_ change: Change) -> String {
         "assumed \(attempt.operation.rawValue)#\(attempt.number) slot \(slot)"
     case .startConfirmed(let attempt, let begun):
         "confirmed \(attempt.operation.rawValue)#\(attempt.number) slot \(begun.slot)"
+    case .accepted(let attempt, let job): "accepted \(attempt.operation.rawValue)#\(attempt.number) \(job)"
+    case .jobStarted(let attempt, _): "job started \(attempt.operation.rawValue)#\(attempt.number)"
     case .launched(let attempt, _): "launched \(attempt.operation.rawValue)#\(attempt.number)"
     case .exited(let attempt, _): "exited \(attempt.operation.rawValue)#\(attempt.number)"
     case .attemptEnded(let attempt, let outcome, _, _):
@@ -142,6 +144,7 @@ func brief(_ change: Change) -> String {
     case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
     case .queueSet(let name, let limit, _, let suspended):
         "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
+    case .queueExecutorSet(let name, let executor): "queue \(name) executor \(executor ?? "none")"
     case .queueRemoved(let name): "no queue \(name)"
     case .categorySet(let settings): "category \(settings.name) \(settings.capacity)"
     case .unitsAssigned(let id, _, let assigned):
@@ -171,6 +174,8 @@ func brief(_ cause: Cause) -> String {
     case .conditionFalse(let index, _): "condition \(index)"
     case .children(let first, let count): "children \(first.rawValue) of \(count)"
     case .groupSkipped(let id, _): "group \(id.rawValue) skipped"
+    case .refused(let text): "refused: \(text)"
+    case .engine(let text): "engine: \(text)"
     case .runnerLost: "runner lost"
     case .machineRestarted: "machine restarted"
     case .abandoned(let by): "abandoned by \(by)"

@@ -22,6 +22,15 @@ extension FakeStore {
         case .launched(let attempt, let process):
             try current(attempt)
             self[attempt.operation].running?.process = process
+        case .accepted(let attempt, let job):
+            try current(attempt)
+            self[attempt.operation].running?.job = job
+        case .jobStarted(let attempt, let at):
+            try current(attempt)
+            try require(self[attempt.operation].running?.process == nil, .lawfulSteps, "a second start of \(attempt)")
+            self[attempt.operation].running?.startedAt = at
+            self[attempt.operation].hasStarted = true
+            settleEdges(on: attempt.operation)
         case .exited(let attempt, let exit):
             try current(attempt)
             try require(self[attempt.operation].running?.exit == nil, .oneOutcome, "a second exit of \(attempt)")
@@ -98,13 +107,17 @@ extension FakeStore {
         case .queueSet(let name, let limit, let aging, let suspended):
             let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended)
             if let place = queues.firstIndex(where: { $0.name == name }) {
+                let executor = queues[place].executor
                 queues[place] = queue
+                queues[place].executor = executor
             } else {
                 queues.append(queue)
             }
+        case .queueExecutorSet(let name, let executor):
+            for place in queues.indices where queues[place].name == name { queues[place].executor = executor }
         case .queueRemoved(let name): queues.removeAll { $0.name == name }
         case .submitted, .becameReady, .becamePending, .started, .staged, .unstaged, .assumedStarted, .startConfirmed,
-            .launched,
+            .launched, .accepted, .jobStarted,
             .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling:
             preconditionFailure("apply(_:) takes the steps")
@@ -156,9 +169,12 @@ extension FakeStore {
     ) throws(Violation) {
         try step(id, from: [.ready], to: .executing)
         try require(run == self[id].run, .lawfulSteps, "run \(run) of \(id), which is in \(self[id].run)")
-        self[id].hasStarted = true
         self[id].backoffUntil = 0
-        settleEdges(on: id)
+        // The job of an executor starts later.
+        if slot != nil || self[id].isGroup {
+            self[id].hasStarted = true
+            settleEdges(on: id)
+        }
         if self[id].isGroup { return }
         let staged = self[id].staged?.attempt ?? AttemptID(id, attempt)
         try require(staged == AttemptID(id, attempt), .lawfulSteps, "\(staged) staged, \(attempt) started")

@@ -10,7 +10,9 @@ extension FakeStore {
         snapshot.isSuspended = isSuspended
         snapshot.suspendedGraphs = suspendedGraphs.sorted()
         snapshot.queues = queues.map {
-            Snapshot.Queue(name: $0.name, limit: $0.limit, aging: $0.aging, isSuspended: $0.isSuspended)
+            var queue = Snapshot.Queue(name: $0.name, limit: $0.limit, aging: $0.aging, isSuspended: $0.isSuspended)
+            queue.executor = $0.executor
+            return queue
         }
         snapshot.categorySettings = categorySettings.values.sorted { $0.name < $1.name }
         for record in unfinished where record.state == .executing && !record.assigned.isEmpty {
@@ -54,6 +56,7 @@ extension FakeStore {
             resolution: resolution.map { Resolution(outcome: $0.outcome, cause: $0.cause) },
             timeoutRemaining: running.timeoutRemaining)
         restated.isOver = running.isOver
+        restated.job = running.job
         return restated
     }
 

@@ -8,6 +8,7 @@ public struct FakeStore: Sendable {
         public var limit: Int32?
         public var aging: Int64?
         public var isSuspended = false
+        public var executor: String?
     }
 
     /// The operation with number n is at n - 1.

@@ -26,6 +26,8 @@ extension FakeWorld {
             evaluations.removeAll { $0.operation == id }
             evaluations.append((operation: id, token: token))
             try require(evaluations.count <= Limits.evaluationsAtOnce, .legalEffect, "\(evaluations.count) evaluations")
+        case .external, .submit, .release:
+            throw Violation(.legalEffect, "\(effect) for an executor that this world does not have")
         case .stopEvaluating(let id): evaluations.removeAll { $0.operation == id }
         case .observeStart(let id):
             try require(store[id].hasStarted, .commitBeforeEffect, "start of \(id) observed, not stored")

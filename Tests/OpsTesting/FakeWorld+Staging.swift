@@ -42,7 +42,7 @@ extension FakeWorld {
             // It has ended in a way that lets nobody go on unasked.
             switch inventory[awaited] {
             case .running, .exited: break
-            case .gone, .failed, nil: staging.disturbances.insert(awaited)
+            case .gone, .failed, .accepted, .refused, .ended, nil: staging.disturbances.insert(awaited)
             }
         }
         staging.tokens += 1

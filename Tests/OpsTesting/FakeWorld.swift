@@ -126,7 +126,7 @@ public struct FakeWorld: Sendable {
         case .running, .exited:
             updates[attempt, default: OperationUpdate()].merge(notice)
             tell(.updated(attempt, notice))
-        case .gone, .failed, nil: break
+        case .gone, .failed, .accepted, .refused, .ended, nil: break
         }
     }
 

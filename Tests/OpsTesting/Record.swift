@@ -17,6 +17,7 @@ public struct Record: Sendable {
         public var startedAt: Moment
         public var process: Process?
         public var exit: Exit?
+        public var job: String?
         public var timeoutRemaining: Int64?
         /// The attempt has ended, its children have not.
         public var isOver = false

@@ -179,6 +179,40 @@ import Testing
             ]),
         Forms(key: "user", taken: ["\"nobody\""], refused: [("\"\"", "user"), ("0", "user")]),
         Forms(
+            key: "executor", taken: ["\"cluster\"", "\"local\""],
+            refused: [("\"\"", "executor"), ("1", "executor")]),
+        Forms(
+            key: "http",
+            taken: [
+                #"{"url": "https://h/f", "to": "f"}"#,
+                "{\"url\": \"HTTP://h/f\", \"to\": \"/f\", \"sha256\": \"\(String(repeating: "aB", count: 32))\", "
+                    + "\"headersFile\": \"h\", \"limitRate\": \"1M\"}",
+            ],
+            refused: [
+                ("1", "http"), (#"{"to": "f"}"#, "http.url"), (#"{"url": "http://h/f"}"#, "http.to"),
+                (#"{"url": "ftp://h/f", "to": "f"}"#, "http.url"),
+                (#"{"url": "http://h/f", "to": "f", "sha256": "12"}"#, "http.sha256"),
+                (#"{"url": "http://h/f", "to": "f", "limitRate": 0}"#, "http.limitRate"),
+            ]),
+        Forms(
+            key: "slurm",
+            taken: [
+                "{}", #"{"cpus": 4, "memory": "8G", "gpus": 1, "nodes": 2, "tasks": 2, "partition": "p"}"#,
+                #"{"account": "a", "qos": "q", "constraint": "c", "args": ["--gres=gpu:1", "--exclusive"]}"#,
+            ],
+            refused: [
+                (#"{"cpus": 0}"#, "slurm.cpus"), (#"{"memory": "1K"}"#, "slurm.memory"),
+                (#"{"partition": "-p"}"#, "slurm.partition"), (#"{"time": "1h"}"#, "slurm.time"),
+                (#"{"args": ["--comment=x"]}"#, "slurm.args[0]"), (#"{"args": ["--comm=x"]}"#, "slurm.args[0]"),
+                (#"{"args": ["--hold"]}"#, "slurm.args[0]"), (#"{"args": ["-H"]}"#, "slurm.args[0]"),
+                (#"{"args": ["--array=1-3"]}"#, "slurm.args[0]"), (#"{"args": ["--wrap=true"]}"#, "slurm.args[0]"),
+                (#"{"args": ["--export=ALL"]}"#, "slurm.args[0]"), (#"{"args": ["--requeue"]}"#, "slurm.args[0]"),
+                (#"{"args": ["--dependency=singleton"]}"#, "slurm.args[0]"),
+                (#"{"args": ["--job-name=x"]}"#, "slurm.args[0]"), (#"{"args": ["--output=x"]}"#, "slurm.args[0]"),
+                (#"{"args": ["--parsable"]}"#, "slurm.args[0]"), (#"{"args": ["--gres"]}"#, "slurm.args[0]"),
+                (#"{"args": ["gpu:1"]}"#, "slurm.args[0]"), (#"{"args": ["--"]}"#, "slurm.args[0]"),
+            ]),
+        Forms(
             key: "limits",
             taken: [
                 "{}",
@@ -216,7 +250,7 @@ import Testing
     /// An operation with the key, and what an operation needs besides.
     private func operation(_ key: String, _ value: String) -> String {
         switch key {
-        case "command", "shell", "operations": "[{\"\(key)\": \(value)}]"
+        case "command", "shell", "http", "operations": "[{\"\(key)\": \(value)}]"
         case "limit": "[{\"operations\": [], \"limit\": \(value)}]"
         default: "[{\"command\": [\"true\"], \"\(key)\": \(value)}]"
         }
@@ -249,7 +283,7 @@ import Testing
     @Test func nullIsNoCommand() {
         #expect(
             problems(#"[{"command": null}]"#).map(\.message) == [
-                "has no \"command\", \"shell\" or \"operations\""
+                "has no \"command\", \"shell\", \"http\" or \"operations\""
             ])
         #expect(problems(#"[{"command": ["a"], "shell": null}]"#) == [])
         #expect(problems(#"[{"command": ["a"], "sehll": null}]"#).map(\.key) == ["sehll"])
@@ -263,7 +297,7 @@ import Testing
 
     @Test(arguments: keys) func theSameInDefaults(key: String) throws {
         let form = try form(of: key)
-        let isOfOne = ["name", "key", "operations", "limit"].contains(key)
+        let isOfOne = ["name", "key", "operations", "limit", "http"].contains(key)
         for value in form.taken where !value.contains("provide") {
             let found = problems("[{\"shell\": \"x\"}]", defaults: "{\"\(key)\": \(value)}")
             #expect(found.isEmpty != isOfOne, "\(key): \(value): \(found)")

@@ -23,7 +23,7 @@ import Testing
 
     @Test(arguments: OperationKey.allCases) func `the example of each key is accepted`(key: OperationKey) throws {
         var decoder = GraphDecoder(now: 0)
-        let command = [.command, .shell, .operations, .limit].contains(key) ? "" : #", "command": ["true"]"#
+        let command = [.command, .shell, .operations, .limit, .http].contains(key) ? "" : #", "command": ["true"]"#
         let group = key == .limit ? #", "operations": [{"command": ["true"]}]"# : ""
         let others =
             key == .after ? #", {"name": "compile", "command": ["a"]}, {"name": "test", "command": ["b"]}"# : ""

@@ -10,6 +10,12 @@ struct Execution {
     var slot: Int32?
     /// True if its slot is free because no process of it is alive, and its result is yet to be reported.
     var hasFreedSlot = false
+    /// Executor that runs it; nil: the runner.
+    var executor: ExecutorIndex?
+    /// True if it takes part of the window of its executor.
+    var isInFlight = false
+    /// Id of its job in the engine of its executor, once that is known.
+    var job: String?
     var runner: String
     /// Empty for an attempt of the present boot that no later runner has listed.
     var boot = ""
@@ -47,7 +53,7 @@ struct Execution {
     var timeoutDue: Int64?
 
     /// True if it counts for the limits of its queue and its group.
-    var countsForLimits: Bool { slot != nil || hasFreedSlot }
+    var countsForLimits: Bool { slot != nil || hasFreedSlot || isInFlight }
 }
 
 /// The end of a dependency after which an edge can no longer be met.

@@ -116,6 +116,9 @@ struct Traits: OptionSet {
     /// The runner may begin it at any moment.
     static let staged = Traits(bit: 23)
 
+    /// An executor other than the runner runs it.
+    static let external = Traits(bit: 24)
+
     static let frozen: Traits = [.frozenItself, .frozenByQueue, .frozenByGraph, .frozenByDaemon]
     /// Any of these keeps a ready operation out of the lanes.
     static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .finishPending, .staged]
@@ -127,5 +130,6 @@ extension Traits {
         self = []
         if !policy.conditions.isEmpty { insert(.hasConditions) }
         if !policy.observers.isEmpty { insert(.hasObservers) }
+        if policy.executor != nil { insert(.external) }
     }
 }

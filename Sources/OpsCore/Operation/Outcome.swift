@@ -49,6 +49,10 @@ public enum Cause: Hashable, Sendable {
     case finishedBy(String, message: String?)
     /// Reported by the operation itself through its notify socket.
     case reported(status: Int32)
+    /// Refused by an executor as impossible, in its words: no other attempt can succeed.
+    case refused(String)
+    /// Ended by the engine of an executor, in its words.
+    case engine(String)
 
     /// The operation at which a cascade of skips began, and its outcome.
     public struct Root: Hashable, Sendable {

@@ -29,6 +29,22 @@ public struct Exit: Hashable, Sendable {
     }
 }
 
+/// End of an attempt as an engine decided it.
+public struct ExternalEnd: Hashable, Sendable {
+    public var outcome: Outcome
+    /// Explanation in the words of the engine.
+    public var cause: String
+    /// Nil if it is not known how the command ended.
+    public var exit: Exit?
+    public var at: Moment
+    public init(outcome: Outcome, cause: String, exit: Exit? = nil, at: Moment) {
+        self.outcome = outcome
+        self.cause = cause
+        self.exit = exit
+        self.at = at
+    }
+}
+
 public struct Usage: Hashable, Sendable {
     public var userMicroseconds: Int64
     public var systemMicroseconds: Int64

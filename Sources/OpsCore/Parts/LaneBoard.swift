@@ -7,8 +7,8 @@ struct LaneBoard {
     private var known: [Lane.Key: LaneIndex] = [:]
     private var stamps: UInt32 = 0
     private var candidates = LaneHeap()
-    /// Candidates of groups, which need no slot.
-    private var groupCandidates = LaneHeap()
+    /// Candidates that need no slot: groups, and what other executors run.
+    private var slotlessCandidates = LaneHeap()
     private var blocked: [LaneEntry] = []
 
     subscript(lane: LaneIndex) -> Lane {
@@ -86,10 +86,10 @@ struct LaneBoard {
     mutating func makeCandidate(_ lane: LaneIndex) {
         pool[lane].status = .candidate
         let entry = newEntry(lane)
-        if pool[lane].key.isGroup {
-            Self.add(entry, to: &groupCandidates, pool)
-        } else {
+        if pool[lane].key.needsSlot {
             Self.add(entry, to: &candidates, pool)
+        } else {
+            Self.add(entry, to: &slotlessCandidates, pool)
         }
     }
 
@@ -101,11 +101,11 @@ struct LaneBoard {
 
     mutating func removeFirstProcess() { candidates.removeFirst() }
 
-    /// Returns whether there is a lane to consider: without a free slot, one of groups.
+    /// Returns whether there is a lane to consider: without a free slot, one that needs none.
     mutating func hasCandidate(hasFreeSlot: Bool) -> Bool {
         Self.dropStale(&candidates, pool)
-        Self.dropStale(&groupCandidates, pool)
-        return groupCandidates.first != nil || hasFreeSlot && candidates.first != nil
+        Self.dropStale(&slotlessCandidates, pool)
+        return slotlessCandidates.first != nil || hasFreeSlot && candidates.first != nil
     }
 
     /// True if a lane of processes is a candidate, without dropping stale entries.
@@ -115,9 +115,9 @@ struct LaneBoard {
     mutating func popCandidate(hasFreeSlot: Bool) -> LaneEntry? {
         guard hasCandidate(hasFreeSlot: hasFreeSlot) else { return nil }
         let process = hasFreeSlot ? candidates.first : nil
-        if let group = groupCandidates.first, group.key < process?.key ?? .max {
-            groupCandidates.removeFirst()
-            return group
+        if let slotless = slotlessCandidates.first, slotless.key < process?.key ?? .max {
+            slotlessCandidates.removeFirst()
+            return slotless
         }
         guard let process else { return nil }
         candidates.removeFirst()
@@ -150,7 +150,7 @@ struct LaneBoard {
                 broken.append("5: lane \(lane.rawValue) of \(pool[lane].live) members has a first one, or none")
             }
             guard pool[lane].live > 0 else { continue }
-            let heap = pool[lane].key.isGroup ? groupCandidates : candidates
+            let heap = pool[lane].key.needsSlot ? candidates : slotlessCandidates
             let isThere = { (entry: LaneEntry) in entry.lane == lane && entry.stamp == pool[lane].stamp }
             if pool[lane].status == .candidate, !heap.entries.contains(where: isThere) {
                 broken.append("5: lane \(lane.rawValue) is a candidate that nobody will consider")

@@ -30,6 +30,9 @@ struct Output {
         if let index = transition.effects.lastIndex(of: effect) { transition.effects.remove(at: index) }
     }
 
+    /// Takes back every effect of this turn that `matches`.
+    mutating func withdraw(where matches: (Effect) -> Bool) { transition.effects.removeAll(where: matches) }
+
     mutating func withdrawAll(_ effect: Effect) { transition.effects.removeAll { $0 == effect } }
 
     mutating func numberGraph() { nextGraph += 1 }

@@ -8,6 +8,20 @@ struct Lane {
         var isGroup: Bool
         /// An operation with conditions, or a group with categories, has a lane of its own; 0 for all others.
         var only: Int64
+        /// Executor that runs its members; nil: the runner.
+        @Packed var executor: ExecutorIndex? = nil
+
+        /// True if each of its members needs a slot of the pool.
+        var needsSlot: Bool { !isGroup && executor == nil }
+
+        /// Leaves out the executor, which few operations have: lanes are looked up at each start.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(queue)
+            hasher.combine(parent)
+            hasher.combine(categories)
+            hasher.combine(isGroup)
+            hasher.combine(only)
+        }
     }
     enum Status: Equatable {
         case idle
@@ -41,6 +55,8 @@ enum Resource: Hashable {
     case queue(QueueIndex)
     case group(GroupIndex)
     case category(CategoryIndex)
+    /// Connection and window of an executor.
+    case executor(ExecutorIndex)
     case reservations
     /// Operations to which a group yields, to avoid a deadlock.
     case yielding

@@ -4,6 +4,8 @@ struct Queue {
     var limit: Int32?
     var aging: Int64?
     var isSuspended = false
+    /// Executor of operations that name none; nil: the runner.
+    var executor: String?
     var pending: Int32 = 0
     var ready: Int32 = 0
     var executing: Int32 = 0

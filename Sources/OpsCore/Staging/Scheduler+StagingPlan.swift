@@ -121,6 +121,14 @@ extension Scheduler {
         var waits: [(key: UInt64, operation: OperationIndex, execution: ExecutionIndex)] = []
         for index in executions.indices where executions[index].countsForLimits {
             let operation = executions[index].operation
+            if executions[index].executor != nil {
+                // Its end frees no slot. What it unblocks may need one.
+                guard isPlain(operation), executions[index].holding.isEmpty,
+                    let unblocked = firstUnblocked(by: operation)
+                else { return nil }
+                plan.bound = min(plan.bound, unblocked)
+                continue
+            }
             guard isUndisturbed(index), isPlain(operation) else { return nil }
             let isAwaited = staging.acceptsWaiting && endsWhenInterrupted(operation)
             let isPredictable = forEachUnblocked(by: operation) { from, when in
@@ -162,7 +170,7 @@ extension Scheduler {
 
     private func mayWaitStaged(_ operation: OperationIndex) -> Bool {
         isPlain(operation) && startsUnobserved(operation) && endsWhenInterrupted(operation)
-            && table[operation].traits.isDisjoint(with: .ineligible)
+            && table[operation].traits.isDisjoint(with: Traits.ineligible.union(.external))
     }
 
     /// Returns the key of the first operation that success of another may unblock; nil when that is not predictable.

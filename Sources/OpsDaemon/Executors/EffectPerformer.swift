@@ -25,6 +25,7 @@ final class EffectPerformer {
             for effect in effects where daemon.outage == nil { perform(effect) }
         }
         daemon.runner.flush()
+        daemon.executors.flush()
     }
 
     /// Many launches read as one.
@@ -49,6 +50,10 @@ final class EffectPerformer {
         case .thaw(let attempt): daemon.runner.send(.thaw(Attempt(attempt)))
         case .reap(let attempt): reap(attempt)
         case .acknowledge(let attempt): daemon.runner.send(.acknowledge(Attempt(attempt)))
+        case .external(let name, .submit(let attempt, let job, let priority)): submit(attempt, job, priority, to: name)
+        case .external(let name, let effect): daemon.executors.perform(effect, on: name)
+        // Emitted within `external`.
+        case .submit, .release: break
         case .evaluate(let operation, let token): daemon.conditions.evaluate(operation, token: token)
         case .stopEvaluating(let operation): daemon.conditions.stop(operation)
         case .observeStart(let operation): daemon.observers.observe(.start, of: operation)
@@ -134,6 +139,23 @@ final class EffectPerformer {
         daemon.runner.send(.killStaleTree(Attempt(attempt), socket: daemon.configuration.socket, uid: uid))
     }
 
+    /// Sends an attempt to an executor; one that is away gets it after its next greeting.
+    private func submit(_ attempt: AttemptID, _ job: String?, _ priority: Int8, to name: String) {
+        guard daemon.executors.isConnected(name) else { return }
+        do {
+            var request = try composed(attempt, -1)
+            request.job = job ?? ""
+            request.niceness = Int32(Int8.max) - Int32(priority)
+            try daemon.executors.send(request, to: name)
+        } catch let error as StoreError where error.kind != .interrupted {
+            daemon.fall(error)
+        } catch {
+            let error = error as? SystemError ?? SystemError("\(error)", errno: SystemError.invalid)
+            daemon.log.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
+            daemon.record(.external(name, .launchFailed(attempt, step: error.call, errno: error.errno)))
+        }
+    }
+
     private func composed(
         _ attempt: AttemptID, _ slot: Int32, given results: ResultsOfDependencies? = nil
     ) throws -> LaunchRequest {
@@ -142,7 +164,7 @@ final class EffectPerformer {
         }
         let policy = daemon.ask({ $0.policy(of: attempt.operation) }) ?? Policy()
         return try composer.launch(
-            attempt, slot: slot, policy, texts, namesSlot: !daemon.runner.acceptsStaging,
+            attempt, slot: slot, policy, texts, namesSlot: slot >= 0 && !daemon.runner.acceptsStaging,
             given: results, units: daemon.ask { $0.unitVariables(of: attempt.operation) } ?? [])
     }
 

@@ -54,7 +54,9 @@ struct LaunchComposer {
         // One of the leftover processes may still report the result; opsd ends them once it is decided.
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
         request.grace = policy.grace
+        request.timeLimit = policy.timeout ?? 0
         details.apply(to: &request)
+        if policy.executor != nil { request.executorOptions = details.own.executorOptions }
         return request
     }
 

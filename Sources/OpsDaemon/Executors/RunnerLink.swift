@@ -6,7 +6,7 @@ internal import OpsSystemd
 /// The line to opsd-runner: orders out, facts in. While it is down nothing starts, and what runs goes on.
 final class RunnerLink {
     private unowned let daemon: Daemon
-    private let starter: RunnerStarter
+    private let starter: ProgramStarter
     private var descriptor: Descriptor?
     private var source: ReadinessSource?
     private lazy var retry = Alarm(daemon) { [unowned self] in self.connectIfWanted() }
@@ -59,7 +59,9 @@ final class RunnerLink {
 
     init(daemon: Daemon) {
         self.daemon = daemon
-        starter = RunnerStarter(state: daemon.configuration.state, runner: daemon.configuration.runner)
+        starter = ProgramStarter(
+            "opsd-runner", at: daemon.configuration.runner,
+            arguments: ["--state", daemon.configuration.state, "--detach"])
     }
 
     /// A runner is there that starts things.

@@ -17,6 +17,16 @@ extension Requests {
             }
             edit.limit = limit == -1 ? .clear : .set(Int32(limit))
         }
+        if let executor = request.executor {
+            let names = daemon.configuration.executors.map(\.name)
+            guard executor == "none" || executor == "local" || names.contains(executor) else {
+                throw invalid(
+                    "executor",
+                    "there is no executor \"\(executor)\"; the executors are "
+                        + (["local"] + names).joined(separator: ", "))
+            }
+            edit.executor = executor == "none" || executor == "local" ? .clear : .set(executor)
+        }
         if let aging = request.aging {
             guard aging != "off" else {
                 edit.aging = .clear

@@ -175,6 +175,7 @@ final class Requests {
         case .wait(let request): readOn(exchange) { try self.wait(request, exchange) }
         case .watch(let request): readOn(exchange) { try self.watch(request, exchange) }
         case .listQueues: read(exchange) { try self.listQueues(exchange) }
+        case .listExecutors: readOn(exchange) { try self.listExecutors(exchange) }
         case .listCategories: readOn(exchange) { try self.listCategories(exchange) }
         case .graph(let request): readOn(exchange) { try self.graph(request, exchange) }
         case .stats(let request): readOn(exchange) { try self.stats(request, exchange) }

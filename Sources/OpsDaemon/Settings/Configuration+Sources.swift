@@ -4,12 +4,16 @@ extension Configuration {
     /// Returns the settings of the machine, the files and the command line together; the later of these win.
     static func load(_ options: CommandLineOptions) throws(ConfigurationError) -> Configuration {
         var configuration = try defaults()
-        let file = options.file ?? usualFile()
+        let file = path(options)
         for path in try files(file, isRequired: options.file != nil) {
             try configuration.read(path)
         }
         for (key, value) in options.settings {
             try configuration.set(key, to: absolute(key, value), at: "--\(key)")
+        }
+        for executor in configuration.executors where executor.kind == nil {
+            throw ConfigurationError(
+                place: "[executor \(executor.name)]", message: "kind is missing: slurm or transfer")
         }
         if configuration.socket.isEmpty {
             throw ConfigurationError(
@@ -26,6 +30,12 @@ extension Configuration {
         // Without a runtime directory the socket must be named.
         let socket = Environment["XDG_RUNTIME_DIR"].flatMap { $0.isEmpty ? nil : "\($0)/opsd/control.sock" } ?? ""
         return Configuration(state: "\(state)/opsd", socket: socket)
+    }
+
+    /// Returns the path of the configuration file, whether or not it exists.
+    static func path(_ options: CommandLineOptions) -> String {
+        let file = options.file ?? usualFile()
+        return file.hasPrefix("/") ? file : "\(Files.currentDirectory)/\(file)"
     }
 
     private static func usualFile() -> String {
@@ -72,12 +82,23 @@ extension Configuration {
         }
         for setting in parsed.settings {
             let place = "\(path):\(setting.line)"
+            if let name = executorName(inSection: setting.section) {
+                try set(executor: name, setting.key, to: setting.value, at: place)
+                continue
+            }
             guard setting.section == "opsd" else {
                 throw ConfigurationError(
-                    place: place, message: "unknown section [\(setting.section)]; the only one is [opsd]")
+                    place: place,
+                    message: "unknown section [\(setting.section)]; known: [opsd] and [executor NAME]")
             }
             try set(setting.key, to: setting.value, at: place)
         }
+    }
+
+    /// Returns NAME of a section `executor NAME`.
+    private func executorName(inSection section: String) -> String? {
+        let words = section.split(whereSeparator: { $0 == " " || $0 == "\t" })
+        return words.first == "executor" && words.count == 2 ? String(words[1]) : nil
     }
 
     /// Paths of the command line count from where opsd was started.

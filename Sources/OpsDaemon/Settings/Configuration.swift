@@ -49,6 +49,8 @@ struct Configuration: Equatable, Sendable {
     var bufferedPerUser: Int64 = 256 << 20
     /// Unfinished operations that one ordinary user may have.
     var operationsPerUser = 1_000_000
+    /// Executors beside the runner, in the order of their first mention.
+    var executors: [ExecutorConfiguration] = []
 
     init(state: String, socket: String) {
         self.state = state
@@ -95,13 +97,13 @@ extension Configuration {
             logLevel = choice
         case "group": group = value
         case "runner": runner = value
-        case "keep-for": keepFor = value == "forever" ? nil : try duration(value, refuse)
+        case "keep-for": keepFor = value == "forever" ? nil : try Self.duration(value, refuse)
         case "keep-at-most": keepAtMost = value == "all" ? nil : try count(value, atLeast: 0, refuse)
         case "log-limit": logLimit = value == "none" ? 0 : try size(value, refuse)
         case "log-total": logTotal = value == "none" ? 0 : try size(value, refuse)
         case "on-finish": onFinish = value
         case "on-failure": onFailure = value
-        case "exit-when-idle": exitWhenIdle = value == "never" ? nil : try duration(value, refuse)
+        case "exit-when-idle": exitWhenIdle = value == "never" ? nil : try Self.duration(value, refuse)
         case "connections": connections = Int(try count(value, atLeast: 4, refuse))
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
         case "buffered-per-user": bufferedPerUser = try size(value, atLeast: 1 << 20, refuse)
@@ -134,7 +136,7 @@ extension Configuration {
             "connections": "\(connections)", "connections-per-user": "\(connectionsPerUser)",
             "buffered-per-user": SizeText.format(bufferedPerUser), "operations-per-user": "\(operationsPerUser)",
         ]
-        return values.map { "\($0.key) = \($0.value)\n" }.joined()
+        return values.map { "\($0.key) = \($0.value)\n" }.joined() + executors.map(\.text).joined()
     }
 
     private func count(
@@ -146,7 +148,7 @@ extension Configuration {
         return number
     }
 
-    private func duration(
+    static func duration(
         _ value: String, _ refuse: (String) -> ConfigurationError
     ) throws(ConfigurationError) -> Int64 {
         guard let nanoseconds = DurationText.parse(value), nanoseconds > 0 else {

@@ -33,6 +33,7 @@ extension Daemon {
         conditions.stopAll()
         runner.flush()
         runner.disconnect()
+        executors.disconnect()
         do throws(StoreError) { try restore() } catch { outage?.error = error }
         for answer in turn.afterwards { answer(false) }
         scheduleProbe()
@@ -58,6 +59,7 @@ extension Daemon {
         snapshot.privilegedUsers = authorization.privilegedUsers
         snapshot.operationsPerUser = configuration.operationsPerUser
         snapshot.observersOfAll = configuration.observersOfAll
+        snapshot.executors = configuration.executorSettings
         finished = FinishedCount(store.finishedWhenLoaded)
         if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
         let configured = configuredWorkers
@@ -87,6 +89,7 @@ extension Daemon {
         for fact in past.facts { record(fact) }
         endWhatExecutes()
         runner.connect()
+        executors.connect()
         notifyStatus()
         wakeUp()
     }

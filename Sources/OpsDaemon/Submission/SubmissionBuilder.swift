@@ -22,6 +22,7 @@ struct SubmissionBuilder: Sendable {
     private var finished: [OperationID: FinishedFact] = [:]
     /// The users that `user` names.
     private var runUsers: [String: Details.RunUser] = [:]
+    private var executors: ExecutorChoice
     /// The one of each details, in their order.
     private var runUserOfDetails: [Details.RunUser?] = []
 
@@ -33,6 +34,7 @@ struct SubmissionBuilder: Sendable {
         authorization = daemon.authorization
         submission.user = caller.user
         enforceable = EnforceableLimits(daemon.runner.capabilities, rights: daemon.runner.rights)
+        executors = ExecutorChoice(daemon.configuration)
         try checkProducer(daemon)
         takeQueues(daemon)
     }
@@ -42,7 +44,9 @@ struct SubmissionBuilder: Sendable {
         submission.policies = input.policies
         submission.operations = input.operations.map(draft)
         refuseReserved(in: input.environment, nil)
-        try checkPermissions()
+        let details = try details()
+        try checkPermissions(details)
+        chooseExecutors(details)
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
         takeEdges()
         return try texts()
@@ -65,7 +69,10 @@ struct SubmissionBuilder: Sendable {
         for place in 0..<Int32(input.queues.count) where !hasAllProblems {
             let name = input.queues[place]
             submission.queues.append(name)
-            if daemon.hasQueue(name) { continue }
+            if daemon.hasQueue(name) {
+                if let executor = daemon.ask({ $0.executor(ofQueue: name) }) { executors.add(executor, ofQueue: name) }
+                continue
+            }
             let near = daemon.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? ""
             let first = input.operations.firstIndex { $0.queue == place }
             problem(first, "queue", "there is no queue \"\(name)\"\(near)")
@@ -145,8 +152,7 @@ struct SubmissionBuilder: Sendable {
     }
 
     /// Users, limits and priorities that the caller may not, or this machine cannot.
-    private mutating func checkPermissions() throws {
-        let details = try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
+    private mutating func checkPermissions(_ details: [OperationDetails]) throws {
         for (place, own) in details.enumerated() where !hasAllProblems {
             let index = { [input] in input.operations.firstIndex { $0.details == place } }
             try authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
@@ -166,6 +172,52 @@ struct SubmissionBuilder: Sendable {
         }
         let highest = input.operations.map(\.priority).max() ?? 0
         try authorization.requireStanding(caller, priority: Int(highest), nice: nil)
+    }
+
+    private func details() throws -> [OperationDetails] {
+        try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
+    }
+
+    /// Gives each operation the executor that runs it: equal operations of two queues may have two.
+    private mutating func chooseExecutors(_ details: [OperationDetails]) {
+        let isNamed = input.policies.contains { $0.executor != nil }
+        let hasOptions = details.contains { $0.slurm != nil || $0.http != nil }
+        guard isNamed || hasOptions || !executors.isPlain else { return }
+        var known: [ExecutorKey: Int32] = [:]
+        for (index, operation) in input.operations.enumerated()
+        where !operation.flags.contains(.group) && !hasAllProblems {
+            let key = ExecutorKey(policy: operation.policy, queue: operation.queue, details: operation.details)
+            if let policy = known[key] {
+                submission.operations[index].policy = policy < 0 ? nil : policy
+                continue
+            }
+            let policy = operation.policy < 0 ? nil : input.policies[Int(operation.policy)]
+            let queue = operation.queue < 0 ? "default" : input.queues[operation.queue]
+            let own = operation.details < 0 ? nil : details[Int(operation.details)]
+            var chosen = policy ?? Policy()
+            switch executors.choose(policy, queue: queue, own) {
+            case .local: chosen.executor = nil
+            case .named(let name): chosen.executor = name
+            case .refused(let key, let reason): problem(index, key, reason)
+            }
+            let place = place(of: chosen)
+            known[key] = place
+            submission.operations[index].policy = place < 0 ? nil : place
+        }
+    }
+
+    private struct ExecutorKey: Hashable {
+        var policy: Int32
+        var queue: Int32
+        var details: Int32
+    }
+
+    /// Returns the place of a policy among those of the submission; -1: the usual one.
+    private mutating func place(of policy: Policy) -> Int32 {
+        if policy == Policy() { return -1 }
+        if let place = submission.policies.firstIndex(of: policy) { return Int32(place) }
+        submission.policies.append(policy)
+        return Int32(submission.policies.count - 1)
     }
 
     /// Looks each user up once for a submission, for good: that is the one its operations run as.

@@ -35,6 +35,10 @@ extension DetailsRow {
         stdin = text("stdin")
         umask = text("umask")
         observers = try object("observers")
+        executor = policy.executor
+        job = record.job
+        slurm = try object("slurm")
+        http = try object("http")
         if case .array(let elements)? = details.members.first(where: { $0.key == "conditions" })?.value {
             conditions = elements.compactMap { if case .object(let members) = $0 { JSONObject(members) } else { nil } }
         }

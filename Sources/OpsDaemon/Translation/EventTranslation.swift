@@ -88,6 +88,7 @@ extension ReasonKind {
             case .barrier: .barrier
             case .group: .group
             case .storage: .storage
+            case .executor: .executor
             }
     }
 }

@@ -46,6 +46,15 @@ struct ReasonText {
                 : "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
         case .ending: return "was told to end; its processes are not gone yet"
         case .process: return "its process is running"
+        case .executorAway(let name): return "executor \(name) is not connected"
+        case .executorWindow(let name, let window, let place):
+            return window == 0
+                ? "executor \(name) has a window of 0"
+                : "executor \(name) has \(window) operations in flight, as many as its window allows; "
+                    + "\(ordinal(place)) in line"
+        case .job(let executor, let job):
+            return job.map { "job \($0) of executor \(executor) has not started" }
+                ?? "executor \(executor) has not submitted it yet"
         case .children: return "waits for its children \(who)"
         case .finishMessage:
             return "its process has ended; waits for opsctl finish, or for X_OPS_FINISHED"

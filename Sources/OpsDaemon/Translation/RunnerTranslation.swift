@@ -36,6 +36,19 @@ extension Exit {
     }
 }
 
+extension OpsCore.ExternalEnd {
+    init(_ end: OpsExecutor.ExternalEnd) {
+        let outcome: Outcome =
+            switch end.outcome {
+            case .interrupted: .interrupted
+            case .timedOut: .timedOut
+            case .cancelled: .cancelled
+            case .outOfMemory: .failed
+            }
+        self.init(outcome: outcome, cause: end.cause, exit: end.exit.map { Exit($0) }, at: end.at)
+    }
+}
+
 extension OperationUpdate {
     init(_ update: NotifyUpdate) {
         self.init(
@@ -51,7 +64,7 @@ extension SlotStart {
 }
 
 extension Inventory {
-    /// Without helpers, which are nobody's attempts.
+    /// Leaves out helpers, which are attempts of no operation.
     init(_ greeting: ExecutorGreeting) {
         self.init(
             runner: greeting.instance, boot: greeting.boot, isEnding: greeting.isEnding,
@@ -59,13 +72,15 @@ extension Inventory {
             acceptsWaiting: greeting.stagesDependents)
         for begun in greeting.slotStarts { slotStarts[AttemptID(begun.attempt)] = SlotStart(begun.slot, begun.at) }
         for entry in greeting.entries where !entry.attempt.isHelper {
-            let state: Entry? =
+            let state: Entry =
                 switch entry.state {
                 case .running(let process): .running(Process(process))
                 case .exited(let exit): .exited(Exit(exit))
                 case .gone(let exit): .gone(Exit(exit))
                 case .failed(let step, let errno): .failed(step: step, errno: errno)
-                case .accepted, .refused, .ended: nil
+                case .accepted(let job): .accepted(job: job)
+                case .refused(let cause): .refused(cause)
+                case .ended(let end): .ended(OpsCore.ExternalEnd(end))
                 }
             entries[AttemptID(entry.attempt)] = state
         }

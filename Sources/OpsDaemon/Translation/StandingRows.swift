@@ -37,6 +37,7 @@ extension Daemon {
                 row.scheduled = standing.setApart.scheduled
                 row.held = standing.setApart.held
                 row.executing = standing.executing
+                row.executor = standing.executor
             }
         }
     }

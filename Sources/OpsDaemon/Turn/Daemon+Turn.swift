@@ -219,7 +219,8 @@ extension Event {
     var isPatient: Bool {
         switch self {
         case .launched: true
-        case .updated(_, let update): update.finished == nil && update.extendTimeout == nil && update.result == nil
+        case .updated(_, let update), .external(_, .updated(_, let update)):
+            update.finished == nil && update.extendTimeout == nil && update.result == nil
         default: false
         }
     }
@@ -227,7 +228,7 @@ extension Event {
     /// The runner repeats exits and inventories until they are acknowledged; these come once.
     var isToldOnce: Bool {
         switch self {
-        case .updated, .observed, .setWorkers: true
+        case .updated, .external(_, .updated), .observed, .setWorkers: true
         default: false
         }
     }

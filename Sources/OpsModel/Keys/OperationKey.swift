@@ -4,6 +4,7 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
     case queue, priority, qos, after, categories, barrier, conditions, held, notBefore
     case timeout, deadline, grace, successCodes, leftovers, completion, observers, retry
     case limits, output
+    case executor, slurm, http
 
     public var text: String { "\(self)" }
 
@@ -46,6 +47,9 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
         case .retry: .retry
         case .limits: .limits
         case .output: .output
+        case .executor: .executor
+        case .slurm: .slurm
+        case .http: .http
         }
     }
 

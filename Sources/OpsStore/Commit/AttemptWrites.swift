@@ -28,6 +28,15 @@ struct AttemptWrite {
         var at: Int64
     }
 
+    /// Slot of an attempt that an executor beside the runner has: none.
+    static let externalSlot = Int32.min
+
+    /// Returns the slot that an attempt has or had.
+    static func slot(stored: Int32) -> Int32? {
+        if stored == externalSlot { return nil }
+        return stored >= 0 ? stored : -1 - stored
+    }
+
     let attempt: AttemptID
     var start: Start?
     var process: Process?
@@ -81,6 +90,11 @@ extension Store {
     private func writeOperation(_ attempt: AttemptWrite) throws(StoreError) {
         let id = attempt.attempt.operation
         guard let start = attempt.start else {
+            if let finish = attempt.finish { try write(finish, of: id) }
+            return
+        }
+        if start.slot == AttemptWrite.externalSlot {
+            try update(statements.operation.submitted, id, Int64(attempt.attempt.number), Int64(start.run))
             if let finish = attempt.finish { try write(finish, of: id) }
             return
         }

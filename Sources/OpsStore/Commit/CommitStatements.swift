@@ -64,7 +64,8 @@ struct SubmissionStatements {
 
 /// The steps and edits of one operation.
 struct OperationStatements {
-    let becameReady, becamePending, started, startedGroup, ran, retrying, finished, reopened, hold, freeze: Statement
+    let becameReady, becamePending, started, submitted, startedGroup, ran, retrying, finished, reopened, hold,
+        freeze: Statement
     let setPriority, setQueue, setPolicy, setCommand, setCategories, setNote, insertResolution, deleteResolution,
         nameAndOutcome: Statement
     let conditionOf: Statement
@@ -78,6 +79,10 @@ struct OperationStatements {
             UPDATE operation SET
                 state = 2, attempt = ?2, run = ?3, startedAt = ?4, \(Self.due), notBefore = NULL
             WHERE id = ?1
+            """)
+        submitted = try make(
+            """
+            UPDATE operation SET state = 2, attempt = ?2, run = ?3, \(Self.due), notBefore = NULL WHERE id = ?1
             """)
         startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
         ran = try make(
@@ -167,7 +172,7 @@ struct StagingStatements {
 
 /// Statements that store the progress of one attempt.
 struct AttemptStatements {
-    let insertRunner, insertAttempt, updateAttempt, told, timeoutMoved, slotFreed: Statement
+    let insertRunner, insertAttempt, updateAttempt, told, timeoutMoved, slotFreed, setJob, jobStarted: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
@@ -192,6 +197,9 @@ struct AttemptStatements {
             WHERE operation = ?1 AND number = ?2
             """)
         timeoutMoved = try make("UPDATE attempt SET timeout = ?3 WHERE operation = ?1 AND number = ?2")
+        setJob = try make("UPDATE attempt SET job = ?3 WHERE operation = ?1 AND number = ?2")
+        jobStarted = try make(
+            "UPDATE attempt SET startedMonotonic = ?3, startedAt = ?4 WHERE operation = ?1 AND number = ?2")
         // Which slot it was remains to be seen.
         slotFreed = try make("UPDATE attempt SET slot = -1 - slot WHERE operation = ?1 AND number = ?2 AND slot >= 0")
     }
@@ -200,7 +208,7 @@ struct AttemptStatements {
 /// Statements for settings and for the event stream.
 struct SettingStatements {
     let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, setWorkers, oweObserver: Statement
-    let observed, insertEvent, assignUnits: Statement
+    let observed, insertEvent, assignUnits, setQueueExecutor: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
@@ -211,7 +219,8 @@ struct SettingStatements {
                 "limit" = excluded."limit", aging = excluded.aging, suspended = excluded.suspended, removed = 0
             RETURNING id
             """)
-        removeQueue = try make("UPDATE queue SET removed = 1 WHERE name = ?1")
+        setQueueExecutor = try make("UPDATE queue SET executor = ?2 WHERE name = ?1")
+        removeQueue = try make("UPDATE queue SET removed = 1, executor = NULL WHERE name = ?1")
         putCategory = try make(
             """
             INSERT OR REPLACE INTO category (name, capacity, units, share, export) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -15,6 +15,25 @@ extension Store {
         attemptWrites.add(attempt) { $0.start = start }
     }
 
+    /// Stores an attempt for an executor: its job starts later, and it has no slot.
+    func submit(_ attempt: AttemptID, _ run: Int32, _ at: Moment) throws(StoreError) {
+        let start = AttemptWrite.Start(
+            run: run, slot: AttemptWrite.externalSlot, runner: try row(ofRunner: ""), at: at)
+        attemptWrites.add(attempt) { $0.start = start }
+    }
+
+    func store(job: String, of attempt: AttemptID) throws(StoreError) {
+        try writeAttempts()
+        statements.attempt.setJob.bind(3, job)
+        try update(statements.attempt.setJob, attempt.operation, Int64(attempt.number))
+    }
+
+    func startJob(of attempt: AttemptID, _ at: Moment) throws(StoreError) {
+        try writeAttempts()
+        try update(statements.staging.confirmStartOperation, attempt.operation, at.wall)
+        try update(statements.attempt.jobStarted, attempt.operation, Int64(attempt.number), at.monotonic, at.wall)
+    }
+
     func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
         let text = try cause.map { cause throws(StoreError) in try words(cause, of: id, outcome) }
         let finish = AttemptWrite.Finish(outcome: outcome, text: text, root: cause?.root, at: at)

@@ -45,6 +45,8 @@ extension Store {
             try update(statements.operation.becameReady, id, at)
         case .becamePending(let id):
             try update(statements.operation.becamePending, id)
+        case .started(let id, let attempt, let run, nil, _, let at) where attempt > 0:
+            try submit(AttemptID(id, attempt), run, at)
         case .started(let id, _, let run, nil, _, let at):
             // A group has no process, so no attempt.
             try start(id, run, at)
@@ -56,6 +58,8 @@ extension Store {
         case .startConfirmed(let attempt, let begun): try confirmStart(attempt, begun)
         case .unitsAssigned(let id, let attempt, let assigned): try store(assigned, of: id, attempt)
         case .launched(let attempt, let process): attemptWrites.add(attempt) { $0.process = process }
+        case .accepted(let attempt, let job): try store(job: job, of: attempt)
+        case .jobStarted(let attempt, let at): try startJob(of: attempt, at)
         case .exited(let attempt, let exit): attemptWrites.add(attempt) { $0.exit = exit }
         case .attemptEnded(let attempt, let outcome, let cause, let at):
             let text = outcome == .succeeded ? nil : try words(cause, of: attempt.operation)
@@ -88,6 +92,15 @@ extension Store {
         case .timeoutMoved(let attempt, let remaining):
             try writeAttempts()
             try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
+        case .edgeAdded, .edgeRemoved, .observerOwed, .observed: try applyEdge(change)
+        case .queueSet, .queueExecutorSet, .queueRemoved, .categorySet, .graphSuspended, .daemonSuspended, .workersSet:
+            try applySetting(change)
+        }
+    }
+
+    /// Stores a change of edges or of observers that are owed.
+    private func applyEdge(_ change: Change) throws(StoreError) {
+        switch change {
         case .edgeAdded(let id, let on, let when):
             // It may cross submissions; only what was submitted together is known not to.
             try insertEdge(id, on, when, crossing: true)
@@ -97,8 +110,7 @@ extension Store {
             try update(statements.setting.oweObserver, id, Int64(run))
         case .observed(let id, let run):
             try update(statements.setting.observed, id, Int64(run))
-        case .queueSet, .queueRemoved, .categorySet, .graphSuspended, .daemonSuspended, .workersSet:
-            try applySetting(change)
+        default: preconditionFailure("apply takes the other changes")
         }
     }
 
@@ -112,6 +124,10 @@ extension Store {
             statement.bind(3, aging)
             statement.bind(4, suspended)
             while try statement.step() { interned.queues[name] = statement.int(0) }
+        case .queueExecutorSet(let name, let executor):
+            statements.setting.setQueueExecutor.bind(1, name)
+            statements.setting.setQueueExecutor.bind(2, executor)
+            try statements.setting.setQueueExecutor.run()
         case .queueRemoved(let name):
             statements.setting.removeQueue.bind(1, name)
             try statements.setting.removeQueue.run()
@@ -130,7 +146,7 @@ extension Store {
             statement.bind(2, configured.map(Int64.init))
             try statement.run()
         case .submitted, .becameReady, .becamePending, .started, .staged, .unstaged, .assumedStarted, .startConfirmed,
-            .launched,
+            .launched, .accepted, .jobStarted,
             .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling, .held, .frozen, .edgeAdded, .edgeRemoved, .edited, .noted, .updated,
             .timeoutMoved, .slotFreed, .observerOwed, .observed, .unitsAssigned:

@@ -48,7 +48,7 @@ extension History {
                     state: OperationState(stored: rows.int(2)) ?? .pending,
                     outcome: Outcome(stored: rows.optionalInt(3)),
                     group: rows.optionalInt(4).map { OperationID($0) }, isGroup: rows.bool(5),
-                    slot: rows.optionalInt32(6).map { $0 >= 0 ? $0 : -1 - $0 }, cause: rows.optionalText(7),
+                    slot: rows.optionalInt32(6).flatMap { AttemptWrite.slot(stored: $0) }, cause: rows.optionalText(7),
                     submittedAt: rows.int(8),
                     readyAt: rows.optionalInt(9), startedAt: rows.optionalInt(10), finishedAt: rows.optionalInt(11)))
         }

@@ -45,6 +45,8 @@ public struct OperationRecord: Sendable {
     public internal(set) var progressTotal: Int64?
     public internal(set) var statusText: String?
     public internal(set) var result: String?
+    /// Job of its last attempt in the engine of its executor.
+    public internal(set) var job: String?
     public internal(set) var submittedAt: Int64 = 0
     public internal(set) var readyAt: Int64?
     public internal(set) var startedAt: Int64?

@@ -50,7 +50,7 @@ struct RecordReader {
             o.frozen, o.parent, o.readyAt, o.startedAt, o.finishedAt, o.notBefore, o.policy, o.categories,
             o.state = 2 AND EXISTS (SELECT 1 FROM ending WHERE operation = o.id), c.body,
             \(ownStatus("a.")), a.progressDone, a.progressTotal, a.status, a.result,
-            a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes, o.note
+            a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes, o.note, a.job
         FROM operation o
         LEFT JOIN text c ON c.id = o.command
         -- What an earlier run left is told by its attempts alone.
@@ -99,6 +99,7 @@ struct RecordReader {
         record.progressTotal = row.optionalInt(24)
         record.statusText = row.optionalText(25)
         record.result = row.optionalText(26)
+        record.job = row.optionalText(32)
         if !row.isNull(27) { record.usage = History.usage(row, from: 28) }
     }
 

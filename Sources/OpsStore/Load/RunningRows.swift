@@ -11,7 +11,7 @@ struct RunningRows {
             SELECT a.slot, r.name, r.boot, a.startedMonotonic, a.startedAt, a.pid, a.startTicks, a.launchedMonotonic,
                 a.launchedAt, a.exitCode, a.signal, a.outOfMemory, a.exitedMonotonic, a.exitedAt, a.userMicroseconds,
                 a.systemMicroseconds, a.maxResidentBytes, a.timeout, a.outcome, a.causeKind, a.causeNumber,
-                a.causeOther, a.causeText, a.causeNote
+                a.causeOther, a.causeText, a.causeNote, a.job
             FROM attempt a JOIN runner r ON r.id = a.runner WHERE a.operation = ?1 AND a.number = ?2
             """)
         resolutions = try database.prepare("SELECT outcome, \(CauseRow.columns) FROM ending WHERE operation = ?1")
@@ -35,6 +35,7 @@ struct RunningRows {
             attempt: AttemptID(row.id, row.attempt), slot: slot >= 0 ? slot : nil, runner: attempts.text(1),
             boot: attempts.text(2), startedAt: Moment(monotonic: attempts.int(3), wall: attempts.int(4)),
             process: process, exit: exit, resolution: resolution, timeoutRemaining: attempts.optionalInt(17))
+        running.job = attempts.optionalText(24)
         if let outcome = Outcome(stored: attempts.optionalInt(18)) {
             // Only children are outstanding. A cancel that came since outweighs how the attempt ended.
             running.isOver = true

@@ -40,13 +40,14 @@ extension Store {
     private func loadQueues(_ snapshot: inout Snapshot, _ indices: inout SharedIndices) throws(StoreError) {
         snapshot.queues = []
         let queues = try database.prepare(
-            "SELECT id, name, \"limit\", aging, suspended FROM queue WHERE NOT removed ORDER BY id")
+            "SELECT id, name, \"limit\", aging, suspended, executor FROM queue WHERE NOT removed ORDER BY id")
         while try queues.step() {
             indices.queues[queues.int(0)] = Int32(snapshot.queues.count)
             snapshot.queues.append(
                 Snapshot.Queue(
                     name: queues.text(1), limit: queues.optionalInt32(2), aging: queues.optionalInt(3),
                     isSuspended: queues.bool(4)))
+            snapshot.queues[snapshot.queues.count - 1].executor = queues.optionalText(5)
         }
     }
 }

@@ -53,6 +53,8 @@ extension CauseRow {
         case .abandoned(let user): self.init(17, text: user)
         case .finishedBy(let user, let message): self.init(18, text: user, note: message)
         case .reported(let status): self.init(19, Int64(status))
+        case .refused(let text): self.init(20, text: text)
+        case .engine(let text): self.init(21, text: text)
         }
     }
 
@@ -92,6 +94,8 @@ extension CauseRow {
         case 17: return .abandoned(by: text ?? "")
         case 18: return .finishedBy(text ?? "", message: note)
         case 19: return .reported(status: small)
+        case 20: return .refused(text ?? "")
+        case 21: return .engine(text ?? "")
         default: return nil
         }
     }

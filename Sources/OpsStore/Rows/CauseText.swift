@@ -40,6 +40,8 @@ struct CauseText {
         case .machineRestarted: return "the machine restarted"
         case .abandoned(let user): return "given up by \(user), its processes may be alive"
         case .finishedBy(let user, let message): return "rejected by \(user)" + note(message)
+        case .refused(let text): return "refused" + note(text)
+        case .engine(let text): return text
         case .reported(let status): return "it reported status \(status)"
         }
     }

@@ -5,8 +5,9 @@ enum PolicyRow {
     static let insert = """
         INSERT INTO policy (
             id, timeout, grace, deadline, notBefore, retryLimit, retryBackoff, retryFactor, retryMax, retryJitter,
-            retryOn, retryExitCodes, successCodes, completion, leftovers, conditions, childLimit, observers)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+            retryOn, retryExitCodes, successCodes, completion, leftovers, conditions, childLimit, observers,
+            executor)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
         """
     static let select = "SELECT * FROM policy WHERE id = ?1"
 
@@ -29,6 +30,7 @@ enum PolicyRow {
         statement.bind(16, policy.conditions.map(text).joined(separator: ","))
         statement.bind(17, policy.childLimit.map(Int64.init))
         statement.bind(18, observers(policy.observers))
+        statement.bind(19, policy.executor)
     }
 
     static func read(_ statement: Statement) -> Policy {
@@ -51,6 +53,7 @@ enum PolicyRow {
         policy.conditions = statement.text(15).split(separator: ",").map(condition)
         policy.childLimit = statement.optionalInt32(16)
         policy.observers = observers(stored: statement.int(17))
+        policy.executor = statement.optionalText(18)
         return policy
     }
 

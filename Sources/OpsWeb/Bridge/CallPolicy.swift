@@ -8,7 +8,7 @@ struct CallPolicy {
     /// Calls that change nothing.
     static let reading: Set<String> = [
         "List", "Show", "Why", "Status", "Log", "Graph", "Stats", "ListQueues", "ListCategories", "ListGraphs",
-        "ListSchedules", "ScheduleRuns", "ScheduleInstants", "WhySchedule", "Complete",
+        "ListExecutors", "ListSchedules", "ScheduleRuns", "ScheduleInstants", "WhySchedule", "Complete",
     ]
     /// Calls of the buttons. `Submit` and `AddSchedule` are none of them: a page that is broken into starts no program of
     /// its own.

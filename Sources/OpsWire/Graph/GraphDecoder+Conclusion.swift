@@ -29,13 +29,30 @@ extension GraphDecoder {
         if draft.has(.limit) { report(draft, key: "limit", "only a group (with \"operations\") has a limit") }
         if draft.has(.command), draft.has(.shell) {
             report(draft, key: "shell", "there is a \"command\" too; one of them is possible")
+        } else if draft.has(.http) {
+            if draft.has(.command) || draft.has(.shell) {
+                report(draft, key: "http", "there is a command too; one of them is possible")
+            } else if let http = draft.details?.http {
+                draft.operation.command = transferCommand(http, draft)
+            }
         } else if !draft.has(.command), !draft.has(.shell) {
             draft.operation.command = defaults.command
             // An unknown key may well be a mistyped one of these, and has been told.
             if defaults.command < 0, !draft.hasUnknownKey {
-                report(draft, key: nil, "has no \"command\", \"shell\" or \"operations\"")
+                report(draft, key: nil, "has no \"command\", \"shell\", \"http\" or \"operations\"")
             }
         }
+    }
+
+    /// Returns the place of the command that stands for a transfer.
+    private mutating func transferCommand(_ http: HTTPOptions, _ draft: OperationDraft) -> Int32 {
+        var writer = JSONWriter()
+        http.command.write(to: &writer)
+        guard let place = input.commands.intern(writer.bytes) else {
+            report(draft, key: "http", "the commands are too long in all")
+            return -1
+        }
+        return place
     }
 
     /// Nil when nothing of its own differs from the defaults.

@@ -46,6 +46,8 @@ public struct OperationDetails: Equatable, Sendable {
     public var conditions: [Condition] = []
     /// Laid over the captured environment.
     public var environment = StringMap()
+    public var slurm: SlurmOptions?
+    public var http: HTTPOptions?
 
     public init() {}
 
@@ -76,6 +78,8 @@ public struct OperationDetails: Equatable, Sendable {
         case .limits: limits = try ResourceLimits(from: &scanner)
         case .observers: observers = try Observers(from: &scanner)
         case .environment: environment = try scanner.environment()
+        case .slurm: slurm = try SlurmOptions(from: &scanner)
+        case .http: http = try HTTPOptions(from: &scanner)
         case .conditions:
             conditions = []
             try scanner.elements(atMost: Limits.conditionsPerOperation) { (scanner) throws(JSONError) in
@@ -107,7 +111,24 @@ public struct OperationDetails: Equatable, Sendable {
             writer.key("environment")
             environment.write(to: &writer)
         }
+        if let slurm {
+            writer.key("slurm")
+            slurm.write(to: &writer)
+        }
+        if let http {
+            writer.key("http")
+            http.write(to: &writer)
+        }
         writer.endObject()
+    }
+}
+
+extension OperationDetails {
+    /// JSON text of the options for an executor; empty if there are none.
+    public var executorOptions: String {
+        var writer = JSONWriter()
+        if let slurm { slurm.write(to: &writer) } else if let http { http.write(to: &writer) }
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }
 

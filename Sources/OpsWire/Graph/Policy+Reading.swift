@@ -3,7 +3,9 @@ extension Policy {
     /// Returns whether the value of a key belongs to a policy.
     static func isKey(_ key: OperationKey) -> Bool {
         switch key {
-        case .limit, .completion, .timeout, .grace, .deadline, .notBefore, .retry, .successCodes, .leftovers: true
+        case .limit, .completion, .timeout, .grace, .deadline, .notBefore, .retry, .successCodes, .leftovers,
+            .executor:
+            true
         default: false
         }
     }
@@ -23,6 +25,7 @@ extension Policy {
             if successCodes.isEmpty { throw scanner.error(.refused("at least one exit code must count as success")) }
         case .completion: completion = try scanner.choice()
         case .leftovers: leftovers = try scanner.choice()
+        case .executor: executor = try scanner.nameOfSomething()
         case .limit: childLimit = Int32(try scanner.integer(in: 0...Int64(Int32.max)))
         default: return false
         }
@@ -80,6 +83,7 @@ extension Policy {
         if has(.successCodes) { successCodes = other.successCodes }
         if has(.leftovers) { leftovers = other.leftovers }
         if has(.limit) { childLimit = other.childLimit }
+        if has(.executor) { executor = other.executor }
     }
 
     /// Removes the value of a key.

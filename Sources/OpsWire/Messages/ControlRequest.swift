@@ -25,6 +25,7 @@ public enum ControlRequest: Equatable, Sendable {
     case listQueues(ListQueuesRequest)
     case setQueue(SetQueueRequest)
     case removeQueue(RemoveQueueRequest)
+    case listExecutors(ListExecutorsRequest)
     case listCategories(ListCategoriesRequest)
     case setCategory(SetCategoryRequest)
     case graph(GraphRequest)
@@ -78,7 +79,8 @@ extension ControlRequest {
         Method(cancel),
         Method(suspend), Method(resume), Method(retry), Method(finish), Method(signal), Method(note), Method(set),
         Method(addDependency), Method(removeDependency), Method(listQueues), Method(setQueue),
-        Method(removeQueue), Method(listCategories), Method(setCategory), Method(graph), Method(stats),
+        Method(removeQueue), Method(listExecutors), Method(listCategories), Method(setCategory), Method(graph),
+        Method(stats),
         Method(prune), Method(backup), Method(check), Method(setWorkers), Method(metrics), Method(complete),
         Method(addSchedule), Method(listSchedules), Method(scheduleRuns), Method(runSchedule), Method(pauseSchedule),
         Method(scheduleInstants), Method(whySchedule), Method(backfillSchedule), Method(forgetTrigger),

@@ -22,12 +22,14 @@ public struct SetQueueRequest: WireRequest {
     public var limit: Int?
     public var aging: String?
     public var create: Bool?
+    public var executor: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
         try visitor.field("limit", &limit)
         try visitor.field("aging", &aging)
         try visitor.field("create", &create)
+        try visitor.field("executor", &executor)
     }
 }
 

@@ -52,9 +52,10 @@ public struct ReasonKind: OpenName {
     public static let barrier: ReasonKind = "barrier"
     public static let group: ReasonKind = "group"
     public static let storage: ReasonKind = "storage"
+    public static let executor: ReasonKind = "executor"
     public static let known: [ReasonKind] = [
         .dependency, .category, .queue, .pool, .suspended, .held, .notBefore, .backoff, .condition, .barrier, .group,
-        .storage,
+        .storage, .executor,
     ]
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

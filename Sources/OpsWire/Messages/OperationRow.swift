@@ -187,6 +187,10 @@ public struct DetailsRow: WireRecord {
     public var umask: String?
     public var conditions: [JSONObject] = []
     public var observers: JSONObject?
+    public var executor: String?
+    public var job: String?
+    public var slurm: JSONObject?
+    public var http: JSONObject?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("pid", &pid)
@@ -204,5 +208,9 @@ public struct DetailsRow: WireRecord {
         try visitor.field("umask", &umask)
         try visitor.field("conditions", &conditions)
         try visitor.field("observers", &observers)
+        try visitor.field("executor", &executor)
+        try visitor.field("job", &job)
+        try visitor.field("slurm", &slurm)
+        try visitor.field("http", &http)
     }
 }

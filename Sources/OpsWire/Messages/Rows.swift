@@ -11,6 +11,7 @@ public struct QueueRow: WireRecord {
     public var scheduled = 0
     public var held = 0
     public var executing = 0
+    public var executor: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -22,6 +23,7 @@ public struct QueueRow: WireRecord {
         try visitor.field("scheduled", &scheduled)
         try visitor.field("held", &held)
         try visitor.field("executing", &executing)
+        try visitor.field("executor", &executor)
     }
 }
 

@@ -4,7 +4,9 @@ internal import OpsWire
 enum QueueVerb {
     static let limit = Option.value("limit", "n", "N|none", .text, "number of operations that run at once")
     static let aging = Option.value("aging", "D|off", .text, "one step of priority for every D waited")
-    private static let settings = OptionGroup("Setting", [limit, aging])
+    static let executor = Option.value(
+        "executor", "NAME|none", .text, "executor of its operations that name none; none: this machine")
+    private static let settings = OptionGroup("Setting", [limit, aging, executor])
 
     static let verb = Verb(
         "queue", aliases: ["queues"], .keeping, "list, add, change and remove queues",
@@ -71,8 +73,8 @@ enum QueueVerb {
 
     private static func set(_ session: Session, create: Bool) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        guard create || arguments.has(limit) || arguments.has(aging) else {
-            throw session.refuse("there is nothing to set", "give --limit or --aging")
+        guard create || arguments.has(limit) || arguments.has(aging) || arguments.has(executor) else {
+            throw session.refuse("there is nothing to set", "give --limit, --aging or --executor")
         }
         var bound: Int?
         if let text = arguments.text(limit) {
@@ -89,6 +91,7 @@ enum QueueVerb {
                 $0.name = arguments.operands[0]
                 $0.limit = bound
                 $0.aging = arguments.text(aging)
+                $0.executor = arguments.text(executor)
                 $0.create = create
             })
         if session.wantsJSON {

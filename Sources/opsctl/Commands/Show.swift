@@ -61,6 +61,8 @@ enum ShowVerb {
         fields.add("priority", "\(row.priority)" + (isRaised ? " (effective \(row.effectivePriority))" : ""))
         let runsAsOther = !details.runAs.isEmpty && details.runAs != row.user
         fields.add("user", runsAsOther ? "\(row.user), runs as \(details.runAs)" : row.user)
+        fields.add("executor", details.executor)
+        fields.add("job", details.job)
         fields.add("pid", details.pid.map(String.init))
         fields.add("flags", flags(row))
         fields.add("categories", row.categories.map(category).joined(separator: ", "))

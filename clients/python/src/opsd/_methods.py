@@ -18,6 +18,7 @@ from .messages import (
     CompleteReply,
     GraphReply,
     ListCategoriesReply,
+    ListExecutorsReply,
     ListGraphsReply,
     ListQueuesReply,
     ListReply,
@@ -329,20 +330,27 @@ class Methods:
         limit: int | None = None,
         aging: str | None = None,
         create: bool | None = None,
+        executor: str | None = None,
     ) -> SetQueueReply:
         """Parameters: "limit": -1 for none. "aging": "off" or a duration. "create": true must not exist, false
-        must exist.
+        must exist. "executor": of operations that are submitted from now on and name none; "none" for this
+        machine.
         """
         return self._call("SetQueue", {
             "name": name,
             "limit": limit,
             "aging": aging,
             "create": create,
+            "executor": executor,
         }, SetQueueReply.from_json)
 
     def remove_queue(self, name: str) -> None:
         """Calls RemoveQueue."""
         self._call("RemoveQueue", {"name": name}, _nothing)
+
+    def list_executors(self) -> ListExecutorsReply:
+        """Calls ListExecutors."""
+        return self._call("ListExecutors", {}, ListExecutorsReply.from_json)
 
     def list_categories(self) -> ListCategoriesReply:
         """In the order of names; of more than 1000 those that were named first."""
@@ -828,20 +836,27 @@ class AsyncMethods:
         limit: int | None = None,
         aging: str | None = None,
         create: bool | None = None,
+        executor: str | None = None,
     ) -> SetQueueReply:
         """Parameters: "limit": -1 for none. "aging": "off" or a duration. "create": true must not exist, false
-        must exist.
+        must exist. "executor": of operations that are submitted from now on and name none; "none" for this
+        machine.
         """
         return await self._call("SetQueue", {
             "name": name,
             "limit": limit,
             "aging": aging,
             "create": create,
+            "executor": executor,
         }, SetQueueReply.from_json)
 
     async def remove_queue(self, name: str) -> None:
         """Calls RemoveQueue."""
         await self._call("RemoveQueue", {"name": name}, _nothing)
+
+    async def list_executors(self) -> ListExecutorsReply:
+        """Calls ListExecutors."""
+        return await self._call("ListExecutors", {}, ListExecutorsReply.from_json)
 
     async def list_categories(self) -> ListCategoriesReply:
         """In the order of names; of more than 1000 those that were named first."""

@@ -47,7 +47,7 @@ class OperationOutcome(OpenEnum):
 
 class ReasonKind(OpenEnum):
     """One of dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group,
-    storage.
+    storage, executor.
     """
 
     dependency = "dependency"
@@ -62,6 +62,14 @@ class ReasonKind(OpenEnum):
     barrier = "barrier"
     group = "group"
     storage = "storage"
+    executor = "executor"
+
+
+class ExecutorState(OpenEnum):
+    """One of connected, disconnected."""
+
+    connected = "connected"
+    disconnected = "disconnected"
 
 
 class EventType(OpenEnum):
@@ -381,6 +389,7 @@ class Operation:
 class Details:
     """What else an operation was given, and the process and the user that it runs as. The keys are those of an
     operation in a graph. "output": log, split, journal, null or files; then "stdout" and "stderr" name them.
+    "executor": absent for this machine. "job": the job of the last attempt in the engine of its executor.
     """
 
     pid: int | None = None
@@ -398,6 +407,10 @@ class Details:
     umask: str | None = None
     conditions: list[dict[str, Any]]
     observers: dict[str, Any] | None = None
+    executor: str | None = None
+    job: str | None = None
+    slurm: dict[str, Any] | None = None
+    http: dict[str, Any] | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -418,6 +431,10 @@ class Details:
             umask=value.get("umask"),
             conditions=value["conditions"],
             observers=value.get("observers"),
+            executor=value.get("executor"),
+            job=value.get("job"),
+            slurm=value.get("slurm"),
+            http=value.get("http"),
         )
 
 
@@ -482,6 +499,7 @@ class Queue:
     scheduled: int
     held: int
     executing: int
+    executor: str | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -496,6 +514,7 @@ class Queue:
             scheduled=value["scheduled"],
             held=value["held"],
             executing=value["executing"],
+            executor=value.get("executor"),
         )
 
 
@@ -516,6 +535,30 @@ class CategoryUnit:
             name=value["name"],
             holders=value["holders"],
             draining=value["draining"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executor:
+    """Executor beside this machine. "inFlight": its attempts that have not ended."""
+
+    name: str
+    kind: str
+    state: ExecutorState
+    since: str
+    window: int
+    in_flight: int
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            name=value["name"],
+            kind=value["kind"],
+            state=ExecutorState(value["state"]),
+            since=value["since"],
+            window=value["window"],
+            in_flight=value["inFlight"],
         )
 
 
@@ -1284,6 +1327,20 @@ class SetQueueReply:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             queue=Queue.from_json(value["queue"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListExecutorsReply:
+    """Reply of ListExecutors."""
+
+    executors: list[Executor]
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            executors=[Executor.from_json(item) for item in value["executors"]],
         )
 
 

@@ -1,18 +1,21 @@
 internal import OpsSystem
 
-/// Starts opsd-runner where no service manager does. It detaches itself: it is to outlive opsd.
-final class RunnerStarter {
-    private let state: String
+/// Starts the program of an executor where no service manager does. The program outlives opsd.
+final class ProgramStarter {
+    private let name: String
+    private let arguments: [String]
     private let configured: String
     /// A start that has not ended yet.
     private var starting: Int32?
 
-    init(state: String, runner: String) {
-        self.state = state
-        configured = runner
+    /// `configured`: the path of the program; empty: beside opsd, then in PATH.
+    init(_ name: String, at configured: String, arguments: [String]) {
+        self.name = name
+        self.arguments = arguments
+        self.configured = configured
     }
 
-    /// Under systemd the runner is a unit of its own, and ours to wait for.
+    /// True under systemd: the program is a unit of its own, and opsd waits for it.
     var isStartedByOthers: Bool { Environment["INVOCATION_ID"] != nil && Environment["NOTIFY_SOCKET"] != nil }
 
     func startIfNeeded() throws(SystemError) {
@@ -20,24 +23,24 @@ final class RunnerStarter {
         // Once it has ended it detached, or failed and said why on its standard error: another try follows either way.
         if let starting, Children.isRunning(starting) { return }
         starting = nil
-        starting = try spawn(try find(), ["--state", state, "--detach"])
+        starting = try spawn(try find(), arguments)
     }
 
     private func find() throws(SystemError) -> String {
         if !configured.isEmpty { return configured }
         let own = try Program.path()
         if let slash = own.lastIndex(of: "/") {
-            let beside = "\(own[..<slash])/opsd-runner"
+            let beside = "\(own[..<slash])/\(name)"
             if Files.isExecutable(beside) { return beside }
         }
         for directory in (Environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":") {
-            let candidate = "\(directory)/opsd-runner"
+            let candidate = "\(directory)/\(name)"
             if Files.isExecutable(candidate) { return candidate }
         }
-        throw SystemError("find opsd-runner beside opsd or in PATH", errno: SystemError.noSuchFile)
+        throw SystemError("find \(name) beside opsd or in PATH", errno: SystemError.noSuchFile)
     }
 
-    /// Ours without what a service manager has said to us alone: the runner is nobody's service.
+    /// Ours without what a service manager has said to us alone: the program is nobody's service.
     private static var environment: [String] {
         let ours = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
         return Environment.all.filter { entry in !ours.contains { entry.hasPrefix($0 + "=") } }

@@ -1,0 +1,274 @@
+/// Attempts that executors beside the runner start. Their categories are held from the commit of the attempt on; the job
+/// starts only after its id is on disk.
+extension Scheduler {
+    /// State of each executor that is configured or that an unfinished operation names.
+    public var executorLoads: [ExecutorLoad] { executors.loads }
+
+    mutating func setExecutors(_ settings: [ExecutorSettings]) {
+        for setting in settings {
+            let executor = executors.find(setting.name)
+            executors[executor].window = max(0, setting.window)
+            reservations.doubt()
+            wakeAll(executor)
+        }
+    }
+
+    mutating func findExecutor(of operation: OperationIndex) -> ExecutorIndex? {
+        policy(of: operation)?.executor.map { executors.find($0) }
+    }
+
+    // MARK: Starts
+
+    /// Starts an operation that has its categories and part of the window.
+    mutating func start(_ operation: OperationIndex, on executor: ExecutorIndex, holding needs: [Need]) {
+        executors.enter(executor)
+        // A full window reserves no positions in categories.
+        reservations.doubt()
+        let index = begin(operation, holding: needs, slot: nil, on: executor, at: now)
+        submit(index)
+    }
+
+    private mutating func submit(_ index: ExecutionIndex) {
+        let priority = table[executions[index].operation].effective
+        emit(.submit(registry.attemptID(index), job: executions[index].job, priority: priority), for: index)
+    }
+
+    /// Removes a submission of this turn that has not been sent yet.
+    mutating func dropSubmission(_ index: ExecutionIndex) {
+        guard let executor = executions[index].executor else { return }
+        let attempt = registry.attemptID(index)
+        let name = executors[executor].name
+        output.withdraw { effect in
+            guard case .external(name, .submit(attempt, _, _)) = effect else { return false }
+            return true
+        }
+    }
+
+    /// Emits an effect for the executor of an attempt.
+    mutating func emit(_ effect: Effect, for index: ExecutionIndex) {
+        guard let executor = executions[index].executor else { return emit(effect) }
+        emit(.external(executors[executor].name, effect))
+    }
+
+    /// Restores an attempt that is in flight.
+    mutating func restoreOnExecutor(_ index: ExecutionIndex, job: String?) {
+        guard let executor = findExecutor(of: executions[index].operation) else { return }
+        executions[index].executor = executor
+        executions[index].isInFlight = true
+        executions[index].job = job
+        executors.enter(executor)
+    }
+
+    /// Frees the part of the window that an attempt takes.
+    mutating func leaveExecutor(_ index: ExecutionIndex) {
+        guard executions[index].isInFlight, let executor = executions[index].executor else { return }
+        executions[index].isInFlight = false
+        executors.leave(executor)
+        reservations.doubt()
+        wake(.executor(executor))
+    }
+
+    /// Wakes the lanes that wait for an executor, as far as it has room.
+    private mutating func wakeAll(_ executor: ExecutorIndex) {
+        guard executors[executor].hasRoom else { return }
+        while let lane = lanes.popBest(from: &executors[executor].parked, at: .executor(executor)) {
+            makeCandidate(lane)
+        }
+    }
+
+    // MARK: Reports
+
+    /// Handles a report of an executor.
+    mutating func take(_ report: Event, from name: String) {
+        let executor = executors.find(name)
+        switch report {
+        case .runnerConnected(let inventory): return connected(executor, inventory)
+        case .runnerLost:
+            executors.setConnected(executor, false)
+            return reservations.doubt()
+        default: break
+        }
+        guard let attempt = report.attempt else { return }
+        guard let index = registry.execution(of: attempt), executions[index].executor == executor else {
+            if report.endsAttempt { emit(.external(name, .acknowledge(attempt))) }
+            return
+        }
+        take(report, of: index)
+    }
+
+    private mutating func take(_ report: Event, of index: ExecutionIndex) {
+        let attempt = registry.attemptID(index)
+        switch report {
+        case .accepted(_, let job): accepted(index, job)
+        case .launched(_, let process): jobStarted(index, process)
+        case .refused(_, let cause):
+            end(index, Resolution(outcome: .failed, cause: .refused(cause)), at: now.wall)
+        case .ended(_, let end): ended(index, end)
+        case .launchFailed(_, let step, let errno): launchFailed(attempt, step: step, errno: errno)
+        case .exited(_, let exit, let treeIsGone):
+            // The start may have been reported while opsd was away.
+            if executions[index].process == nil, let start = startBefore(exit, of: index) { jobStarted(index, start) }
+            exited(attempt, exit, treeIsGone: treeIsGone)
+        case .gone:
+            let lost = Resolution(outcome: .interrupted, cause: .engine("the executor reports no end of the attempt"))
+            if executions[index].resolution == nil, executions[index].exit == nil {
+                executions[index].resolution = lost
+            }
+            gone(attempt)
+        case .updated(_, let update): updated(attempt, update)
+        default: break
+        }
+    }
+
+    /// Stores the job of an attempt; the commit of this turn comes before its release.
+    private mutating func accepted(_ index: ExecutionIndex, _ job: String) {
+        let attempt = registry.attemptID(index)
+        if executions[index].job != job {
+            executions[index].job = job
+            record(.accepted(attempt, job: job))
+        }
+        guard !executions[index].isCancelling else { return terminate(index) }
+        emit(.release(attempt), for: index)
+    }
+
+    /// Counts the time of an attempt from the start of its job.
+    private mutating func jobStarted(_ index: ExecutionIndex, _ process: Process) {
+        guard executions[index].process == nil else { return }
+        let operation = executions[index].operation
+        let attempt = registry.attemptID(index)
+        executions[index].startedAt = process.at
+        record(.jobStarted(attempt, at: process.at))
+        launched(attempt, process)
+        publish(.started, operation, old: .ready, new: .executing, detail: String(attempt.number))
+        table[operation].traits.insert(.hasStarted)
+        settleStartEdges(of: operation)
+        if executions[index].resolution == nil { armTimeout(index) }
+        if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.start) == true {
+            emit(.observeStart(table[operation].operationID))
+        }
+    }
+
+    /// Returns the start to be assumed of a job of which only the exit is known.
+    private func startBefore(_ exit: Exit, of index: ExecutionIndex) -> Process? {
+        let committed = executions[index].startedAt
+        guard exit.at.wall >= committed.wall else { return nil }
+        return Process(pid: 0, startTicks: 0, at: exit.at)
+    }
+
+    private mutating func ended(_ index: ExecutionIndex, _ external: ExternalEnd) {
+        if let exit = external.exit, executions[index].exit == nil {
+            if executions[index].process == nil, let start = startBefore(exit, of: index) { jobStarted(index, start) }
+            executions[index].exit = exit
+            record(.exited(registry.attemptID(index), exit))
+        }
+        end(index, Resolution(outcome: external.outcome, cause: .engine(external.cause)), at: external.at.wall)
+    }
+
+    /// Ends an attempt of which nothing runs; an end that was decided before stands.
+    private mutating func end(_ index: ExecutionIndex, _ end: Resolution, at instant: Int64) {
+        if executions[index].resolution == nil {
+            executions[index].resolution = end
+            executions[index].endedAt = instant
+            disarmTimeout(index)
+        }
+        treeGone(index)
+    }
+
+    // MARK: Connections
+
+    /// Compares the attempts that an executor knows with those that should be in flight there.
+    private mutating func connected(_ executor: ExecutorIndex, _ inventory: Inventory) {
+        executors.setConnected(executor, !inventory.isEnding)
+        reservations.doubt()
+        let name = executors[executor].name
+        for index in executions.indices.filter({ executions[$0].executor == executor && isUncertain($0) }) {
+            reconcile(index, inventory)
+        }
+        for (attempt, entry) in inventory.entries.sorted(by: {
+            ($0.key.operation, $0.key.number) < ($1.key.operation, $1.key.number)
+        })
+        where registry.execution(of: attempt) == nil {
+            switch entry {
+            case .running, .exited, .accepted: emit(.external(name, .terminate(attempt, grace: Policy().grace)))
+            case .gone, .failed, .refused, .ended: emit(.external(name, .acknowledge(attempt)))
+            }
+        }
+        recordFinishes()
+        wakeAll(executor)
+    }
+
+    private mutating func reconcile(_ index: ExecutionIndex, _ inventory: Inventory) {
+        let attempt = registry.attemptID(index)
+        confirm(index)
+        guard let entry = inventory.entries[attempt] else {
+            // Unknown to the executor: it looks for the attempt in its engine before it submits or cancels a job.
+            if executions[index].isCancelling { return terminate(index) }
+            return inventory.isEnding ? () : submit(index)
+        }
+        if case .running(let process) = entry { take(.launched(attempt, process), of: index) }
+        // The updates that it sent come before its end.
+        if let update = inventory.updates[attempt] { updated(attempt, update) }
+        switch entry {
+        case .running: break
+        case .accepted(let job): return accepted(index, job)
+        case .exited(let exit): take(.exited(attempt, exit, treeIsGone: false), of: index)
+        case .gone(let exit): take(.exited(attempt, exit, treeIsGone: true), of: index)
+        case .failed(let step, let errno): take(.launchFailed(attempt, step: step, errno: errno), of: index)
+        case .refused(let cause): take(.refused(attempt, cause), of: index)
+        case .ended(let end): take(.ended(attempt, end), of: index)
+        }
+        if registry.execution(of: attempt) == index, executions[index].isCancelling { terminate(index) }
+    }
+
+    // MARK: Explanations
+
+    /// Returns what keeps a ready operation from its executor.
+    func whyNotOn(_ executor: ExecutorIndex, _ operation: OperationIndex, position: Int) -> Reason? {
+        let present = executors[executor]
+        if !present.isConnected { return Reason(kind: .executor, detail: .executorAway(name: present.name)) }
+        guard present.inFlight >= present.window else { return nil }
+        let ids = executions.indices.filter { executions[$0].executor == executor && executions[$0].isInFlight }
+            .map { table[executions[$0].operation].operationID }.sorted()
+        let detail = Reason.Detail.executorWindow(name: present.name, window: present.window, position: position)
+        return Reason(kind: .executor, ids: ids, detail: detail)
+    }
+
+    /// Returns what an executing operation waits for in the engine of its executor.
+    func whyInFlight(_ index: ExecutionIndex, _ executor: ExecutorIndex) -> Reason {
+        let ids = [table[executions[index].operation].operationID]
+        let present = executors[executor]
+        if !present.isConnected { return Reason(kind: .executor, ids: ids, detail: .executorAway(name: present.name)) }
+        if executions[index].isCancelling { return Reason(kind: .dependency, ids: ids, detail: .ending) }
+        if executions[index].process != nil { return Reason(kind: .dependency, ids: ids, detail: .process) }
+        return Reason(kind: .executor, ids: ids, detail: .job(executor: present.name, id: executions[index].job))
+    }
+
+    func executionsInFlight() -> [ExecutorIndex: Int32] {
+        var counts: [ExecutorIndex: Int32] = [:]
+        for index in executions.indices where executions[index].isInFlight {
+            if let executor = executions[index].executor { counts[executor, default: 0] += 1 }
+        }
+        return counts
+    }
+}
+
+extension Event {
+    /// Attempt that a fact is about.
+    var attempt: AttemptID? {
+        switch self {
+        case .launched(let attempt, _), .launchFailed(let attempt, _, _), .exited(let attempt, _, _),
+            .gone(let attempt), .updated(let attempt, _), .stagedStarted(let attempt, _), .accepted(let attempt, _),
+            .refused(let attempt, _), .ended(let attempt, _):
+            attempt
+        default: nil
+        }
+    }
+
+    /// True if nothing of the attempt runs after this report.
+    fileprivate var endsAttempt: Bool {
+        switch self {
+        case .launchFailed, .exited(_, _, treeIsGone: true), .gone, .refused, .ended: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,218 @@
+internal import OpsCore
+internal import OpsExecutor
+internal import OpsSystem
+internal import OpsSystemd
+
+/// Connection to one executor beside the runner: commands out, reports in. While it is down, operations of this executor
+/// stay ready, and what is in flight goes on.
+final class ExecutorLink {
+    private let configuration: ExecutorConfiguration
+    private unowned let daemon: Daemon
+    private let starter: ProgramStarter
+    private var descriptor: Descriptor?
+    private var source: ReadinessSource?
+    private lazy var retry = Alarm(daemon) { [unowned self] in if self.isWanted { self.connect() } }
+    private var reader = FrameReader<ExecutorReport>()
+    private var output = OutputBuffer()
+    private var delay = ExecutorLink.firstDelay
+    private var isWanted = false
+    private var peerVersion: UInt16 = 0
+    /// Updates of attempts, kept until the greeting tells their states.
+    private var updates: [AttemptID: OperationUpdate] = [:]
+    /// Last error of a start, so that each is logged once.
+    private var lastError = ""
+
+    /// True if the executor has greeted and takes attempts.
+    private(set) var isConnected = false
+    /// Wall instant of the last change of the connection.
+    private(set) var since: Int64
+
+    private static let firstDelay: Int64 = 20_000_000
+    private static let longestDelay: Int64 = 10_000_000_000
+
+    private var name: String { configuration.name }
+    private var socketPath: String {
+        "\(daemon.configuration.state)/\(LaunchProtocol.socketName(executor: configuration.name))"
+    }
+
+    init(_ configuration: ExecutorConfiguration, daemon: Daemon) {
+        self.configuration = configuration
+        self.daemon = daemon
+        since = Clock.read().wall
+        starter = ProgramStarter(
+            configuration.kind?.program ?? "", at: configuration.program,
+            arguments: [
+                "--state", daemon.configuration.state, "--name", configuration.name, "--config",
+                Configuration.path(daemon.options),
+            ])
+    }
+
+    func isFor(_ other: ExecutorConfiguration) -> Bool { configuration == other }
+
+    // MARK: Connecting
+
+    /// Connects now, or as soon as the program listens.
+    func connect() {
+        isWanted = true
+        guard descriptor == nil else { return }
+        do throws(SystemError) {
+            let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
+            source = try daemon.loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
+                self.isReady(readiness)
+            }
+            descriptor = consume connected
+            send(.hello(version: LaunchProtocol.version))
+            flush()
+        } catch {
+            start()
+            connectLater()
+        }
+    }
+
+    /// Starts the program. One that is missing is an executor that is not connected.
+    private func start() {
+        do throws(SystemError) {
+            try starter.startIfNeeded()
+        } catch {
+            let text = "executor \(name) is not connected: \(error)"
+            if text != lastError { daemon.log.warning(text) }
+            lastError = text
+        }
+    }
+
+    private func connectLater() {
+        retry.set(after: delay)
+        delay = min(delay * 2, Self.longestDelay)
+    }
+
+    func disconnect() {
+        isWanted = false
+        drop()
+    }
+
+    /// Leaves an executor that is no longer configured, or configured otherwise.
+    func end() {
+        stopOwn()
+        let wasConnected = isConnected
+        disconnect()
+        if wasConnected { daemon.record(.external(name, .runnerLost)) }
+    }
+
+    private func drop() {
+        source?.cancel()
+        source = nil
+        descriptor = nil
+        reader = FrameReader()
+        output = OutputBuffer()
+        updates = [:]
+        peerVersion = 0
+        setConnected(false)
+    }
+
+    private func setConnected(_ now: Bool) {
+        if isConnected != now { since = Clock.read().wall }
+        isConnected = now
+    }
+
+    private func lose(_ why: String) {
+        let wasConnected = isConnected
+        drop()
+        if wasConnected {
+            daemon.log.warning("executor \(name) lost: \(why)")
+            daemon.record(.external(name, .runnerLost))
+        }
+        if isWanted { connectLater() }
+    }
+
+    /// Ends the program if opsd has started it.
+    func stopOwn() {
+        guard isConnected, !starter.isStartedByOthers else { return }
+        send(.stop(grace: 0))
+        flush()
+    }
+
+    // MARK: Commands
+
+    func send(_ command: ExecutorCommand) {
+        guard descriptor != nil else { return }
+        output.append { command.append(to: &$0, for: peerVersion) }
+    }
+
+    func send(launch request: LaunchRequest) throws(SystemError) {
+        guard descriptor != nil else { return }
+        var fits = true
+        output.append { fits = ExecutorCommand.launch(request).appendIfItFits(to: &$0, for: peerVersion) }
+        if !fits { throw SystemError("the launch", errno: SystemError.argumentsTooLong) }
+    }
+
+    func flush() {
+        guard descriptor != nil, !output.isEmpty else { return }
+        do throws(SystemError) {
+            while !output.isEmpty {
+                switch try descriptor?.write(output.rest) {
+                case .moved(let count): output.drop(count)
+                case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
+                // Its last reports are still to be read; after them comes the end.
+                case .ended, nil: output = OutputBuffer()
+                }
+            }
+            try source?.setInterest(.readable)
+        } catch {
+            lose("\(error)")
+        }
+    }
+
+    // MARK: Reports
+
+    private func isReady(_ readiness: Readiness) {
+        if readiness.contains(.writable) { flush() }
+        guard descriptor != nil, readiness != .writable else { return }
+        do {
+            var bytes: [UInt8] = []
+            switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
+            case .moved: reader.append(bytes)
+            case .wouldBlock: return
+            case .ended, nil: return lose("it closed the connection")
+            }
+            while descriptor != nil, let report = try reader.next() { take(report) }
+        } catch {
+            lose("\(error)")
+        }
+    }
+
+    private func take(_ report: ExecutorReport) {
+        switch report {
+        case .hello(let greeting): greet(greeting)
+        case .accepted(let attempt, let job): record(.accepted(AttemptID(attempt), job: job))
+        case .launched(let attempt, let process): record(.launched(AttemptID(attempt), Process(process)))
+        case .refused(let attempt, let cause): record(.refused(AttemptID(attempt), cause))
+        case .failed(let attempt, let step, let errno):
+            record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
+        case .exited(let attempt, let exit, let treeIsGone):
+            record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
+        case .gone(let attempt): record(.gone(AttemptID(attempt)))
+        case .ended(let attempt, let end): record(.ended(AttemptID(attempt), ExternalEnd(end)))
+        case .updated(let attempt, let update):
+            if isConnected { return record(.updated(AttemptID(attempt), OperationUpdate(update))) }
+            updates[AttemptID(attempt)] = OperationUpdate(update)
+        // Only the runner stages launches.
+        case .stagedStarted, .stagingRevoked, .pong: break
+        }
+    }
+
+    private func record(_ report: Event) { daemon.record(.external(name, report)) }
+
+    private func greet(_ greeting: ExecutorGreeting) {
+        guard LaunchProtocol.understands(greeting.version) else {
+            return lose("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
+        }
+        delay = Self.firstDelay
+        lastError = ""
+        peerVersion = greeting.version
+        daemon.log.info("executor \(name) (\(greeting.pid)) knows \(greeting.entries.count) attempts")
+        setConnected(!greeting.isEnding)
+        var inventory = Inventory(greeting)
+        swap(&inventory.updates, &updates)
+        record(.runnerConnected(inventory))
+    }
+}

@@ -1,0 +1,104 @@
+internal import OpsCore
+internal import OpsWire
+
+/// Settings of an executor beside the runner: a section `[executor NAME]`.
+struct ExecutorConfiguration: Equatable, Sendable {
+    enum Kind: String, CaseIterable, Sendable {
+        case slurm, transfer
+
+        /// Program that is started where no service manager does.
+        var program: String { "opsd-\(rawValue)" }
+    }
+
+    let name: String
+    var kind: Kind?
+    /// Maximum number of attempts in flight.
+    var window = Limits.executorWindow
+    /// Time between two questions about the states of all jobs.
+    var interval: Int64 = 15_000_000_000
+    /// Directory that compute nodes see, too; empty: the default of the program.
+    var spool = ""
+    /// Arguments of each submission.
+    var args = ""
+    /// Time after which an attempt that its engine lost counts as interrupted.
+    var lostAfter: Int64 = 600_000_000_000
+    /// Path of its program; empty: beside opsd, then in PATH.
+    var program = ""
+
+    static let keys = ["kind", "window", "interval", "spool", "args", "lost-after", "program"]
+
+    init(name: String) { self.name = name }
+
+    /// Returns whether a name can be part of file names and of an operation's key.
+    static func isName(_ name: String) -> Bool {
+        name != "local" && name != "none" && (1...32).contains(name.utf8.count)
+            && name.utf8.allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Lays one setting over what is there.
+    mutating func set(_ key: String, to value: String, at place: String) throws(ConfigurationError) {
+        let refuse: (String) -> ConfigurationError = { ConfigurationError(place: place, message: "\(key): \($0)") }
+        switch key {
+        case "kind":
+            guard let choice = Kind(rawValue: value) else {
+                throw refuse("must be \(Kind.allCases.map(\.rawValue).joined(separator: " or ")), not \"\(value)\"")
+            }
+            kind = choice
+        case "window":
+            guard let number = Int32(value), (0...Limits.largestWindow).contains(number) else {
+                throw refuse("must be a number from 0 to \(Limits.largestWindow), not \"\(value)\"")
+            }
+            window = number
+        case "interval": interval = try Configuration.duration(value, refuse)
+        case "spool", "program":
+            guard value.hasPrefix("/") || value.isEmpty else {
+                throw refuse("must be an absolute path, not \"\(value)\"")
+            }
+            if key == "spool" { spool = value } else { program = value }
+        case "args": args = value
+        case "lost-after": lostAfter = try Configuration.duration(value, refuse)
+        default:
+            throw ConfigurationError(
+                place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")
+        }
+    }
+
+    /// The section as a configuration file would have it.
+    var text: String {
+        let values: KeyValuePairs<String, String> = [
+            "kind": kind?.rawValue ?? "", "window": "\(window)", "interval": DurationText.format(interval),
+            "spool": spool, "args": args, "lost-after": DurationText.format(lostAfter),
+            "program": program.isEmpty ? "beside opsd, or in PATH" : program,
+        ]
+        return "\n[executor \(name)]\n" + values.map { "\($0.key) = \($0.value)\n" }.joined()
+    }
+}
+
+extension Configuration {
+    /// Lays one setting of a section `[executor NAME]` over what is there.
+    mutating func set(executor name: String, _ key: String, to value: String, at place: String)
+        throws(ConfigurationError)
+    {
+        guard ExecutorConfiguration.isName(name) else {
+            throw ConfigurationError(
+                place: place,
+                message: "\"\(name)\" cannot name an executor: use up to 32 of a-z, 0-9 and -, but not local or none")
+        }
+        let position = executors.firstIndex { $0.name == name } ?? executors.endIndex
+        if position == executors.endIndex { executors.append(ExecutorConfiguration(name: name)) }
+        try executors[position].set(key, to: value, at: place)
+    }
+
+    func executor(_ name: String) -> ExecutorConfiguration? { executors.first { $0.name == name } }
+
+    /// Windows of all executors, for the rules.
+    var executorSettings: [ExecutorSettings] {
+        executors.map { ExecutorSettings(name: $0.name, window: $0.window) }
+    }
+}

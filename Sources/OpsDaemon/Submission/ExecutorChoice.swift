@@ -1,0 +1,67 @@
+internal import OpsCore
+internal import OpsWire
+
+/// The executors that a submission may name, and those of its queues.
+struct ExecutorChoice: Sendable {
+    /// Kinds by name, of the executors of opsd.conf.
+    private let kinds: [String: ExecutorConfiguration.Kind]
+    private let names: [String]
+    /// Executors of the queues that have one.
+    private var ofQueues: [String: String] = [:]
+
+    init(_ configuration: Configuration) {
+        names = configuration.executors.map(\.name)
+        kinds = Dictionary(
+            configuration.executors.compactMap { executor in executor.kind.map { (executor.name, $0) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Records the executor of a queue that operations of the submission are in.
+    mutating func add(_ executor: String?, ofQueue queue: String) { ofQueues[queue] = executor }
+
+    /// True if no queue of the submission has an executor.
+    var isPlain: Bool { ofQueues.isEmpty }
+
+    enum Chosen: Equatable {
+        /// The runner.
+        case local
+        case named(String)
+        /// Nothing can run it: the reason, after the name of the key.
+        case refused(key: String, String)
+    }
+
+    /// Returns the executor of an operation: its own, else that of its queue. `details`: of the operation.
+    func choose(_ policy: Policy?, queue: String, _ details: OperationDetails?) -> Chosen {
+        let isTransfer = details?.http != nil
+        let first = isTransfer ? names.first { kinds[$0] == .transfer } : nil
+        guard let name = policy?.executor ?? first ?? ofQueues[queue], name != "local" else {
+            if isTransfer { return .refused(key: "http", "needs an executor of kind transfer; \(known)") }
+            return details?.slurm == nil
+                ? .local : .refused(key: "slurm", "needs an executor of kind slurm; \(known)")
+        }
+        guard let kind = kinds[name] else {
+            return .refused(
+                key: "executor",
+                "there is no executor \"\(name)\"\(Nearest.suggestion(for: name, among: names)); \(known)")
+        }
+        if isTransfer, kind != .transfer {
+            return .refused(key: "http", "needs an executor of kind transfer; \(name) is of kind \(kind.rawValue)")
+        }
+        if !isTransfer, kind == .transfer {
+            return .refused(key: "executor", "\(name) runs transfers alone: give \"http\" in place of a command")
+        }
+        if details?.slurm != nil, kind != .slurm {
+            return .refused(key: "slurm", "needs an executor of kind slurm; \(name) is of kind \(kind.rawValue)")
+        }
+        if policy?.completion == .notify {
+            return .refused(
+                key: "completion",
+                "notify needs the executor local: messages of a process do not reach opsd from \(name)")
+        }
+        return .named(name)
+    }
+
+    private var known: String {
+        "the executors are " + (["local"] + names).joined(separator: ", ")
+    }
+}

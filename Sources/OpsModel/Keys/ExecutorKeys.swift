@@ -1,0 +1,64 @@
+/// The keys that say where an operation runs.
+extension KeyEntry {
+    static var executor: KeyEntry {
+        KeyEntry(
+            .resources, .process, .name,
+            .init(
+                default: "that of the queue, else `local`",
+                "The executor that runs the operation: `local` is this machine, others are sections of opsd.conf(5). Such "
+                    + "an operation takes no slot of the pool. While its executor is not connected it waits.",
+                example: #""executor": "cluster""#),
+            options: [
+                .value("executor", "NAME", .text, "executor that runs it: local, or one of opsd.conf (local)")
+                    .written(as: .text)
+            ])
+    }
+
+    static var slurm: KeyEntry {
+        KeyEntry(
+            .resources, .process,
+            .object([
+                .init("cpus", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Processors of each task."),
+                .init("memory", .size, default: "that of Slurm", "Memory on each node, at least 1M."),
+                .init("gpus", .integer(1...Int64(Int32.max)), default: "none", "GPUs of the job."),
+                .init("nodes", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Nodes of the job."),
+                .init("tasks", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Tasks of the job."),
+                .init("partition", .text(maxBytes: 200), default: "that of Slurm", "The partition."),
+                .init("account", .text(maxBytes: 200), default: "that of Slurm", "The account that is charged."),
+                .init("qos", .text(maxBytes: 200), default: "that of Slurm", "The quality of service."),
+                .init("constraint", .text(maxBytes: 200), default: "none", "Features that the nodes must have."),
+                .init(
+                    "args", .list(.text(maxBytes: 1000), 0...100), default: "none",
+                    "Further long options of sbatch, each in one text: `--gres=gpu:1`. Options that opsd gives itself "
+                        + "are refused."),
+            ]),
+            .init(
+                default: "none",
+                "Resources of the job that runs the operation, where its executor is of kind `slurm`.",
+                example: #""slurm": {"cpus": 4, "memory": "8G", "partition": "long"}"#),
+            options: [
+                .value(
+                    "slurm", "K=V", .keyValue, "resource of its Slurm job: cpus, memory, gpus, nodes, partition, ..."
+                )
+                .written(as: .quantities)
+            ])
+    }
+
+    static var http: KeyEntry {
+        KeyEntry(
+            .resources, [.process, .single],
+            .object([
+                .init("url", .text(maxBytes: 8192), "The address, `http://` or `https://`."),
+                .init("to", .path, "The file that is made or replaced."),
+                .init(
+                    "sha256", .text(maxBytes: 64), default: "none", "Checksum of the content, 64 hexadecimal digits."),
+                .init("headersFile", .path, default: "none", "A file with further request headers, `Name: value`."),
+                .init("limitRate", .size, default: "none", "Bytes in each second."),
+            ]),
+            .init(
+                default: "none",
+                "A transfer in place of a command. It needs an executor of kind `transfer`; without the key `executor` "
+                    + "the first one of opsd.conf(5) is taken.",
+                example: #""http": {"url": "https://example.org/data.tar", "to": "data.tar"}"#))
+    }
+}

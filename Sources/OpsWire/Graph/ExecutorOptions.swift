@@ -1,0 +1,164 @@
+/// Resources and further options of a Slurm job, as the key `slurm` gives them.
+public struct SlurmOptions: Equatable, Sendable {
+    public var cpus: Int64?
+    /// Bytes on each node.
+    public var memory: Int64?
+    public var gpus: Int64?
+    public var nodes: Int64?
+    public var tasks: Int64?
+    public var partition: String?
+    public var account: String?
+    public var qos: String?
+    public var constraint: String?
+    /// Further options of sbatch.
+    public var args: [String] = []
+    public init() {}
+}
+
+/// A transfer in place of a command, as the key `http` gives it.
+public struct HTTPOptions: Equatable, Sendable {
+    public var url = ""
+    /// Path of the file that is made.
+    public var to = ""
+    /// Digest that the content must have, in lower-case hexadecimal digits.
+    public var sha256: String?
+    /// File with lines `Name: value`.
+    public var headersFile: String?
+    /// Bytes in each second.
+    public var limitRate: Int64?
+    public init() {}
+}
+
+extension SlurmOptions {
+    private static let keys = [
+        "cpus", "memory", "gpus", "nodes", "tasks", "partition", "account", "qos", "constraint", "args",
+    ]
+
+    init(from scanner: inout JSONScanner) throws(JSONError) {
+        self.init()
+        try scanner.members(of: Self.keys) { (key, scanner) throws(JSONError) in
+            switch key {
+            case "cpus": cpus = try scanner.integer(in: 1...Int64(Int32.max))
+            case "memory": memory = try scanner.size(atLeast: 1 << 20)
+            case "gpus": gpus = try scanner.integer(in: 1...Int64(Int32.max))
+            case "nodes": nodes = try scanner.integer(in: 1...Int64(Int32.max))
+            case "tasks": tasks = try scanner.integer(in: 1...Int64(Int32.max))
+            case "partition": partition = try Self.word(&scanner)
+            case "account": account = try Self.word(&scanner)
+            case "qos": qos = try Self.word(&scanner)
+            case "constraint": constraint = try Self.word(&scanner)
+            default:
+                args = []
+                try scanner.elements(atMost: 100) { (scanner) throws(JSONError) in
+                    let start = scanner.position
+                    let argument = try scanner.plainString(atMost: 1000)
+                    if let complaint = SlurmArgument.complaint(about: argument) {
+                        throw scanner.error(.refused(complaint), at: start)
+                    }
+                    args.append(argument)
+                }
+            }
+        }
+    }
+
+    private static func word(_ scanner: inout JSONScanner) throws(JSONError) -> String {
+        let start = scanner.position
+        let text = try scanner.plainString(atMost: 200)
+        guard !text.isEmpty, !text.hasPrefix("-") else { throw scanner.error(.refused("is no name"), at: start) }
+        return text
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if let cpus { writer.member("cpus", cpus) }
+        if let memory { writer.member("memory", memory) }
+        if let gpus { writer.member("gpus", gpus) }
+        if let nodes { writer.member("nodes", nodes) }
+        if let tasks { writer.member("tasks", tasks) }
+        if let partition { writer.member("partition", partition) }
+        if let account { writer.member("account", account) }
+        if let qos { writer.member("qos", qos) }
+        if let constraint { writer.member("constraint", constraint) }
+        if !args.isEmpty { writer.member("args", args) }
+        writer.endObject()
+    }
+}
+
+extension HTTPOptions {
+    init(from scanner: inout JSONScanner) throws(JSONError) {
+        self.init()
+        let object = scanner.position
+        try scanner.members(of: ["url", "to", "sha256", "headersFile", "limitRate"]) {
+            (key, scanner) throws(JSONError) in
+            let start = scanner.position
+            switch key {
+            case "url":
+                url = try scanner.plainString(atMost: 8192)
+                guard ["http://", "https://"].contains(where: { url.lowercased().hasPrefix($0) }) else {
+                    throw scanner.error(.refused("is no address that begins with http:// or https://"), at: start)
+                }
+            case "to": to = try scanner.path()
+            case "sha256":
+                let text = try scanner.plainString(atMost: 64).lowercased()
+                guard text.utf8.count == 64, text.allSatisfy(\.isHexDigit) else {
+                    throw scanner.error(.refused("is not 64 hexadecimal digits"), at: start)
+                }
+                sha256 = text
+            case "headersFile": headersFile = try scanner.path()
+            default: limitRate = try scanner.size(atLeast: 1)
+            }
+        }
+        if url.isEmpty { throw scanner.error(.refused("\"url\" is missing"), at: object).inside("url") }
+        if to.isEmpty { throw scanner.error(.refused("\"to\" is missing"), at: object).inside("to") }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("url", url)
+        writer.member("to", to)
+        if let sha256 { writer.member("sha256", sha256) }
+        if let headersFile { writer.member("headersFile", headersFile) }
+        if let limitRate { writer.member("limitRate", limitRate) }
+        writer.endObject()
+    }
+
+    /// The same transfer as a command.
+    var command: [String] {
+        var words = ["opsd-fetch", url, "-o", to]
+        if let sha256 { words += ["--sha256", sha256] }
+        if let headersFile { words += ["--headers-file", headersFile] }
+        if let limitRate { words += ["--limit-rate", String(limitRate)] }
+        return words
+    }
+}
+
+/// One element of `slurm.args`: an option of sbatch, written as one word.
+enum SlurmArgument {
+    /// Options that the executor gives itself, or with which a job could not be found again.
+    private static let reserved = [
+        "array", "batch", "begin", "chdir", "clusters", "comment", "dependency", "error", "export", "export-file",
+        "get-user-env", "gid", "help", "hold", "ignore-pbs", "input", "job-name", "kill-on-invalid-dep", "nice",
+        "no-requeue", "open-mode", "output", "parsable", "priority", "propagate", "quiet", "requeue", "signal",
+        "test-only", "time", "time-min", "uid", "usage", "version", "wait", "wrap",
+    ]
+    /// Options without a value.
+    private static let flags = [
+        "contiguous", "exclusive", "no-kill", "overcommit", "oversubscribe", "reboot", "spread-job", "use-min-nodes",
+    ]
+
+    /// Returns what is wrong with an argument; nil if it is fit for sbatch.
+    static func complaint(about argument: String) -> String? {
+        guard argument.hasPrefix("--"), argument.utf8.count > 2 else {
+            return "must be a long option of sbatch such as \"--gres=gpu:1\""
+        }
+        let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(parts[0])
+        // sbatch takes any beginning of a name that is unique.
+        if let option = reserved.first(where: { $0.hasPrefix(name) }), !flags.contains(name) {
+            return "--\(option) is given by opsd"
+        }
+        // Without its value an option would take the next argument for it.
+        if parts.count == 1, !flags.contains(name) { return "must have its value in the same text: --\(name)=VALUE" }
+        return nil
+    }
+}

@@ -1,0 +1,38 @@
+internal import OpsWire
+
+/// `executor`: the executors beside this machine, and their connections.
+enum ExecutorVerb {
+    static let verb = Verb(
+        "executor", aliases: ["executors"], .keeping, "list executors beside this machine", forms: ["[ls]"],
+        about: [
+            "An executor hands operations to another engine, such as Slurm. Executors are sections of opsd.conf(5).",
+            "Operations of an executor that is disconnected wait. Those that are in flight go on.",
+        ],
+        examples: [.init("Executors and their connections", "opsctl executor ls")],
+        verbs: [Verb("ls", aliases: ["list"], .keeping, "list executors", forms: [""], action: list)],
+        action: list)
+
+    private static func list(_ session: Session) throws(Failure) -> ExitStatus {
+        let executors = try session.call(ListExecutorsRequest()).executors
+        if session.wantsJSON {
+            for executor in executors { try session.row(executor) }
+            return .done
+        }
+        var table = Table(
+            [
+                .init("EXECUTOR", elastic: true), .init("KIND"), .init("STATE"), .init("SINCE"),
+                .init("IN FLIGHT", right: true), .init("WINDOW", right: true),
+            ], style: session.style, columns: session.screen.columns)
+        for executor in executors {
+            let isConnected = executor.state == .connected
+            try table.add(
+                [
+                    .init(executor.name.printable, .bold), .init(executor.kind.printable),
+                    .init(executor.state.rawValue.printable, isConnected ? .green : .yellow),
+                    .init(executor.since.printable), .init("\(executor.inFlight)"), .init("\(executor.window)"),
+                ], to: session.output)
+        }
+        try table.finish(session.output)
+        return .done
+    }
+}

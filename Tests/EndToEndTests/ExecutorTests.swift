@@ -1,0 +1,111 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Operations of an executor that the daemon starts itself: a program that speaks the launch protocol.
+@Suite struct ExecutorTests {
+    /// A machine with an executor `far` and a queue that uses it.
+    private func machine(program: String = Machine.programs + "/fake-executor") throws -> (Machine, [String]) {
+        let machine = try Machine(start: false)
+        let file = machine.state + "/opsd.conf"
+        try "[executor far]\nkind = slurm\nwindow = 3\nprogram = \(program)\n".write(
+            toFile: file, atomically: true, encoding: .utf8)
+        try machine.start(["--config", file])
+        return (machine, ["--config", file])
+    }
+
+    private func finish(_ machine: Machine, _ id: Int) throws -> [String: Any] {
+        _ = try machine.ctl("wait", "\(id)", "--timeout", "60s")
+        return try machine.show(id)
+    }
+
+    private func pid(ofProgramIn state: String) throws -> pid_t? {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { pid in
+            // A process that has just ended has no command line.
+            let words = (try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)) ?? ""
+            return words.contains("fake-executor") && words.contains(state)
+        }
+    }
+
+    @Test func `an operation runs on its executor and has the outcome of its job`() throws {
+        let (machine, _) = try machine()
+        let good = try finish(machine, try machine.submit("--executor", "far", "--", "exit", "0"))
+        #expect(good["outcome"] as? String == "succeeded")
+        #expect(good["executor"] as? String == "far")
+        #expect(good["job"] as? String == "4711")
+        let bad = try finish(machine, try machine.submit("--executor", "far", "--", "exit", "3"))
+        #expect(bad["outcome"] as? String == "failed")
+        #expect(bad["exitCode"] as? Int == 3)
+        let refused = try finish(
+            machine, try machine.submit("--executor", "far", "--retry", "3", "--", "refuse", "no", "such", "partition"))
+        #expect(refused["cause"] as? String == "refused: no such partition")
+        #expect(refused["attempt"] as? Int == 1)
+        let lost = try finish(machine, try machine.submit("--executor", "far", "--", "lose", "node", "n1", "failed"))
+        #expect(lost["outcome"] as? String == "interrupted")
+        #expect(lost["cause"] as? String == "node n1 failed")
+        let row = try #require(try machine.ok("executor", "ls", "--json").objects.first)
+        #expect(row["name"] as? String == "far")
+        #expect(row["kind"] as? String == "slurm")
+        #expect(row["state"] as? String == "connected")
+        #expect(row["window"] as? Int == 3)
+        #expect(row["inFlight"] as? Int == 0)
+    }
+
+    @Test func `an executor that nobody has configured is refused with the names that exist`() throws {
+        let (machine, _) = try machine()
+        let output = try machine.ctl("submit", "--executor", "fat", "--", "true")
+        #expect(output.status == 5)
+        #expect(output.err.contains("there is no executor \"fat\""))
+        #expect(output.err.contains("the executors are local, far"))
+        #expect(try machine.ctl("queue", "set", "default", "--executor", "fat").status == 5)
+        #expect(try machine.ctl("submit", "--slurm", "cpus=2", "--", "true").err.contains("kind slurm"))
+    }
+
+    @Test func `operations of a queue run on its executor`() throws {
+        let (machine, more) = try machine()
+        try machine.ok("queue", "add", "big")
+        try machine.ok("queue", "set", "big", "--executor", "far")
+        try machine.killDaemon()
+        try machine.start(more)
+        let far = try finish(machine, try machine.submit("--queue", "big", "--", "exit", "4"))
+        #expect(far["exitCode"] as? Int == 4)
+        let local = try finish(machine, try machine.submit("--queue", "big", "--executor", "local", "--", "true"))
+        #expect(local["outcome"] as? String == "succeeded")
+        try machine.ok("queue", "set", "big", "--executor", "none")
+        #expect(
+            try finish(machine, try machine.submit("--queue", "big", "--", "true"))["outcome"] as? String == "succeeded"
+        )
+    }
+
+    @Test func `jobs outlive opsd and the program of their executor`() throws {
+        let (machine, more) = try machine()
+        let running = try machine.submit("--executor", "far", "--", "wait")
+        try machine.await("started", of: running)
+        let queued = try machine.submit("--executor", "far", "--", "queue")
+        try machine.await("progress", of: queued)
+        #expect(try machine.show(queued)["statusText"] as? String == "PENDING (Priority)")
+        #expect(try machine.show(queued)["startedAt"] as? String == nil)
+        #expect(try machine.ok("why", "\(queued)").out.contains("job 4712 of executor far has not started"))
+        try machine.killDaemon()
+        kill(try #require(try pid(ofProgramIn: machine.state)), SIGKILL)
+        try machine.start(more)
+        #expect(
+            try finish(machine, try machine.submit("--executor", "far", "--", "exit", "0"))["outcome"] as? String
+                == "succeeded")
+        #expect(try machine.stateOf(running) == "executing")
+        #expect(try machine.stateOf(queued) == "executing")
+        try machine.ok("cancel", "\(running)", "\(queued)")
+        #expect(try finish(machine, running)["outcome"] as? String == "cancelled")
+        #expect(try finish(machine, queued)["outcome"] as? String == "cancelled")
+    }
+
+    @Test func `operations of an executor without a program stay ready`() throws {
+        let (machine, _) = try machine(program: "/no/such/program")
+        let id = try machine.submit("--executor", "far", "--", "exit", "0")
+        #expect(try machine.stateOf(id) == "ready")
+        #expect(try machine.ok("why", "\(id)").out.contains("executor far is not connected"))
+        let row = try #require(try machine.ok("executor", "ls", "--json").objects.first)
+        #expect(row["state"] as? String == "disconnected")
+        try machine.ok("cancel", "\(id)")
+    }
+}

@@ -1,0 +1,258 @@
+import OpsCore
+import Testing
+
+/// Operations of an executor beside the runner.
+@Suite struct ExternalAttemptTests {
+    /// A world with an executor `slurm`, of which one operation is submitted.
+    private func world(window: Int32 = 100, connected: Bool = true, workers: Int32 = 4) -> World {
+        var world = World(workers: workers)
+        world.handle(.setExecutors([ExecutorSettings(name: "slurm", window: window)]))
+        if connected { world.handle(report(connection())) }
+        world.turn()
+        return world
+    }
+
+    private func connection(_ entries: [AttemptID: Inventory.Entry] = [:], ending: Bool = false) -> Event {
+        .runnerConnected(Inventory(runner: "s1", boot: "", entries: entries, isEnding: ending))
+    }
+
+    private func report(_ event: Event) -> Event { .external("slurm", event) }
+    private func command(_ effect: Effect) -> Effect { .external("slurm", effect) }
+    private let first = AttemptID(1, 1)
+
+    private func process(_ world: World) -> Process { Process(pid: 0, startTicks: 0, at: world.now) }
+    private func exit(_ world: World, _ code: Int32 = 0) -> Event {
+        report(.exited(first, Exit(status: .code(code), at: world.now), treeIsGone: true))
+    }
+
+    private func load(_ world: World) -> ExecutorLoad? { world.scheduler.executorLoads.first }
+
+    @Test func `a job is released only after its id was recorded`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        #expect(world.turn() == ["submitted g1 1+1 ready", "started 1#1 slot -1"])
+        #expect(world.last.effects == [command(.submit(first, job: nil, priority: 0))])
+        #expect(!world.last.reports.map(\.kind).contains(.started))
+        #expect(world.after(report(.accepted(first, job: "4711"))) == ["accepted 1#1 4711"])
+        #expect(world.last.effects == [command(.release(first))])
+        #expect(world.after(report(.launched(first, process(world)))) == ["job started 1#1", "launched 1#1"])
+        #expect(world.last.reports.map(\.kind) == [.started])
+        #expect(world.after(exit(world)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
+        #expect(world.last.effects == [command(.acknowledge(first))])
+        #expect(load(world)?.inFlight == 0)
+    }
+
+    @Test func `operations of an executor take no slot of the pool`() {
+        var world = world(workers: 1)
+        for _ in 0..<3 { world.add { $0.executor = "slurm" } }
+        world.add()
+        world.turn()
+        #expect(world.executing == [1, 2, 3, 4])
+    }
+
+    @Test func `operations of an executor that is not connected stay ready`() {
+        var world = world(connected: false)
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        #expect(world.state(1) == .ready)
+        #expect(world.scheduler.why(1, at: world.now).map(\.detail) == [.executorAway(name: "slurm")])
+        world.handle(report(connection()))
+        world.turn()
+        #expect(world.state(1) == .executing)
+    }
+
+    @Test func `the window bounds attempts in flight`() {
+        var world = world(window: 2)
+        for _ in 0..<3 { world.add { $0.executor = "slurm" } }
+        world.turn()
+        #expect(world.executing == [1, 2])
+        let reasons = world.scheduler.why(3, at: world.now)
+        #expect(reasons.map(\.detail) == [.executorWindow(name: "slurm", window: 2, position: 1)])
+        #expect(reasons.map(\.ids) == [[1, 2]])
+        world.handle(report(.launched(first, process(world))))
+        world.handle(exit(world))
+        world.turn()
+        #expect(world.executing == [2, 3])
+        world.handle(.setExecutors([ExecutorSettings(name: "slurm", window: 3)]))
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        #expect(world.executing == [2, 3, 4])
+    }
+
+    @Test func `categories are held from the commit on`() {
+        var world = world()
+        world.add(categories: ["db"]) { $0.executor = "slurm" }
+        world.add(categories: ["db"])
+        world.turn()
+        #expect(world.executing == [1])
+        world.handle(report(.launched(first, process(world))))
+        world.handle(exit(world))
+        world.turn()
+        #expect(world.executing == [2])
+    }
+
+    @Test func `an operation that waits for its executor reserves no category`() {
+        var world = world(connected: false)
+        world.add(categories: ["db"])
+        world.turn()
+        world.add(categories: ["db"], priority: 0) { $0.executor = "slurm" }
+        for id in 3..<40 as Range<Int64> {
+            world.add(categories: ["db"])
+            world.handle(world.exit(id == 3 ? 1 : id - 1))
+            world.turn()
+            #expect(world.executing == [id])
+        }
+    }
+
+    @Test func `the timeout counts from the start of the job`() {
+        var world = world()
+        world.add {
+            $0.executor = "slurm"
+            $0.timeout = 10 * World.second
+        }
+        world.turn()
+        world.pass(seconds: 3600)
+        #expect(world.after(.tick) == [])
+        world.handle(report(.launched(first, process(world))))
+        world.turn()
+        world.pass(seconds: 9)
+        #expect(world.after(.tick) == [])
+        world.pass(seconds: 1)
+        #expect(world.after(.tick) == ["cancelling 1 timedOut"])
+        #expect(world.last.effects == [command(.terminate(first, grace: Policy().grace))])
+    }
+
+    @Test func `a refused attempt fails with the words of the executor and without a retry`() {
+        var world = world()
+        world.add {
+            $0.executor = "slurm"
+            $0.retry = RetryPolicy(limit: 3)
+        }
+        world.turn()
+        #expect(
+            world.after(report(.refused(first, "no such partition")))
+                == ["ended 1#1 failed", "finished 1 failed refused: no such partition"])
+        #expect(world.last.effects == [command(.acknowledge(first))])
+    }
+
+    @Test(arguments: [true, false])
+    func `an interrupted attempt runs again only if its policy says so`(runsAgain: Bool) {
+        var world = world()
+        world.add {
+            $0.executor = "slurm"
+            $0.retry = RetryPolicy(limit: 1, backoff: 0, onInterrupted: runsAgain)
+        }
+        world.turn()
+        let end = ExternalEnd(outcome: .interrupted, cause: "node n1 failed", at: world.now)
+        let changes = world.after(report(.ended(first, end)))
+        if runsAgain {
+            #expect(changes == ["ended 1#1 interrupted", "retrying 1", "started 1#2 slot -1"])
+        } else {
+            #expect(changes == ["ended 1#1 interrupted", "finished 1 interrupted engine: node n1 failed"])
+        }
+    }
+
+    @Test func `a repeated submission of the executor changes nothing and repeats the release`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        world.after(report(.accepted(first, job: "4711")))
+        #expect(world.after(report(.accepted(first, job: "4711"))) == [])
+        #expect(world.last.effects == [command(.release(first))])
+    }
+
+    @Test func `a job that was accepted after a cancel is ended, not released`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        world.after(.cancel([1], by: "root", reason: nil, force: false))
+        world.after(report(.accepted(first, job: "4711")))
+        #expect(world.last.effects == [command(.terminate(first, grace: Policy().grace))])
+        #expect(world.after(report(.gone(first))) == ["ended 1#1 cancelled", "finished 1 cancelled by root"])
+    }
+
+    @Test func `an attempt that the executor does not know is submitted again with its job`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        world.after(report(.accepted(first, job: "4711")))
+        world.after(report(.runnerLost))
+        #expect(world.after(report(connection())) == [])
+        #expect(world.last.effects == [command(.submit(first, job: "4711", priority: 0))])
+    }
+
+    @Test func `a connection repeats what the executor knows`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        #expect(world.after(report(connection([first: .accepted(job: "7")]))) == ["accepted 1#1 7"])
+        #expect(world.last.effects == [command(.release(first))])
+        let running = Inventory.Entry.running(process(world))
+        #expect(world.after(report(connection([first: running]))) == ["job started 1#1", "launched 1#1"])
+        let end = ExternalEnd(outcome: .timedOut, cause: "TIMEOUT", at: world.now)
+        #expect(
+            world.after(report(connection([first: .ended(end)])))
+                == ["ended 1#1 timedOut", "finished 1 timedOut engine: TIMEOUT"])
+    }
+
+    @Test func `attempts of others are ended or forgotten`() {
+        var world = world()
+        let end = ExternalEnd(outcome: .interrupted, cause: "", at: world.now)
+        world.after(report(connection([AttemptID(8, 1): .accepted(job: "1"), AttemptID(9, 1): .ended(end)])))
+        #expect(
+            world.last.effects == [
+                command(.terminate(AttemptID(8, 1), grace: Policy().grace)), command(.acknowledge(AttemptID(9, 1))),
+            ])
+        world.after(report(.ended(AttemptID(10, 1), end)))
+        #expect(world.last.effects == [command(.acknowledge(AttemptID(10, 1)))])
+    }
+
+    @Test func `the runner and an executor come and go without touching attempts of each other`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.add()
+        world.turn()
+        world.handle(.runnerLost)
+        world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
+        #expect(world.last.effects == [.reap(AttemptID(2, 1))])
+        world.after(report(.runnerLost))
+        world.after(report(connection()))
+        #expect(world.last.effects == [command(.submit(first, job: nil, priority: 0))])
+        #expect(world.executing == [1, 2])
+    }
+
+    @Test func `a freeze leaves operations of executors alone`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        #expect(world.after(.suspend(.daemon, freeze: true)) == ["suspended true"])
+    }
+
+    @Test func `an attempt in flight is restored with its job`() {
+        var policy = Policy()
+        policy.executor = "slurm"
+        policy.timeout = World.second
+        var snapshot = Snapshot()
+        snapshot.policies = [policy]
+        snapshot.nextOperation = 3
+        snapshot.nextGraph = 2
+        snapshot.operations = [1, 2].map {
+            Snapshot.Row(id: $0, graph: GraphID(1), policy: 0, state: .executing, attempt: 1, hasStarted: true)
+        }
+        let start = Moment(monotonic: 1000 * World.second, wall: 1_000_000 * World.second)
+        snapshot.running = [1, 2].map {
+            Snapshot.Running(attempt: AttemptID($0, 1), slot: nil, runner: "", boot: "", startedAt: start)
+        }
+        snapshot.running[0].job = "4711"
+        snapshot.running[1].process = Process(pid: 0, startTicks: 0, at: start)
+        var world = World(snapshot)
+        #expect(load(world)?.inFlight == 2)
+        world.pass(seconds: 1)
+        world.after(report(connection([AttemptID(2, 1): .running(Process(pid: 0, startTicks: 0, at: start))])))
+        #expect(
+            world.last.effects == [
+                command(.submit(first, job: "4711", priority: 0)),
+                command(.terminate(AttemptID(2, 1), grace: Policy().grace)),
+            ])
+    }
+}
