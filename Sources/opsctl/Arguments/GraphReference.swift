@@ -120,8 +120,8 @@ struct GraphReference {
 
     private static let schedules: [Block] = [
         .paragraph(
-            "`schedule` in the object of the graph says when the graph is submitted. `opsctl schedule apply -f FILE` adds "
-                + "or updates the schedule, under the `name` of the graph; `opsctl submit` submits the graph once and "
+            "`schedule` in the object of the graph says when the graph is submitted. opsctl schedule apply with `-f FILE` "
+                + "adds or updates the schedule, under the `name` of the graph; `opsctl submit` submits the graph once and "
                 + "leaves the schedule alone. `${scheduled}` and `${scheduledBefore}` in texts of the graph are the instant "
                 + "of the run and the one before."),
         .literal(
