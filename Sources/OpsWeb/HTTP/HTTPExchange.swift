@@ -10,12 +10,15 @@ internal import CMicrohttpd
     var ended: () -> Void = {}
     private var response: HTTPResponse?
     private let connection: OpaquePointer
+    /// Called when the connection goes on: libmicrohttpd has no thread that would notice.
+    private let resumed: () -> Void
     private var isSuspended = false
     private var isHandled = false
     private var isQueued = false
     private var isOver = false
 
-    init(_ head: RequestHead, bodyLimit: Int, connection: OpaquePointer) {
+    init(_ head: RequestHead, bodyLimit: Int, connection: OpaquePointer, resumed: @escaping () -> Void) {
+        self.resumed = resumed
         self.head = head
         self.bodyLimit = bodyLimit
         unsafe self.connection = unsafe connection
@@ -68,6 +71,7 @@ internal import CMicrohttpd
         guard isSuspended, !isOver else { return }
         isSuspended = false
         unsafe MHD_resume_connection(connection)
+        resumed()
     }
 
     private func queue(_ response: HTTPResponse) -> MHD_Result {

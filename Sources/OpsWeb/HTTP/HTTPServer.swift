@@ -108,9 +108,10 @@ internal import OpsSystemd
         unsafe head.path = url.map { unsafe String(cString: $0) } ?? ""
         unsafe collect(connection, into: &head)
         let exchange: HTTPExchange
+        let resumed: () -> Void = { [unowned server] in server.arm(server.timer, at: Clock.read().monotonic) }
         switch server.admit(head) {
         case .refused(let response):
-            unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection)
+            unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection, resumed: resumed)
             unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
             // The body of a refused request is not read: the connection ends with the response.
             var response = response
@@ -120,12 +121,12 @@ internal import OpsSystemd
             return exchange.proceed(server.handle)
         case .admitted(let limit):
             if let length = head["content-length"], Int(length) ?? .max > limit {
-                unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection)
+                unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection, resumed: resumed)
                 unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
                 exchange.respond(.problem(413, "the request is longer than \(limit) bytes"))
                 return exchange.proceed(server.handle)
             }
-            unsafe exchange = HTTPExchange(head, bodyLimit: limit, connection: connection)
+            unsafe exchange = HTTPExchange(head, bodyLimit: limit, connection: connection, resumed: resumed)
             unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
             return HTTPServer.done
         }
