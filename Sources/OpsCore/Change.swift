@@ -47,6 +47,8 @@ public enum Change: Sendable {
     case queueExecutorSet(String, String?)
     case queueRemoved(String)
     case categorySet(CategorySettings)
+    /// A start of a category with a rate, on the monotonic clock of this boot; those up to `expired` count no more.
+    case rateStarted(String, at: Int64, expired: Int64)
     /// The named units of an attempt that has just started; of a group: `attempt` 0.
     case unitsAssigned(OperationID, attempt: Int32, [AssignedUnits])
     case graphSuspended(GraphID, isSuspended: Bool)

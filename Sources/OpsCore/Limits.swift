@@ -13,6 +13,12 @@ extension Limits {
     public static let units = 10_000
     /// Maximum number of operations that may hold one unit at once.
     public static let share: Int32 = 1000
+    /// Capacity of a category that only a rate limits.
+    public static let noCapacity = Int32.max
+    /// Maximum number of starts that a rate permits within its interval: each of them is remembered.
+    public static let rateStarts: Int32 = 100_000
+    /// Maximum number of categories with a rate.
+    public static let ratedCategories = 1000
     /// Maximum number of staged launches; with fewer than half of them more are staged.
     public static let stagedLaunches = 16
     /// Largest pool for which launches are staged: every executing operation is looked at.

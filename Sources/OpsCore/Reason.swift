@@ -2,7 +2,7 @@
 public struct Reason: Equatable, Sendable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         case dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group, storage,
-            executor
+            executor, rate
     }
     public var kind: Kind
     /// Operations that it waits for; the first ones of more than `Limits.named`.
@@ -16,6 +16,8 @@ public struct Reason: Equatable, Sendable {
         case category(name: String, wanted: CategoryUse, capacity: Int32, position: Int)
         /// The position is reserved for the operation in `ids`, which was overtaken often enough.
         case reserved(category: String)
+        /// The wall instant at which the rate permits the next start.
+        case rate(category: String, Rate, next: Int64)
         /// The group yields to the operations in `ids`: it waits for them, and they need what it would hold.
         case yields(category: String)
         /// The operations in `ids` wait for one another because of a category.

@@ -213,7 +213,16 @@ extension Scheduler {
         if let share = edit.share { settings.share = max(1, share) }
         if settings.units.isEmpty { settings.share = 1 }
         settings.export = edit.export.value(insteadOf: settings.export)
+        settings.rate = edit.rate.value(insteadOf: settings.rate)
+        if settings.rate != nil, categories.find(name).map({ categories[$0].rate == nil }) ?? true {
+            guard categories.rated.count < Limits.ratedCategories else {
+                throw .tooMany(what: "categories with a rate", limit: Limits.ratedCategories)
+            }
+        }
+        let hadRate = categories.find(name).flatMap { categories[$0].rate } != nil
         let category = categories.set(settings)
+        if hadRate != (settings.rate != nil) { forgetUnconfirmedStarts(of: category) }
+        wakeAllAtRate(category)
         record(.categorySet(categories[category].settings))
         doubtClaim(on: category)
         resizeScopes(of: category)

@@ -2,6 +2,7 @@ extension Scheduler {
     /// When the scheduler next wants a turn although nothing happened.
     public var nextDeadline: Deadlines {
         var next = timers.next
+        if let instant = nextRatedStart { next.monotonic = min(next.monotonic ?? .max, instant) }
         if let deadline = staging.deadline { next.monotonic = min(next.monotonic ?? .max, deadline) }
         return next
     }
@@ -74,6 +75,7 @@ extension Scheduler {
     // MARK: Time acts
 
     mutating func fireDueTimers() {
+        wakeRates()
         while let entry = timers.firstDue(at: now), mayAct(entry) {
             timers.removeFirst(entry.kind)
             act(on: entry)

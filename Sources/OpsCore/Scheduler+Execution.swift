@@ -12,6 +12,7 @@ extension Scheduler {
     mutating func launched(_ attempt: AttemptID, _ process: Process) {
         guard let index = heard(of: attempt), executions[index].process == nil else { return }
         executions[index].process = process
+        confirmStart(of: index)
         record(.launched(attempt, process))
     }
 
@@ -208,6 +209,7 @@ extension Scheduler {
     }
 
     private mutating func retryLater(_ operation: OperationIndex, _ index: ExecutionIndex) {
+        confirmStart(of: index)
         let execution = executions[index]
         let delay =
             execution.isRefused

@@ -125,7 +125,7 @@ extension Scheduler {
                         detail: .groupLimit(limit, position: standing(of: operation) { $0.parent == parent })))
             }
         }
-        reasons += whyCategories(operation)
+        reasons += whyCategories(operation) + whyRates(registry.resolvedNeeds(of: operation), now)
         if let lane = row.lane, let executor = lanes[lane].key.executor {
             let line = standing(of: operation) { other in
                 other.lane.map { lanes[$0].key.executor == executor } ?? false

@@ -185,6 +185,7 @@ extension Scheduler {
     /// Takes an executing operation's slot, room and categories away.
     private mutating func endExecution(_ index: ExecutionIndex) {
         let operation = executions[index].operation
+        confirmStart(of: index)
         vacate(index)
         let (holding, assigned) = (executions[index].holding, executions[index].assigned)
         if executions[index].timeoutAt != nil { noteStaleTimer(.timeout) }

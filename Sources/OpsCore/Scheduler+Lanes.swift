@@ -32,6 +32,13 @@ extension Scheduler {
         case .executor(let executor):
             lanes.add(entry, to: &executors[executor].parked)
             executors[executor].parkedCount += 1
+        case .rate(let category):
+            if lanes[lane].key.isGroup {
+                lanes.add(entry, to: &registry.categories[category].groupsParkedAtRate)
+            } else {
+                lanes.add(entry, to: &registry.categories[category].parkedAtRate)
+            }
+            categories[category].parkedAtRateCount += 1
         case .reservations, .yielding:
             lanes.block(entry)
             // It has no reserved position itself meanwhile.
@@ -52,6 +59,7 @@ extension Scheduler {
         case .group(let group): groups[group].parkedCount -= 1
         case .category(let category): categories[category].parkedCount -= 1
         case .executor(let executor): executors[executor].parkedCount -= 1
+        case .rate(let category): categories[category].parkedAtRateCount -= 1
         // Their entries count no more.
         case .reservations, .yielding, .evaluations: break
         }
@@ -78,6 +86,16 @@ extension Scheduler {
         case .executor(let executor):
             guard executors[executor].parkedCount > 0, executors[executor].hasRoom else { return }
             lane = lanes.popBest(from: &executors[executor].parked, at: resource)
+        case .rate(let category):
+            guard categories[category].parkedAtRateCount > 0, categories[category].rate?.hasRoom(at: now) != false
+            else {
+                return
+            }
+            if let group = lanes.popBest(from: &registry.categories[category].groupsParkedAtRate, at: resource) {
+                makeCandidate(group)
+                lanes[group].wokenBy = resource
+            }
+            lane = lanes.popBest(from: &registry.categories[category].parkedAtRate, at: resource)
         case .reservations, .yielding:
             for entry in lanes.takeBlocked() { makeCandidate(entry.lane) }
             return
@@ -91,6 +109,16 @@ extension Scheduler {
     /// Wakes every lane that waits for room in a queue, groups' too.
     mutating func wakeAll(_ queue: QueueIndex) {
         while let lane = lanes.popBest(from: &registry.queues[queue].parked, at: .queue(queue)) { makeCandidate(lane) }
+    }
+
+    /// Wakes every lane that waits for the rate of a category: the rate has changed.
+    mutating func wakeAllAtRate(_ category: CategoryIndex) {
+        while let lane = lanes.popBest(from: &registry.categories[category].parkedAtRate, at: .rate(category)) {
+            makeCandidate(lane)
+        }
+        while let lane = lanes.popBest(from: &registry.categories[category].groupsParkedAtRate, at: .rate(category)) {
+            makeCandidate(lane)
+        }
     }
 
     private mutating func popBestFitting(_ category: CategoryIndex, groups: Bool) -> LaneIndex? {

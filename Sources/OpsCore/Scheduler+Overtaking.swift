@@ -77,7 +77,7 @@ extension Scheduler {
         let status = lanes[lane].status
         if let executor = key.executor, !executors[executor].hasRoom { return false }
         if status == .evaluating || status.isBlocked
-            || !queues[key.queue].hasRoom(forGroup: key.isGroup)
+            || !queues[key.queue].hasRoom(forGroup: key.isGroup) || exhaustedRate(of: lanes[lane].needs) != nil
         {
             return false
         }

@@ -143,7 +143,8 @@ extension Scheduler {
         for entry in categories[category].lanes.entries {
             let lane = entry.lane
             let need = lanes[lane].needs[Int(entry.need)]
-            guard !categories[category].fits(need.mode, need.units) else { continue }
+            let isExhausted = categories[category].rate?.hasRoom(at: now) == false
+            guard isExhausted || !categories[category].fits(need.mode, need.units) else { continue }
             result += members(of: lane, below: .max).map { table[$0].key }
         }
         return result.sorted().map { OperationID(Int64($0 & 0x00FF_FFFF_FFFF_FFFF)) }

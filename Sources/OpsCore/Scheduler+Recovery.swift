@@ -19,7 +19,10 @@ extension Scheduler {
             _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
         }
         setExecutors(snapshot.executors)
-        for settings in snapshot.categorySettings { _ = categories.set(settings) }
+        for settings in snapshot.categorySettings {
+            let category = categories.set(settings)
+            for instant in snapshot.rateStarts[settings.name] ?? [] { categories[category].rate?.add(instant) }
+        }
         let queueIndices = snapshot.queues.compactMap { queues.find($0.name) }
         let operations = restore(
             snapshot.operations, queueIndices, snapshot.categorySets, snapshot.policies, snapshot.endedChildren,
@@ -171,6 +174,7 @@ extension Scheduler {
         executions[index].runner = running.runner
         executions[index].boot = running.boot
         executions[index].process = running.process
+        if running.process == nil, !running.isOver { restoreCount(of: index) }
         executions[index].exit = running.exit
         if running.isOver {
             executions[index].isOver = true

@@ -57,6 +57,7 @@ extension Scheduler {
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
         if let group = lanes[lane].group, !key.isGroup, !groups[group].hasRoom { return .group(group) }
         if let executor = key.executor, !executors[executor].hasRoom { return .executor(executor) }
+        if let category = exhaustedRate(of: lanes[lane].needs) { return .rate(category) }
         for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
             return .category(need.category)
         }
@@ -106,7 +107,10 @@ extension Scheduler {
             .started(
                 table[operation].operationID, attempt: execution.attempt, run: execution.run, slot: execution.slot,
                 runner: execution.runner, at: begun))
-        if !needs.isEmpty { assignUnits(to: index) }
+        if !needs.isEmpty {
+            assignUnits(to: index)
+            countStart(of: index)
+        }
         if executor == nil {
             publish(
                 .started, operation, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))

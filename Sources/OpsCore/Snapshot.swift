@@ -157,6 +157,8 @@ public struct Snapshot: Sendable {
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Categories with a capacity other than 1, and those whose capacity was ever set.
     public var categorySettings: [CategorySettings] = []
+    /// Starts of categories with a rate, oldest first, on the monotonic clock of this boot.
+    public var rateStarts: [String: [Int64]] = [:]
     /// Named units that executing operations hold.
     public var assigned: [OperationID: [AssignedUnits]] = [:]
     public var categorySets: [[CategoryUse]] = []

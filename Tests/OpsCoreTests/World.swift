@@ -46,6 +46,10 @@ struct World {
 
     func attempt(_ id: Int64) -> AttemptID { AttemptID(OperationID(id), attempts[id] ?? 1) }
 
+    func launch(_ id: Int64) -> Event {
+        .launched(attempt(id), Process(pid: Int32(id), startTicks: UInt64(id), at: now))
+    }
+
     func exit(_ id: Int64, _ code: Int32 = 0, gone: Bool = true) -> Event {
         .exited(attempt(id), Exit(status: .code(code), at: now), treeIsGone: gone)
     }
@@ -147,6 +151,7 @@ func brief(_ change: Change) -> String {
     case .queueExecutorSet(let name, let executor): "queue \(name) executor \(executor ?? "none")"
     case .queueRemoved(let name): "no queue \(name)"
     case .categorySet(let settings): "category \(settings.name) \(settings.capacity)"
+    case .rateStarted(let name, let at, _): "rate \(name) \(at)"
     case .unitsAssigned(let id, _, let assigned):
         "units \(id.rawValue) "
             + assigned.map { "\($0.category)=\($0.units.joined(separator: ","))" }.joined(separator: " ")

@@ -79,6 +79,11 @@ struct Script {
         builder.change(
             .queueSet("wide", limit: 9, aging: nil, suspended: true),
             .categorySet(CategorySettings(name: "gpu", capacity: 3)),
+            .categorySet(
+                CategorySettings(
+                    name: "api", capacity: Limits.noCapacity, rate: Rate(count: 60, interval: 60_000_000_000))),
+            .rateStarted("api", at: 70_000_000_000, expired: 10_000_000_000),
+            .rateStarted("api", at: 70_000_000_000, expired: 10_000_000_000),
             .categorySet(CategorySettings(name: "card", capacity: 4, units: ["0", "1"], share: 2, export: "CARDS")),
             .graphSuspended(GraphID(1), isSuspended: true), .daemonSuspended(isSuspended: true),
             .workersSet(7, insteadOf: 4),

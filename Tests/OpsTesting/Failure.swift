@@ -91,6 +91,8 @@ public struct Habits: Sendable {
     public var isPlain: Bool
     /// True if opsd leaves it to the scheduler to revoke staged launches before it handles anything else.
     public var isForgetful = false
+    /// True if categories are given rates.
+    public var hasRates = false
 
     public init(using random: inout SeededGenerator) {
         let isCalm = random.chance(40)

@@ -4,6 +4,7 @@ extension FakeStore {
     public mutating func apply(
         _ change: Change, submissions: [Submission], boot: String, at now: Moment
     ) throws(Violation) {
+        notice(boot: boot)
         if case .reopened = change {} else { settleReopened() }
         switch change {
         case .submitted(let index, let graph, let isNew, let first, let states, let parent, let producer):
@@ -18,10 +19,13 @@ extension FakeStore {
             try start(id, attempt, run, slot, runner, boot: boot, at: at)
             self[id].assigned = []
             self[id].unassigned = namedCategories(of: self[id])
+            self[id].rated = ratedCategories(of: self[id])
+            if self[id].isGroup { try judgeRates(of: id, at: at.monotonic) }
         case .staged, .unstaged, .assumedStarted, .startConfirmed: try applyHand(change, boot: boot)
         case .launched(let attempt, let process):
             try current(attempt)
             self[attempt.operation].running?.process = process
+            try judgeRates(of: attempt.operation, at: process.at.monotonic)
         case .accepted(let attempt, let job):
             try current(attempt)
             self[attempt.operation].running?.job = job
@@ -102,7 +106,9 @@ extension FakeStore {
         case .daemonSuspended(let isOn): isSuspended = isOn
         // A new scheduler is told, beside what is stored.
         case .workersSet: break
-        case .categorySet(let settings): categorySettings[settings.name] = settings
+        case .categorySet(let settings): setCategory(settings)
+        case .rateStarted(let name, let instant, _):
+            rateStarts[name, default: []].append(CountedStart(boot: latestBoot, at: instant))
         case .unitsAssigned(let id, let attempt, let assigned): try assign(assigned, to: id, attempt)
         case .queueSet(let name, let limit, let aging, let suspended):
             let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended)

@@ -2,7 +2,7 @@ public import OpsCore
 
 extension FakeStore {
     /// Returns the snapshot for a scheduler that starts now.
-    public func snapshot() -> Snapshot {
+    public func snapshot(boot: String = "boot1") -> Snapshot {
         var snapshot = Snapshot()
         snapshot.nextOperation = Int64(records.count) + 1
         snapshot.nextGraph = graphCount + 1
@@ -15,6 +15,7 @@ extension FakeStore {
             return queue
         }
         snapshot.categorySettings = categorySettings.values.sorted { $0.name < $1.name }
+        snapshot.rateStarts = rateStarts.mapValues { $0.map { $0.boot == boot ? $0.at : 0 }.sorted() }
         for record in unfinished where record.state == .executing && !record.assigned.isEmpty {
             snapshot.assigned[record.id] = record.assigned
         }

@@ -15,6 +15,10 @@ public struct FakeStore: Sendable {
     public internal(set) var records: [Record] = []
     public internal(set) var queues = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     public internal(set) var categorySettings: [String: CategorySettings] = [:]
+    /// Starts of categories with a rate as the scheduler counts them, and as processes have made them.
+    var rateStarts: [String: [CountedStart]] = [:]
+    var processStarts: [String: [Int64]] = [:]
+    var latestBoot = "boot1"
     public internal(set) var suspendedGraphs: Set<GraphID> = []
     public internal(set) var isSuspended = false
     public internal(set) var graphCount: Int64 = 0

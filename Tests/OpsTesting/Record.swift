@@ -63,6 +63,8 @@ public struct Record: Sendable {
     /// Named units of its latest start, and the categories whose units it has not been assigned yet.
     public var assigned: [AssignedUnits] = []
     var unassigned: Set<String> = []
+    /// Categories with a rate, from its start to the report of its process.
+    var rated: Set<String> = []
     public var staged: StagedLaunch?
     public var resolution: Resolution?
     /// Results that its attempts have published, by their numbers.

@@ -71,6 +71,9 @@ struct Rules {
 
     func slotsInUse() -> Int { store.records.count { $0.hasSlot } }
 
+    /// Returns true if a rate permits no start, as far as the scheduler knows: it hears of processes late.
+    private func isKeptByRate(_ record: Record) -> Bool { !store.exhaustedRates(of: record, at: now).isEmpty }
+
     /// Rule 3 without the categories: pool, queue and the limit of its group.
     func hasRoom(_ record: Record) -> Bool {
         if record.isGroup { return true }
@@ -98,13 +101,13 @@ struct Rules {
 
     /// Eligible, and nothing but categories keeps it from starting; a full pool is every one's business.
     func waitsForCategoriesAlone(_ record: Record) -> Bool {
-        isEligible(record) && hasRoomBesidePool(record) && !shortCategories(of: record).isEmpty
+        isEligible(record) && hasRoomBesidePool(record) && !isKeptByRate(record) && !shortCategories(of: record).isEmpty
     }
 
     /// As far as the core can know: conditions are asked last, and an instant that has passed has passed.
     func mayWaitForCategoriesAlone(_ record: Record) -> Bool {
         isInLine(record) && mayStart && !isSuspended(record) && hasRoomBesidePool(record)
-            && !shortCategories(of: record).isEmpty
+            && !isKeptByRate(record) && !shortCategories(of: record).isEmpty
     }
 
     /// Returns the operations that were overtaken as often as allowed and still wait.
@@ -123,7 +126,8 @@ struct Rules {
     func startable(_ effective: [OperationID: Int]) -> [Record] {
         let (kept, mayBeKept) = (keepPlace(), mayKeepPlace())
         return store.unfinished.filter { candidate in
-            isEligible(candidate) && hasRoom(candidate) && shortCategories(of: candidate).isEmpty && !locksUp(candidate)
+            isEligible(candidate) && hasRoom(candidate) && !isKeptByRate(candidate)
+                && shortCategories(of: candidate).isEmpty && !locksUp(candidate)
                 && !(mayBeKept.contains { keepsOut($0, candidate, effective) } && !isAwaited(candidate.id, by: kept))
         }.sorted { precedes($0, $1, effective) }
     }

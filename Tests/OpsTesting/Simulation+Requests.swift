@@ -26,6 +26,21 @@ extension Simulation {
     mutating func category() -> String { random.pick(["a", "b", "c"].prefix(habits.categories) + []) }
 
     private mutating func categoryEdit() -> CategoryEdit {
+        var edit = roomEdit()
+        guard habits.hasRates else { return edit }
+        // A sequence of its own: lives without rates stay as they were.
+        if rateRandom.chance(25) {
+            edit.rate = .clear
+        } else if rateRandom.chance(70) {
+            edit.rate = .set(
+                Rate(count: Int32(1 + rateRandom.below(3)), interval: Int64(1 + rateRandom.below(60)) * Self.second / 2)
+            )
+        }
+        if rateRandom.chance(20) { edit.capacity = Limits.noCapacity }
+        return edit
+    }
+
+    private mutating func roomEdit() -> CategoryEdit {
         let capacity = Int32(random.below(4))
         guard capacity > 1 else { return CategoryEdit(capacity: capacity) }
         let units = ["u0", "u1", "u2"].filter { _ in random.chance(70) }

@@ -8,6 +8,7 @@ public struct Simulation<Tested: TestedScheduler> {
     let seed: UInt64
     let habits: Habits
     var random: SeededGenerator
+    var rateRandom: SeededGenerator
     var store = FakeStore()
     var world: FakeWorld
     var judge = Judge()
@@ -28,7 +29,10 @@ public struct Simulation<Tested: TestedScheduler> {
     public init(seed: UInt64, habits: Habits? = nil) {
         self.seed = seed
         random = SeededGenerator(seed: seed)
-        self.habits = habits ?? Habits(using: &random)
+        var chosen = habits ?? Habits(using: &random)
+        rateRandom = SeededGenerator(seed: ~seed)
+        chosen.hasRates = seed.isMultiple(of: 3)
+        self.habits = chosen
         world = FakeWorld(isTame: self.habits.isPlain, isForgetful: self.habits.isForgetful)
         workers = Int32(1 + random.below(3))
         core = Tested(store.snapshot(), workers: workers, at: now)
@@ -153,7 +157,7 @@ public struct Simulation<Tested: TestedScheduler> {
 
     /// opsd comes up again from what is on disk.
     mutating func rebuild() {
-        core = Tested(store.snapshot(), workers: workers, at: now)
+        core = Tested(store.snapshot(boot: world.boot), workers: workers, at: now)
         judge.forget(store, at: now)
         world.reconnect()
         knownRunner = nil

@@ -29,6 +29,8 @@ public struct Violation: Error, CustomStringConvertible, Sendable {
         case determinism
         case legalEffect
         case rejection
+        /// No more starts within an interval than the rate of a category permits.
+        case rates
     }
     public var promise: Promise
     public var text: String

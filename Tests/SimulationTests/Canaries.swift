@@ -352,3 +352,25 @@ struct ForgetsFreedSlots: Perturbation {
         return transition
     }
 }
+
+/// The starts of a category with a rate are not stored.
+struct ForgetsRatedStarts: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.changes.removeAll { if case .rateStarted = $0 { true } else { false } }
+        return altered
+    }
+}
+
+/// Everybody is told a rate that is stricter than the one that is kept.
+struct KeepsAnotherRate: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        altered.changes = transition.changes.map { change in
+            guard case .categorySet(var settings) = change, let rate = settings.rate else { return change }
+            settings.rate = Rate(count: rate.count, interval: rate.interval + 500_000_000)
+            return .categorySet(settings)
+        }
+        return altered
+    }
+}

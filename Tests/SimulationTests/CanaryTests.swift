@@ -13,6 +13,12 @@ struct CanaryTests {
     @Test func oneTooManyAfterResize() throws { try expectFound(MiscountsAfterResize.self, [.queueLimit]) }
     @Test func `a unit with two holders is found`() throws { try expectFound(AssignsOneUnitToAll.self, [.exclusion]) }
     @Test func `units that are not stored are found`() throws { try expectFound(ForgetsUnits.self, [.exclusion]) }
+    @Test func `starts for a rate that are not stored are found`() throws {
+        try expectFound(ForgetsRatedStarts.self, [.rates])
+    }
+    @Test func `a rate that is not kept is found`() throws {
+        try expectFound(KeepsAnotherRate.self, [.rates, .nothingIdle])
+    }
     @Test func lostReport() throws { try expectFound(LosesReports.self, [.reports]) }
     @Test func ignoredSuspension() throws { try expectFound(IgnoresSuspendedGraphs.self, [.noEarlyStart]) }
     @Test func forgottenSignal() throws { try expectFound(ForgetsToTerminate.self, [.settles]) }

@@ -18,7 +18,7 @@ public struct AssignedUnits: Hashable, Sendable {
 /// The settings of a category that users have given.
 public struct CategorySettings: Hashable, Sendable {
     public var name: String
-    /// With named units: their number times their share.
+    /// With named units: their number times their share; `Limits.noCapacity` for no limit.
     public var capacity: Int32
     /// Names of its units; empty for a category that only counts.
     public var units: [String]
@@ -26,9 +26,13 @@ public struct CategorySettings: Hashable, Sendable {
     public var share: Int32
     /// Second variable that names the assigned units to a process.
     public var export: String?
+    /// Limit of starts within an interval.
+    public var rate: Rate?
     public init(
-        name: String, capacity: Int32 = 1, units: [String] = [], share: Int32 = 1, export: String? = nil
+        name: String, capacity: Int32 = 1, units: [String] = [], share: Int32 = 1, export: String? = nil,
+        rate: Rate? = nil
     ) {
+        self.rate = rate
         self.name = name
         self.capacity = capacity
         self.units = units
@@ -45,9 +49,12 @@ public struct CategoryEdit: Hashable, Sendable {
     public var units: [String]?
     public var share: Int32?
     public var export: Setting<String>
+    public var rate: Setting<Rate>
     public init(
-        capacity: Int32? = nil, units: [String]? = nil, share: Int32? = nil, export: Setting<String> = .keep
+        capacity: Int32? = nil, units: [String]? = nil, share: Int32? = nil, export: Setting<String> = .keep,
+        rate: Setting<Rate> = .keep
     ) {
+        self.rate = rate
         self.capacity = capacity
         self.units = units
         self.share = share

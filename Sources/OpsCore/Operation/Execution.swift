@@ -24,6 +24,8 @@ struct Execution {
     var holding: [Need]
     /// Named units among them.
     var assigned: [Assignment] = []
+    /// Categories whose rates count its start when its process is there.
+    var unconfirmed: [CategoryIndex] = []
     var process: Process?
     var exit: Exit?
     /// Wall instant at which its last process ended, as reported by the runner: opsd may have been away.

@@ -79,6 +79,8 @@ extension Registry {
             {
                 broken.append("3: category \(now.name) counts other holders than it has")
             }
+            let unconfirmed = executions.indices.count { executions[$0].unconfirmed.contains(category) }
+            broken += now.rate?.checkInvariants(unconfirmed: Int32(unconfirmed)) ?? []
             broken += now.units?.checkInvariants(held: units[category] ?? [:]) ?? []
             let kinds = [now.usedUnits > 0, now.sharedHolders > 0, now.exclusiveHolders > 0].filter { $0 }.count
             if kinds > 1 || now.exclusiveHolders > 1 { broken.append("3: category \(now.name) is not exclusive") }

@@ -14,6 +14,12 @@ struct Category {
     var units: UnitTable?
     /// Second variable that names the assigned units to a process.
     var export: String?
+    /// Its latest starts, if a rate limits them.
+    var rate: RateWindow?
+    /// Lanes that wait for the rate, those of groups apart.
+    var parkedAtRate = LaneHeap()
+    var groupsParkedAtRate = LaneHeap()
+    var parkedAtRateCount = 0
     /// Someone set its capacity: it stays although nobody uses it.
     var isSet = false
     /// Category sets that name it.
@@ -52,7 +58,8 @@ struct Category {
     var settings: CategorySettings {
         let named = units.flatMap { $0.isNamed ? $0 : nil }
         return CategorySettings(
-            name: name, capacity: capacity, units: named?.names ?? [], share: named?.share ?? 1, export: export)
+            name: name, capacity: capacity, units: named?.names ?? [], share: named?.share ?? 1, export: export,
+            rate: rate?.rate)
     }
 
     func fits(_ mode: CategoryUse.Mode, _ units: Int32) -> Bool {
@@ -120,6 +127,8 @@ struct CategoryTable {
     private var index: [String: CategoryIndex] = [:]
     private var sets = Interned<[CategoryUse], CategorySetIndex>()
     private var needs: [[Need]] = []
+    /// Categories that have a rate.
+    private(set) var rated: [CategoryIndex] = []
 
     subscript(category: CategoryIndex) -> Category {
         @inline(__always) _read { yield pool[category] }
@@ -160,7 +169,23 @@ struct CategoryTable {
         pool[category].export = settings.export
         pool[category].setUnits(settings.units, share: settings.share)
         pool[category].isSet = true
+        setRate(of: category, settings.rate)
         return category
+    }
+
+    private mutating func setRate(of category: CategoryIndex, _ rate: Rate?) {
+        guard let rate else {
+            guard pool[category].rate != nil else { return }
+            pool[category].rate = nil
+            rated.removeAll { $0 == category }
+            return
+        }
+        guard pool[category].rate == nil else {
+            pool[category].rate?.change(rate)
+            return
+        }
+        pool[category].rate = RateWindow(rate)
+        rated.append(category)
     }
 
     /// Adds the scope that the children of a group see instead of the category that the group holds.

@@ -57,6 +57,8 @@ enum Resource: Hashable {
     case category(CategoryIndex)
     /// Connection and window of an executor.
     case executor(ExecutorIndex)
+    /// The rate of a category.
+    case rate(CategoryIndex)
     case reservations
     /// Operations to which a group yields, to avoid a deadlock.
     case yielding

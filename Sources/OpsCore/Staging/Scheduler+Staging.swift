@@ -29,6 +29,7 @@ extension Scheduler {
         {
             return true
         }
+        if let instant = nextRatedStart, instant <= now.monotonic { return true }
         return timers.isDue(at: now)
     }
 

@@ -142,6 +142,7 @@ extension Requests {
                 $0.kind = ReasonKind(reason.kind)
                 $0.text = text.text(reason)
                 $0.ids = reason.ids.map(\.rawValue)
+                if case .rate(_, _, let next) = reason.detail { $0.at = InstantText.format(next) }
             }
         }
         if let outage = daemon.outage, explanation.state != nil {

@@ -90,11 +90,18 @@ extension Requests {
             }
             edit.capacity = Int32(capacity)
         }
+        if request.unlimited == true {
+            if request.capacity != nil || request.units != nil {
+                throw invalid("unlimited", "a category without a capacity has no number of units, and no named ones")
+            }
+            edit.capacity = Limits.noCapacity
+        }
+        edit.rate = try rate(request.rate)
         if let units = request.units {
             try checkUnits(units)
             edit.units = units
         }
-        let isNamed = request.units != nil || request.capacity == nil && hasUnits(request.name)
+        let isNamed = request.units != nil || edit.capacity == nil && hasUnits(request.name)
         if let share = request.share {
             guard share >= 1, share <= Int(Limits.share) else {
                 throw invalid("share", "a share is a number from 1 to \(Limits.share); not \(share)")
@@ -113,6 +120,17 @@ extension Requests {
         }
         guard edit != CategoryEdit() else { throw invalid("capacity", "there is nothing to set") }
         return edit
+    }
+
+    private func rate(_ text: String?) throws(ControlError) -> Setting<Rate> {
+        guard let text else { return .keep }
+        guard !text.isEmpty else { return .clear }
+        guard let rate = RateText.parse(text) else {
+            throw invalid(
+                "rate",
+                "a rate is 1 to \(Limits.rateStarts) starts and an interval, such as 60/1m; not \"\(text)\"")
+        }
+        return .set(rate)
     }
 
     private func hasUnits(_ category: String) -> Bool {

@@ -89,6 +89,7 @@ extension ReasonKind {
             case .group: .group
             case .storage: .storage
             case .executor: .executor
+            case .rate: .rate
             }
     }
 }

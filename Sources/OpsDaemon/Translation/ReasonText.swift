@@ -18,6 +18,9 @@ struct ReasonText {
             return category(name, wanted, capacity, place, holders: reason.ids.isEmpty ? nil : who)
         case .reserved(let category):
             return "category \(category) is kept for \(who), which was overtaken often enough"
+        case .rate(let category, let rate, let next):
+            return "category \(category) starts at most \(RateText.format(rate)); the next start is possible at "
+                + instantText(next)
         case .yields(let category):
             return "lets \(who) go first, which it waits for and which wants category \(category) too"
         case .deadlocked(let category):

@@ -9,7 +9,7 @@ extension CategoryRow {
     init(_ standing: Scheduler.CategoryStanding) {
         self.init()
         name = standing.name
-        capacity = Int(standing.capacity)
+        capacity = standing.capacity == Limits.noCapacity ? nil : Int(standing.capacity)
         holders = standing.holders.map(\.rawValue)
         waiting = standing.waiting.map(\.rawValue)
         units = standing.units.map { unit in
@@ -17,6 +17,7 @@ extension CategoryRow {
         }
         share = Int(standing.settings.share)
         export = standing.settings.export
+        rate = standing.settings.rate.map(RateText.format)
     }
 }
 

@@ -209,6 +209,7 @@ struct AttemptStatements {
 struct SettingStatements {
     let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, setWorkers, oweObserver: Statement
     let observed, insertEvent, assignUnits, setQueueExecutor: Statement
+    let addRatedStart, expireRatedStarts, forgetRatedStarts: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
@@ -223,7 +224,8 @@ struct SettingStatements {
         removeQueue = try make("UPDATE queue SET removed = 1, executor = NULL WHERE name = ?1")
         putCategory = try make(
             """
-            INSERT OR REPLACE INTO category (name, capacity, units, share, export) VALUES (?1, ?2, ?3, ?4, ?5)
+            INSERT OR REPLACE INTO category (name, capacity, units, share, export, rateCount, rateInterval)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """)
         suspendGraph = try make("INSERT OR IGNORE INTO suspendedGraph (graph) VALUES (?1)")
         resumeGraph = try make("DELETE FROM suspendedGraph WHERE graph = ?1")
@@ -233,6 +235,15 @@ struct SettingStatements {
         observed = try make("DELETE FROM owedObserver WHERE operation = ?1 AND run = ?2")
         assignUnits = try make(
             "INSERT OR REPLACE INTO assignedUnit (operation, attempt, category, units) VALUES (?1, ?2, ?3, ?4)")
+        addRatedStart = try make(
+            """
+            INSERT INTO rateStart (category, boot, at, count) VALUES (?1, ?2, ?3, 1)
+            ON CONFLICT (category, boot, at) DO UPDATE SET count = count + 1
+            """)
+        // Starts of an earlier boot count as made at instant 0 of this one.
+        expireRatedStarts = try make(
+            "DELETE FROM rateStart WHERE category = ?1 AND iif(boot = ?2, at, 0) <= ?3")
+        forgetRatedStarts = try make("DELETE FROM rateStart WHERE category = ?1")
         insertEvent = try make(
             """
             INSERT INTO event (seq, at, kind, operation, graph, old, new, outcome, product, detail)

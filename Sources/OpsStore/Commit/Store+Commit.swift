@@ -93,7 +93,8 @@ extension Store {
             try writeAttempts()
             try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
         case .edgeAdded, .edgeRemoved, .observerOwed, .observed: try applyEdge(change)
-        case .queueSet, .queueExecutorSet, .queueRemoved, .categorySet, .graphSuspended, .daemonSuspended, .workersSet:
+        case .queueSet, .queueExecutorSet, .queueRemoved, .categorySet, .rateStarted, .graphSuspended,
+            .daemonSuspended, .workersSet:
             try applySetting(change)
         }
     }
@@ -131,6 +132,8 @@ extension Store {
         case .queueRemoved(let name):
             statements.setting.removeQueue.bind(1, name)
             try statements.setting.removeQueue.run()
+        case .rateStarted(let category, let instant, let expired):
+            try storeStart(of: category, at: instant, expired: expired)
         case .categorySet(let settings):
             try put(settings)
         case .graphSuspended(let graph, let isOn):

@@ -46,6 +46,7 @@ extension Store {
         let graphs = try database.prepare("SELECT graph FROM suspendedGraph")
         while try graphs.step() { snapshot.suspendedGraphs.append(GraphID(graphs.int(0))) }
         try loadCategories(&snapshot)
+        try loadRatedStarts(&snapshot)
     }
 
     private func loadRunning(_ snapshot: inout Snapshot) throws(StoreError) {

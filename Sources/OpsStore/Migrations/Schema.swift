@@ -30,7 +30,8 @@ enum Schema {
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
             "assignedUnit", "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event",
-            "label", "meta", "operation", "owedObserver", "policy", "queue", "runner", "schedule", "scheduleInstant",
+            "label", "meta", "operation", "owedObserver", "policy", "queue", "rateStart", "runner", "schedule",
+            "scheduleInstant",
             "submission", "suspendedGraph", "text", "triggerKey",
         ],
         "index": [

@@ -9,7 +9,10 @@ extension Store {
         statement.bind(3, settings.units.isEmpty ? nil : settings.units.joined(separator: ","))
         statement.bind(4, settings.share)
         statement.bind(5, settings.export)
+        statement.bind(6, settings.rate.map { Int64($0.count) })
+        statement.bind(7, settings.rate?.interval)
         try statement.run()
+        if settings.rate == nil { try forgetStarts(of: settings.name) }
     }
 
     func store(_ assigned: [AssignedUnits], of id: OperationID, _ attempt: Int32) throws(StoreError) {
@@ -24,12 +27,14 @@ extension Store {
     }
 
     func loadCategories(_ snapshot: inout Snapshot) throws(StoreError) {
-        let rows = try database.prepare("SELECT name, capacity, units, share, export FROM category")
+        let rows = try database.prepare(
+            "SELECT name, capacity, units, share, export, rateCount, rateInterval FROM category")
         while try rows.step() {
             snapshot.categorySettings.append(
                 CategorySettings(
                     name: rows.text(0), capacity: rows.int32(1), units: unitNames(rows.optionalText(2) ?? ""),
-                    share: rows.int32(3), export: rows.optionalText(4)))
+                    share: rows.int32(3), export: rows.optionalText(4),
+                    rate: rows.optionalInt(6).map { Rate(count: rows.int32(5), interval: $0) }))
         }
     }
 

@@ -74,6 +74,8 @@ public struct SetCategoryRequest: WireRequest {
     public var units: [String]?
     public var share: Int?
     public var export: String?
+    public var rate: String?
+    public var unlimited: Bool?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -81,6 +83,8 @@ public struct SetCategoryRequest: WireRequest {
         try visitor.field("units", &units)
         try visitor.field("share", &share)
         try visitor.field("export", &export)
+        try visitor.field("rate", &rate)
+        try visitor.field("unlimited", &unlimited)
     }
 }
 

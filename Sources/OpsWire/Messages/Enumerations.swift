@@ -53,9 +53,10 @@ public struct ReasonKind: OpenName {
     public static let group: ReasonKind = "group"
     public static let storage: ReasonKind = "storage"
     public static let executor: ReasonKind = "executor"
+    public static let rate: ReasonKind = "rate"
     public static let known: [ReasonKind] = [
         .dependency, .category, .queue, .pool, .suspended, .held, .notBefore, .backoff, .condition, .barrier, .group,
-        .storage, .executor,
+        .storage, .executor, .rate,
     ]
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -43,12 +43,13 @@ public struct CategoryUnitRow: WireRecord {
 public struct CategoryRow: WireRecord {
     public static let typeName = "Category"
     public var name = ""
-    public var capacity = 0
+    public var capacity: Int?
     public var holders: [Int64] = []
     public var waiting: [Int64] = []
     public var units: [CategoryUnitRow] = []
     public var share = 1
     public var export: String?
+    public var rate: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -58,6 +59,7 @@ public struct CategoryRow: WireRecord {
         try visitor.field("units", &units)
         try visitor.field("share", &share)
         try visitor.field("export", &export)
+        try visitor.field("rate", &rate)
     }
 }
 
@@ -85,11 +87,13 @@ public struct ReasonRow: WireRecord {
     public var kind = ReasonKind.dependency
     public var text = ""
     public var ids: [Int64] = []
+    public var at: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("kind", &kind)
         try visitor.field("text", &text)
         try visitor.field("ids", &ids)
+        try visitor.field("at", &at)
     }
 }
 

@@ -2,7 +2,10 @@ internal import OpsWire
 
 /// `category`: the categories, their capacities, who holds and who waits.
 enum CategoryVerb {
-    static let capacity = Option.value("capacity", "n", "N", .integer, "number of units; 0 closes the category")
+    static let capacity = Option.value(
+        "capacity", "n", "N", .text, "number of units; 0 closes the category, none leaves only its rate")
+    static let rate = Option.value(
+        "rate", "N/TIME", .text, "at most N starts in any interval of this length, such as 60/1m; none: no limit")
 
     static let units = Option.value(
         "units", "NAMES", .text, "the names of its units, with commas between them: each holder is told which it has")
@@ -12,7 +15,7 @@ enum CategoryVerb {
 
     static let verb = Verb(
         "category", aliases: ["categories"], .keeping, "list categories and set their capacities",
-        forms: ["[ls]", "set NAME [--capacity N|--units NAMES] [--share N] [--export VARIABLE]"],
+        forms: ["[ls]", "set NAME [--capacity N|--units NAMES] [--share N] [--export VARIABLE] [--rate N/TIME]"],
         about: [
             "A category has one unit by default: its operations exclude each other, across queues and graphs.",
             "An operation that holds named units finds them in OPS_UNITS_<CATEGORY>. A unit that is removed from the "
@@ -21,6 +24,7 @@ enum CategoryVerb {
         examples: [
             .init("Who holds what, and who waits", "opsctl category ls"),
             .init("Three at once", "opsctl category set gpu --capacity 3"),
+            .init("60 starts a minute, any number at once", "opsctl category set api --capacity none --rate 60/1m"),
             .init(
                 "Four devices, by name", "opsctl category set gpu --units 0,1,2,3 --export CUDA_VISIBLE_DEVICES"),
         ],
@@ -28,9 +32,9 @@ enum CategoryVerb {
             Verb("ls", aliases: ["list"], .keeping, "list categories", forms: [""], action: list),
             Verb(
                 "set", .keeping, "change a category",
-                forms: ["NAME [--capacity N|--units NAMES] [--share N] [--export VARIABLE]"],
+                forms: ["NAME [--capacity N|--units NAMES] [--share N] [--export VARIABLE] [--rate N/TIME]"],
                 operands: .one(.category, "NAME"),
-                options: [OptionGroup("Setting", [capacity, units, share, export])], action: set),
+                options: [OptionGroup("Setting", [capacity, units, share, export, rate])], action: set),
         ], action: list)
 
     private static func list(_ session: Session) throws(Failure) -> ExitStatus {
@@ -49,7 +53,7 @@ enum CategoryVerb {
             func list(_ ids: [Int64]) -> String { ids.map(String.init).joined(separator: " ") }
             try table.add(
                 [
-                    .init(category.name.printable, .bold), .init("\(category.capacity)"),
+                    .init(category.name.printable, .bold), .init(size(category)),
                     .init(list(category.holders), .cyan), .init(list(category.waiting)),
                 ], to: session.output)
             for unit in category.units {
@@ -64,18 +68,35 @@ enum CategoryVerb {
         return .done
     }
 
+    private static func size(_ category: CategoryRow) -> String {
+        let capacity = category.capacity.map(String.init) ?? "none"
+        return category.rate.map { "\(capacity), \($0)" } ?? capacity
+    }
+
     private static func set(_ session: Session) throws(Failure) -> ExitStatus {
         var request = SetCategoryRequest()
         request.name = session.arguments.operands[0]
-        request.capacity = session.arguments.integer(capacity)
+        switch session.arguments.text(capacity) {
+        case "none": request.unlimited = true
+        case let text?:
+            guard let number = Int(text) else {
+                throw session.refuse("--capacity is a number or none, not \(text)", "see opsctl help category")
+            }
+            request.capacity = number
+        case nil: break
+        }
+        request.rate = session.arguments.text(rate).map { $0 == "none" ? "" : $0 }
         request.units = session.arguments.text(units)?.split(separator: ",", omittingEmptySubsequences: false)
             .map(String.init)
         request.share = session.arguments.integer(share)
         request.export = session.arguments.text(export).map { $0 == "none" ? "" : $0 }
-        guard request.capacity != nil || request.units != nil || request.share != nil || request.export != nil else {
-            throw session.refuse("there is nothing to set", "give --capacity N or --units NAMES")
+        let isEmpty =
+            session.arguments.text(capacity) == nil && request.units == nil && request.share == nil
+            && request.export == nil && request.rate == nil
+        if isEmpty {
+            throw session.refuse("there is nothing to set", "give --capacity N, --units NAMES or --rate N/TIME")
         }
-        if request.capacity != nil, request.units != nil {
+        if session.arguments.text(capacity) != nil, request.units != nil {
             throw session.refuse(
                 "--capacity and --units exclude each other", "the capacity of named units is their number")
         }
@@ -83,7 +104,10 @@ enum CategoryVerb {
         if session.wantsJSON {
             try session.row(reply.category)
         } else {
-            try session.output.line("category \(reply.category.name.printable) has \(reply.category.capacity) units")
+            let category = reply.category
+            let units = category.capacity.map { "has \($0) units" } ?? "has no capacity"
+            let rate = category.rate.map { ", and at most \($0) starts" } ?? ""
+            try session.output.line("category \(category.name.printable) \(units)\(rate)")
         }
         return .done
     }

@@ -364,9 +364,12 @@ class Methods:
         units: Sequence[str] | None = None,
         share: int | None = None,
         export: str | None = None,
+        rate: str | None = None,
+        unlimited: bool | None = None,
     ) -> SetCategoryReply:
-        """Parameters: "capacity" makes it a category that only counts, "units" one whose units have names.
-        "export": a second variable for the units that a process is assigned; "" removes it.
+        """Parameters: "capacity" makes it a category that only counts, "unlimited" one without a capacity,
+        "units" one whose units have names. "export": a second variable for the units that a process is
+        assigned; "" removes it. "rate": the limit of its starts within an interval, "60/1m"; "" removes it.
         """
         return self._call("SetCategory", {
             "name": name,
@@ -374,6 +377,8 @@ class Methods:
             "units": units,
             "share": share,
             "export": export,
+            "rate": rate,
+            "unlimited": unlimited,
         }, SetCategoryReply.from_json)
 
     def graph(self, graph: str) -> GraphReply:
@@ -870,9 +875,12 @@ class AsyncMethods:
         units: Sequence[str] | None = None,
         share: int | None = None,
         export: str | None = None,
+        rate: str | None = None,
+        unlimited: bool | None = None,
     ) -> SetCategoryReply:
-        """Parameters: "capacity" makes it a category that only counts, "units" one whose units have names.
-        "export": a second variable for the units that a process is assigned; "" removes it.
+        """Parameters: "capacity" makes it a category that only counts, "unlimited" one without a capacity,
+        "units" one whose units have names. "export": a second variable for the units that a process is
+        assigned; "" removes it. "rate": the limit of its starts within an interval, "60/1m"; "" removes it.
         """
         return await self._call("SetCategory", {
             "name": name,
@@ -880,6 +888,8 @@ class AsyncMethods:
             "units": units,
             "share": share,
             "export": export,
+            "rate": rate,
+            "unlimited": unlimited,
         }, SetCategoryReply.from_json)
 
     async def graph(self, graph: str) -> GraphReply:

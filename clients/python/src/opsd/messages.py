@@ -47,7 +47,7 @@ class OperationOutcome(OpenEnum):
 
 class ReasonKind(OpenEnum):
     """One of dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group,
-    storage, executor.
+    storage, executor, rate.
     """
 
     dependency = "dependency"
@@ -63,6 +63,7 @@ class ReasonKind(OpenEnum):
     group = "group"
     storage = "storage"
     executor = "executor"
+    rate = "rate"
 
 
 class ExecutorState(OpenEnum):
@@ -470,11 +471,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Parameters: "ids": of more than 1000 the first; "text" tells how many they are."""
+    """Parameters: "ids": of more than 1000 the first; "text" tells how many they are. "at": the instant of the
+    next possible start, of a rate.
+    """
 
     kind: ReasonKind
     text: str
     ids: list[int]
+    at: str | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -483,6 +487,7 @@ class Reason:
             kind=ReasonKind(value["kind"]),
             text=value["text"],
             ids=value["ids"],
+            at=value.get("at"),
         )
 
 
@@ -564,29 +569,32 @@ class Executor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """Parameters: "holders" and "waiting": of more than 1000 the first. "units": empty for a category that only
-    counts. "share": how many operations may hold one unit at once.
+    """Parameters: "capacity" is null where only a rate limits. "holders" and "waiting": of more than 1000 the
+    first. "units": empty for a category that only counts. "share": how many operations may hold one unit at
+    once. "rate": "60/1m", at most 60 starts within each interval of a minute.
     """
 
     name: str
-    capacity: int
+    capacity: int | None = None
     holders: list[int]
     waiting: list[int]
     units: list[CategoryUnit]
     share: int
     export: str | None = None
+    rate: str | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             name=value["name"],
-            capacity=value["capacity"],
+            capacity=value.get("capacity"),
             holders=value["holders"],
             waiting=value["waiting"],
             units=[CategoryUnit.from_json(item) for item in value["units"]],
             share=value["share"],
             export=value.get("export"),
+            rate=value.get("rate"),
         )
 
 

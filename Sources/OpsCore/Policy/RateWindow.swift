@@ -1,0 +1,69 @@
+/// A limit of starts: at most `count` in any interval of this length.
+public struct Rate: Hashable, Sendable {
+    public var count: Int32
+    /// Length in nanoseconds of elapsed time.
+    public var interval: Int64
+    public init(count: Int32, interval: Int64) {
+        self.count = count
+        self.interval = interval
+    }
+}
+
+/// The latest starts of a category with a rate, as many as its rate allows.
+///
+/// A process starts some time after its start was decided. The start counts as unconfirmed until the process is there,
+/// and from that instant it takes part in the interval: so processes keep the rate, not only decisions.
+struct RateWindow {
+    private(set) var rate: Rate
+    /// Instants of confirmed starts, the oldest at `first`: at most `rate.count`.
+    private var starts: [Int64] = []
+    private var first = 0
+    /// Number of starts whose process has not been reported.
+    private(set) var unconfirmed: Int32 = 0
+
+    init(_ rate: Rate) { self.rate = rate }
+
+    private var count: Int { starts.count - first }
+
+    /// Earliest instant at which one more may start; nil while that is unknown, since too many are unconfirmed.
+    var nextStart: Int64? {
+        // As many of the confirmed starts must be older than the interval.
+        let excess = count + Int(unconfirmed) - Int(rate.count) + 1
+        guard excess > 0 else { return .min }
+        return excess <= count ? starts[first + excess - 1] + rate.interval : nil
+    }
+
+    func hasRoom(at now: Moment) -> Bool { nextStart.map { $0 <= now.monotonic } ?? false }
+
+    /// Takes another rate. Starts under the old one go on counting.
+    mutating func change(_ rate: Rate) { self.rate = rate }
+
+    /// Counts a start whose process is yet to be reported.
+    mutating func begin() { unconfirmed += 1 }
+
+    /// Counts a start at this instant.
+    mutating func add(_ instant: Int64) {
+        starts.append(max(instant, starts.last ?? instant))
+        trim()
+    }
+
+    /// Counts an unconfirmed start at this instant. One that began before the rate was set adds to it all the same.
+    mutating func confirm(_ instant: Int64) {
+        unconfirmed = max(0, unconfirmed - 1)
+        add(instant)
+    }
+
+    private mutating func trim() {
+        first = max(first, starts.count - Int(rate.count))
+        guard first > 64, first > starts.count / 2 else { return }
+        starts.removeFirst(first)
+        first = 0
+    }
+
+    func checkInvariants(unconfirmed expected: Int32) -> [String] {
+        var broken: [String] = []
+        if unconfirmed != expected { broken.append("3: \(unconfirmed) starts are unconfirmed, not \(expected)") }
+        if zip(starts, starts.dropFirst()).contains(where: { $0 > $1 }) { broken.append("3: starts are out of order") }
+        return broken
+    }
+}

@@ -1,0 +1,62 @@
+import OpsCore
+
+/// Rates, restated: no interval holds more starts of processes than the rate allows.
+extension FakeStore {
+    /// A start that the scheduler has counted.
+    struct CountedStart: Sendable {
+        var boot: String
+        var at: Int64
+    }
+
+    /// Starts of an earlier boot were made at the latest when this one began.
+    mutating func notice(boot: String) {
+        guard boot != latestBoot else { return }
+        latestBoot = boot
+        processStarts = processStarts.mapValues { $0.map { _ in 0 } }
+    }
+
+    mutating func setCategory(_ settings: CategorySettings) {
+        let old = categorySettings.updateValue(settings, forKey: settings.name)
+        guard old?.rate != settings.rate else { return }
+        // Starts under another rate are not judged by this one.
+        processStarts[settings.name] = nil
+        for place in records.indices { records[place].rated.remove(settings.name) }
+        if settings.rate == nil { rateStarts[settings.name] = nil }
+    }
+
+    func ratedCategories(of record: Record) -> Set<String> {
+        Set(record.categories.map(\.name).filter { categorySettings[$0]?.rate != nil })
+    }
+
+    /// Judges the rates of a process, or a group, that has started at this instant.
+    mutating func judgeRates(of id: OperationID, at instant: Int64) throws(Violation) {
+        for name in self[id].rated.sorted() {
+            guard let rate = categorySettings[name]?.rate else { continue }
+            var starts = processStarts[name, default: []]
+            let position = starts.firstIndex { $0 > instant } ?? starts.count
+            starts.insert(instant, at: position)
+            processStarts[name] = starts
+            // Only intervals with the new start are judged: starts of an earlier boot have lost their instants.
+            for later in position...position + Int(rate.count) where later >= rate.count && later < starts.count {
+                let length = starts[later] - starts[later - Int(rate.count)]
+                try require(length >= rate.interval, .rates, "\(id) starts too early for \(name): \(starts)")
+            }
+        }
+        self[id].rated = []
+    }
+
+    /// Returns the categories of a waiting operation whose rates permit no start now, as far as the scheduler knows.
+    func exhaustedRates(of record: Record, at now: Moment) -> [String] {
+        Set(record.categories.map(\.name)).sorted().filter { name in
+            guard let rate = categorySettings[name]?.rate else { return false }
+            let counted = rateStarts[name, default: []].filter {
+                ($0.boot == latestBoot ? $0.at : 0) + rate.interval > now.monotonic
+            }
+            let unconfirmed = records.filter {
+                $0.state == .executing && !$0.isGroup && $0.running?.process == nil
+                    && $0.categories.contains { $0.name == name }
+            }
+            return counted.count + unconfirmed.count >= rate.count
+        }
+    }
+}
