@@ -103,6 +103,20 @@ import Testing
     }
 
     /// A file each, a variable each: what HyperQueue and GNU parallel users write.
+    @Test func `a line is taken apart by placeholders, and names are made valid`() throws {
+        let machine = try Machine()
+        try machine.ok(
+            "submit", "--each", "-", "--name", "enc-{/}", "--", "echo", "{} {.} {/} {//} {/.} {#} {x}",
+            input: "in/a b.wav\nc\n/d.e/f\n")
+        try machine.ok("wait", "--all")
+        #expect(try machine.show(1)["name"] as? String == "enc-a_b.wav")
+        let lines = try (1...3).map { try machine.ok("log", "\($0)").out }
+        #expect(
+            lines == [
+                "in/a b.wav in/a b a b.wav in a b 1 {x}\n", "c c c . c 2 {x}\n", "/d.e/f /d.e/f f /d.e f 3 {x}\n",
+            ])
+    }
+
     @Test func optionsOfAFanOutAreFilledToo() throws {
         let machine = try Machine()
         try machine.ok(

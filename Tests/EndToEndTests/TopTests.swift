@@ -36,6 +36,20 @@ import Testing
         #expect(try machine.outcome(second) == "cancelled")
     }
 
+    @Test func `the keys are explained, and 60 columns are enough for the state`() throws {
+        let machine = try Machine()
+        let top = try top(machine, columns: 60)
+        try top.until("the screen") { $0.contains("● running") && $0.contains("0 of 2 executing, 0 ready") }
+        #expect(top.screen.lines.allSatisfy { $0.count <= 60 })
+        top.type("?")
+        try top.until("the keys") { $0.contains("cancel it, after a question") && $0.contains("press any key") }
+        top.type(" ")
+        try top.until("the screen again") { $0.contains("● running") }
+        top.type("q")
+        #expect(try top.wait() == 0)
+        expectRestored(top)
+    }
+
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func aSignalLeavesTheTerminalAsItWas(_ signal: Int32) throws {
         let machine = try Machine()
         let top = try top(machine)

@@ -72,7 +72,15 @@ import Testing
         let next = try #require(Instant.parse("22:00", now: now))
         #expect(next > now && next - now <= Span(milliseconds: 86_400_000))
         #expect(try #require(Instant.parse("tomorrow 06:00", now: now)) > now)
-        for wrong in ["", "soon", "25:00", "2027-13-01", "12", "10:00 tomorrow", "22:00x"] {
+        for (form, same) in [
+            ("6am", "06:00"), ("6:30pm", "18:30"), ("12am", "0:00"), ("12:15pm", "12:15"), ("noon", "12:00"),
+            ("10:00 tomorrow", "tomorrow 10:00"), ("9pm tomorrow", "tomorrow 21:00"), ("06:00 Mon", "Mon 06:00"),
+            ("in 5 minutes", "+5m"), ("now + 5 minutes", "+5m"),
+        ] {
+            let instant = try #require(Instant.parse(form, now: now), "\(form)")
+            #expect(instant == Instant.parse(same, now: now), "\(form)")
+        }
+        for wrong in ["", "soon", "25:00", "2027-13-01", "12", "13pm", "22:00x"] {
             #expect(Instant.parse(wrong, now: now) == nil, "\(wrong)")
         }
     }

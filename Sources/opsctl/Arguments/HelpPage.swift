@@ -22,7 +22,7 @@ enum HelpPage {
         try output.line("")
         try write(Option.everywhere, session)
         try output.line("")
-        try output.line("opsctl help VERB explains a verb, with examples.")
+        try output.line("opsctl help VERB explains a verb, with examples; opsctl man DIR writes the manual pages.")
     }
 
     static func write(_ verb: Verb, _ path: String, _ session: Session) throws(Failure) {
@@ -31,7 +31,11 @@ enum HelpPage {
         let width = min(session.screen.columns ?? Self.widest, Self.widest)
         try output.line("opsctl \(path): \(verb.summary)")
         try output.line("")
-        for form in verb.forms { try output.line("  opsctl \(path)" + (form.isEmpty ? "" : " " + form)) }
+        for form in verb.forms {
+            for (index, line) in wrap("opsctl \(path) \(form)", max(20, width - 6)).enumerated() {
+                try output.line((index == 0 ? "  " : "      ") + line)
+            }
+        }
         if !verb.aliases.isEmpty { try output.line("  also: " + verb.aliases.joined(separator: ", ")) }
         for paragraph in verb.about {
             try output.line("")
@@ -58,11 +62,12 @@ enum HelpPage {
 
     private static func write(_ group: OptionGroup, _ session: Session) throws(Failure) {
         try session.output.line(session.style(.bold, group.title))
-        let column = 32
         let width = min(session.screen.columns ?? widest, widest)
+        // A narrow screen has no room for two columns.
+        let column = width < 70 ? 8 : 32
         for option in group.options {
             let spelling = "  " + option.spelling
-            let lines = wrap(option.about, max(30, width - column))
+            let lines = wrap(option.about, max(20, width - column))
             let isLong = spelling.utf8.count > column - 2
             if isLong { try session.output.line(session.style(.cyan, spelling)) }
             for (index, line) in lines.enumerated() {

@@ -61,7 +61,9 @@ struct FanOut {
         try keys.resolve(session)
         let command = try SubmitVerb.command(session)
         // Keys with equal values in all operations are written once.
-        let isShared = !session.arguments.mentions("{}", except: [.operationName, .shell])
+        let isShared = !Placeholders.all.contains {
+            session.arguments.mentions($0, except: [.operationName, .shell])
+        }
         var defaults = JSONWriter()
         defaults.beginObject()
         if isShared { try keys.write(to: &defaults) }
@@ -74,11 +76,12 @@ struct FanOut {
         for (index, value) in values.enumerated() {
             let start = text.bytes.count
             text.beginObject()
-            write(command, value, index, to: &text)
+            let placeholders = Placeholders(value: value, number: index + 1)
+            write(command, placeholders, to: &text)
             if isShared {
                 write(environment, value, to: &text)
             } else {
-                let own = OperationKeys(arguments: keys.arguments.changed { fill($0, value) }, ids: keys.ids)
+                let own = OperationKeys(arguments: keys.arguments.changed { placeholders.fill($0) }, ids: keys.ids)
                 try own.write(to: &text)
                 write(try own.environment(), value, to: &text)
             }
@@ -91,40 +94,23 @@ struct FanOut {
         return submission
     }
 
-    private func write(_ command: SubmitVerb.Command, _ value: String, _ index: Int, to object: inout JSONWriter) {
+    private func write(_ command: SubmitVerb.Command, _ placeholders: Placeholders, to object: inout JSONWriter) {
         if let name = session.arguments.text(.operationName) {
             object.member(
                 "name",
                 name.utf8.contains(UInt8(ascii: "{"))
-                    ? fill(name, value) : "\(name)-\(isIndexed ? value : "\(index + 1)")")
+                    ? placeholders.fillName(name)
+                    : "\(name)-\(isIndexed ? placeholders.value : "\(placeholders.number)")")
         }
         if let shell = command.shell {
-            object.member("shell", fill(shell, value))
+            object.member("shell", placeholders.fill(shell))
         } else {
-            object.member("command", command.words.map { fill($0, value) })
+            object.member("command", command.words.map { placeholders.fill($0) })
         }
     }
 
     private func write(_ environment: [Pair], _ value: String, to object: inout JSONWriter) {
         let own = isIndexed ? [Pair("OPS_INDEX=\(value)")].compactMap { $0 } : []
         if !environment.isEmpty || !own.isEmpty { object.member("environment", environment + own) }
-    }
-
-    /// Every `{}` becomes the value.
-    private func fill(_ word: String, _ value: String) -> String {
-        var filled = ""
-        var rest = word[...]
-        while let open = rest.firstIndex(of: "{") {
-            let next = rest.index(after: open)
-            filled += rest[..<open]
-            if next < rest.endIndex, rest[next] == "}" {
-                filled += value
-                rest = rest[rest.index(after: next)...]
-            } else {
-                filled += "{"
-                rest = rest[next...]
-            }
-        }
-        return filled + rest
     }
 }

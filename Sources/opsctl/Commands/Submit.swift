@@ -17,6 +17,8 @@ enum SubmitVerb {
             "Prints the id of the operation, or the id of the graph and its number of operations. When it returns, the "
                 + "submission is on disk.",
             "The current environment, directory and umask are recorded. Options must come before the command.",
+            "With --each, {} is the line, {.} without its extension, {/} its last part, {//} its directory, {/.} the last "
+                + "part without extension and {#} its number. In a name, _ replaces other characters than a name may have.",
             "A graph is submitted whole or not at all; errors name file, line, column, operation and key, all at once. Options "
                 + "beside -f apply to every operation of the file that does not set the key itself; --hold, --at, --delay "
                 + "and --after apply to the operations that wait for no other.",

@@ -112,24 +112,35 @@ final class TopScreen {
     }
 
     private static let keys =
-        "q quit  ↑↓ choose  ⏎ show  l log  w why  c cancel  s hold/resume  + - priority  S suspend all"
+        "q quit  ? keys  ↑↓ choose  ⏎ show  l log  w why  c cancel  s hold/resume  + - priority  S suspend all"
+
+    private static let explanations = [
+        ("q", "quit"), ("↑ ↓, k j", "choose an operation"), ("PgUp PgDn", "ten up or down"),
+        ("Home End, g G", "the first, the last"), ("⏎", "show everything about it"), ("l", "the end of its log"),
+        ("w", "why it waits"), ("c", "cancel it, after a question"), ("s", "hold it or let it run; freeze what runs"),
+        ("+ -", "raise or lower its priority"), ("S", "suspend or resume the daemon"), ("?", "this page"),
+    ]
 
     private func heading() -> [String] {
         let style = session.style
         let (counts, workers) = (status.counts, status.workers)
         let state = status.suspended ? "suspended" : status.state.rawValue
         let isRunning = status.state == .running && !status.suspended
-        let first =
-            style(isRunning ? .boldGreen : .yellow, "● \(state)") + "  "
-            + ProgressBar.text(done: min(workers, counts.executing), total: workers, cells: 12)
-            + "  \(counts.executing) of \(workers) executing, \(counts.ready) ready, \(counts.pending) pending, "
-            + "\(counts.finished) finished"
+        let width = session.screen.columns ?? 80
+        let bar = ProgressBar.text(done: min(workers, counts.executing), total: workers, cells: width < 80 ? 4 : 12)
+        let apart = [(counts.scheduled, "scheduled"), (counts.held, "held")].filter { $0.0 > 0 }
+        let first = style.line(
+            [
+                ("● \(state)", isRunning ? .boldGreen : .yellow),
+                ("  \(bar)  \(counts.executing) of \(workers) executing, \(counts.ready) ready, ", nil),
+                (apart.map { "\($0.0) \($0.1), " }.joined() + "\(counts.pending) pending, ", nil),
+                ("\(counts.finished) finished", nil),
+            ], cells: width)
         let queues = status.queues.map { queue in
             let waiting = queue.ready + queue.pending
             return "\(queue.name) \(queue.executing)" + (queue.limit.map { "/\($0)" } ?? "")
                 + (waiting > 0 ? "+\(waiting)" : "") + (queue.suspended ? " suspended" : "")
         }
-        let width = session.screen.columns ?? 80
         return [first, style(.dim, DisplayWidth.fit("queues: " + queues.joined(separator: ", ").printable, width)), ""]
     }
 
@@ -173,6 +184,7 @@ final class TopScreen {
         case .pageDown: chosen = min(max(0, rows.count - 1), chosen + 10)
         case .home, .character("g"): chosen = 0
         case .end, .character("G"): chosen = max(0, rows.count - 1)
+        case .character("?"): try explain()
         case .character("S"):
             try attempt { () throws(Failure) in
                 try self.suspend(nil, isSuspended: self.status.suspended)
@@ -181,6 +193,17 @@ final class TopScreen {
         case .escape: break
         }
         return true
+    }
+
+    /// Shows the keys on the whole screen, until a key is pressed.
+    private func explain() throws(Failure) {
+        try session.clear()
+        let width = session.screen.columns ?? 80
+        for (key, meaning) in Self.explanations {
+            try session.output.line(
+                session.style.line([("  " + DisplayWidth.pad(key, 15), .cyan), (meaning, nil)], cells: width) + "\r")
+        }
+        try awaitKey()
     }
 
     private func act(_ key: RawTerminal.Key) throws(Failure) {
@@ -247,6 +270,10 @@ final class TopScreen {
         } catch {
             for line in error.lines { try session.output.line(line) }
         }
+        try awaitKey()
+    }
+
+    private func awaitKey() throws(Failure) {
         try session.output.write(session.style(.dim, "\u{1b}[\(session.screen.rows);1Hpress any key"))
         try session.output.flush()
         _ = interruption.wait([STDIN_FILENO])

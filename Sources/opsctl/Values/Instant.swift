@@ -20,10 +20,15 @@ struct Instant: Comparable, Sendable {
             ?? parse(text, now: now, isPast: true)
     }
 
-    /// RFC 3339, or a local `YYYY-MM-DD[ HH:MM[:SS]]`, or `HH:MM` (the next one, or the last), or `tomorrow HH:MM`.
+    /// RFC 3339, or a local `YYYY-MM-DD[ HH:MM[:SS]]`, or `HH:MM` (the next one, or the last), also as
+    /// `6:30pm`, or with a day beside it: `tomorrow HH:MM`, `HH:MM tomorrow`, `Mon HH:MM`.
     static func parse(_ text: String, now: Instant, isPast: Bool = false) -> Instant? {
         if let instant = rfc3339(text) ?? fromNow(text, now) { return instant }
         var words = text.split { $0 == " " || $0 == "T" }.map(String.init)
+        // `12:00 tomorrow` is `tomorrow 12:00`.
+        if words.count == 2, words[1] == "tomorrow" || words[1] == "today" || weekday(words[1]) != nil {
+            words.swapAt(0, 1)
+        }
         var day: (year: Int, month: Int, day: Int)?
         var plus = 0
         if let first = words.first {
@@ -46,6 +51,7 @@ struct Instant: Comparable, Sendable {
             }
         }
         guard words.count <= 1, day != nil || !words.isEmpty else { return nil }
+        if let clock = words.first.flatMap(halfDay) { words[0] = clock }
         if let named = words.first.flatMap({ ["noon": "12:00", "midnight": "0:00"][$0] }) { words[0] = named }
         let clock = words.isEmpty ? [0, 0, 0] : numbers(words[0], ":") ?? []
         guard clock.count == 2 || clock.count == 3, clock[0] < 24, clock[1] < 60, clock.last ?? 0 < 61 else {
@@ -60,10 +66,20 @@ struct Instant: Comparable, Sendable {
         return local(year, month, Int(today.tm_mday) + (isPast ? -1 : 1), clock)
     }
 
-    /// `+5m`, `now + 5 minutes`.
+    /// Returns `18:30` for `6:30pm`; nil for a text that is not in twelve hours.
+    private static func halfDay(_ text: String) -> String? {
+        let text = text.lowercased()
+        guard text.hasSuffix("am") || text.hasSuffix("pm") else { return nil }
+        let parts = text.dropLast(2).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let hour = parts.first.flatMap({ Int($0) }), (1...12).contains(hour) else { return nil }
+        return "\(hour % 12 + (text.hasSuffix("pm") ? 12 : 0)):" + (parts.count > 1 ? parts[1] : "00")
+    }
+
+    /// `+5m`, `now + 5 minutes`, `in 5 minutes`.
     private static func fromNow(_ text: String, _ now: Instant) -> Instant? {
         var rest = text.split(separator: " ").joined()
         if rest.hasPrefix("now") { rest.removeFirst(3) }
+        if text.hasPrefix("in ") { rest = "+" + rest.dropFirst(2) }
         guard rest.hasPrefix("+") else { return rest.isEmpty && text.hasPrefix("now") ? now : nil }
         rest.removeFirst()
         for (word, unit) in [("minute", "m"), ("min", "m"), ("hour", "h"), ("day", "d"), ("second", "s"), ("sec", "s")]
