@@ -115,10 +115,11 @@ calendar-oracles: setup ## compare calendar and time zones with Python, systemd,
 	@[ -d .build/croniter ] || python3 -m pip install --quiet --target .build/croniter croniter || true
 	PYTHONPATH=.build/croniter scripts/calendar-oracles .build/debug/calendar-probe --seed $(SEED)
 
-transfer-torture: setup ## kill fetches of COUNT=n files with SEED=s at random moments, and compare every byte
+transfer-torture: setup ## kill fetches of COUNT=n files with SEED=s, and opsd with its executor during 1,000; compare every byte
 	@scripts/setup python3
-	swift build $(RELEASE) --product opsd-fetch
+	@for product in opsd opsd-runner opsctl opsd-fetch opsd-transfer; do swift build $(RELEASE) --product $$product || exit 1; done
 	python3 -B Tests/OpsTransferTests/Server/kill_torture.py $(BIN)/opsd-fetch $(COUNT) $(SEED)
+	python3 -B Tests/OpsTransferTests/Server/executor_torture.py $(BIN) 1000 $(SEED)
 
 bench: setup ## measure, side by side in one run; draws docs/growth.svg
 	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done
