@@ -20,12 +20,14 @@ struct ExecutorConfiguration: Equatable, Sendable {
     var spool = ""
     /// Arguments of each submission.
     var args = ""
+    /// Connections of transfers to one host at a time; its program reads it.
+    var perHost: Int32 = 4
     /// Time after which an attempt that its engine lost counts as interrupted.
     var lostAfter: Int64 = 600_000_000_000
     /// Path of its program; empty: beside opsd, then in PATH.
     var program = ""
 
-    static let keys = ["kind", "window", "interval", "spool", "args", "lost-after", "program"]
+    static let keys = ["kind", "window", "interval", "spool", "args", "per-host", "lost-after", "program"]
 
     init(name: String) { self.name = name }
 
@@ -62,6 +64,11 @@ struct ExecutorConfiguration: Equatable, Sendable {
             }
             if key == "spool" { spool = value } else { program = value }
         case "args": args = value
+        case "per-host":
+            guard let number = Int32(value), (1...Limits.largestWindow).contains(number) else {
+                throw refuse("must be a number from 1 to \(Limits.largestWindow), not \"\(value)\"")
+            }
+            perHost = number
         case "lost-after": lostAfter = try Configuration.duration(value, refuse)
         default:
             throw ConfigurationError(
@@ -73,7 +80,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
     var text: String {
         let values: KeyValuePairs<String, String> = [
             "kind": kind?.rawValue ?? "", "window": "\(window)", "interval": DurationText.format(interval),
-            "spool": spool, "args": args, "lost-after": DurationText.format(lostAfter),
+            "spool": spool, "args": args, "per-host": "\(perHost)", "lost-after": DurationText.format(lostAfter),
             "program": program.isEmpty ? "beside opsd, or in PATH" : program,
         ]
         return "\n[executor \(name)]\n" + values.map { "\($0.key) = \($0.value)\n" }.joined()
