@@ -18,6 +18,8 @@ final class Schedules {
     private lazy var clockCheck = Alarm(daemon) { [unowned self] in self.startDue() }
     /// Earliest instant at which a schedule needs a decision.
     private var next: UnixTime?
+    /// Monotonic instant at which the time zone files were last read.
+    var zonesReadAt = Clock.read().monotonic
     /// Difference of the two clocks, in nanoseconds.
     private var clockDifference: Int64
     /// The store took nothing for a while: instants of that time are due, not missed.
@@ -26,7 +28,7 @@ final class Schedules {
     /// Maximum number of schedules that start a run in one turn.
     private static let startsInATurn = 100
     /// Nanoseconds after which a late start counts as an absence, and between two looks at the clock.
-    private static let absence: Int64 = 60_000_000_000
+    static let absence: Int64 = 60_000_000_000
     /// Nanoseconds that the clock may be adjusted by without being looked at as changed.
     private static let adjustment: Int64 = 2_000_000_000
 
@@ -148,6 +150,7 @@ final class Schedules {
         guard daemon.outage == nil, daemon.longTurn == nil else { return daemon.wakeUp() }
         let now = Moment.now()
         do {
+            try rereadZones(now)
             try compareClocks(now)
             let instant = UnixTime(flooringNanoseconds: now.wall)
             var started = 0
