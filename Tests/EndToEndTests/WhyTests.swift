@@ -7,7 +7,7 @@ import Testing
         let reply = try output.object
         #expect(Set(reply.keys) == ["id", "state", "waitingFor"])
         let reasons = try #require(reply["waitingFor"] as? [[String: Any]])
-        for reason in reasons { #expect(Set(reason.keys) == ["kind", "text", "ids"]) }
+        for reason in reasons { #expect(Set(reason.keys) == ["kind", "text", "ids", "at"]) }
         return reasons.compactMap { $0["kind"] as? String }
     }
 
