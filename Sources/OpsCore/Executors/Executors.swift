@@ -47,6 +47,11 @@ struct Executors {
         }
     }
 
+    /// Returns whether operations wait for an executor or are in flight on it.
+    func isInUse(_ name: String) -> Bool {
+        all.contains { ($0.parkedCount > 0 || $0.inFlight > 0) && $0.name == name }
+    }
+
     /// Returns the executor of this name, and makes it known if it is not.
     mutating func find(_ name: String) -> ExecutorIndex {
         if let index = known[name] { return index }

@@ -4,6 +4,9 @@ extension Scheduler {
     /// State of each executor that is configured or that an unfinished operation names.
     public var executorLoads: [ExecutorLoad] { executors.loads }
 
+    /// Returns whether operations wait for an executor or are in flight on it.
+    public func isExecutorInUse(_ name: String) -> Bool { executors.isInUse(name) }
+
     mutating func setExecutors(_ settings: [ExecutorSettings]) {
         for setting in settings {
             let executor = executors.find(setting.name)

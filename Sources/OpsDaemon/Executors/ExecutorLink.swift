@@ -15,7 +15,7 @@ final class ExecutorLink {
     private var reader = FrameReader<ExecutorReport>()
     private var output = OutputBuffer()
     private var delay = ExecutorLink.firstDelay
-    private var isWanted = false
+    private(set) var isWanted = false
     private var peerVersion: UInt16 = 0
     /// Updates of attempts, kept until the greeting tells their states.
     private var updates: [AttemptID: OperationUpdate] = [:]
@@ -30,7 +30,8 @@ final class ExecutorLink {
     private static let firstDelay: Int64 = 20_000_000
     private static let longestDelay: Int64 = 10_000_000_000
 
-    private var name: String { configuration.name }
+    var name: String { configuration.name }
+    var isBuiltIn: Bool { configuration.isBuiltIn }
     private var socketPath: String {
         "\(daemon.configuration.state)/\(LaunchProtocol.socketName(executor: configuration.name))"
     }

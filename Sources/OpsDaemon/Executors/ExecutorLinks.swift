@@ -24,9 +24,20 @@ final class ExecutorLinks {
         connect()
     }
 
-    func connect() { for link in links.values { link.connect() } }
+    /// Connects to those that are configured, and to a built-in one that operations wait for.
+    func connect() {
+        for link in links.values where !link.isBuiltIn || isInUse(link) { link.connect() }
+    }
+
+    private func isInUse(_ link: ExecutorLink) -> Bool { daemon.core?.isExecutorInUse(link.name) ?? false }
+
     func disconnect() { for link in links.values { link.disconnect() } }
-    func flush() { for link in links.values { link.flush() } }
+    func flush() {
+        for link in links.values {
+            if link.isBuiltIn, !link.isWanted, isInUse(link) { link.connect() }
+            link.flush()
+        }
+    }
 
     /// Ends the programs that opsd has started itself; jobs and files of their attempts stay.
     func stopOwn() { for link in links.values { link.stopOwn() } }

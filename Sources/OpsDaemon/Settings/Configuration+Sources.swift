@@ -15,6 +15,11 @@ extension Configuration {
             throw ConfigurationError(
                 place: "[executor \(executor.name)]", message: "kind is missing: slurm or transfer")
         }
+        if !configuration.executors.contains(where: {
+            $0.kind == .transfer || $0.name == ExecutorConfiguration.transfers.name
+        }) {
+            configuration.executors.append(.transfers)
+        }
         if configuration.socket.isEmpty {
             throw ConfigurationError(
                 place: "socket", message: "XDG_RUNTIME_DIR is not set: say --socket PATH")

@@ -26,10 +26,20 @@ struct ExecutorConfiguration: Equatable, Sendable {
     var lostAfter: Int64 = 600_000_000_000
     /// Path of its program; empty: beside opsd, then in PATH.
     var program = ""
+    /// True without a section of its own: its program starts with the first operation for it.
+    private(set) var isBuiltIn = false
 
     static let keys = ["kind", "window", "interval", "spool", "args", "per-host", "lost-after", "program"]
 
     init(name: String) { self.name = name }
+
+    /// The executor of transfers where opsd.conf has none.
+    static let transfers: ExecutorConfiguration = {
+        var executor = ExecutorConfiguration(name: Kind.transfer.rawValue)
+        executor.kind = .transfer
+        executor.isBuiltIn = true
+        return executor
+    }()
 
     /// Returns whether a name can be part of file names and of an operation's key.
     static func isName(_ name: String) -> Bool {

@@ -57,8 +57,8 @@ extension KeyEntry {
             ]),
             .init(
                 default: "none",
-                "A transfer in place of a command. It needs an executor of kind `transfer`; without the key `executor` "
-                    + "the first one of opsd.conf(5) is taken.",
+                "A transfer in place of a command. It runs on the first executor of kind `transfer` in opsd.conf(5), or on "
+                    + "the built-in one, `transfer`.",
                 example: #""http": {"url": "https://example.org/data.tar", "to": "data.tar"}"#))
     }
 }
