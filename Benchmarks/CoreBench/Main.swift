@@ -1,9 +1,11 @@
 internal import OpsCore
 
-/// Cost of the rules alone, without a disk or a process: `core-bench [largest]`.
+/// Cost of the rules alone, without a disk or a process: `core-bench [largest]`. `core-bench makespan` compares the orders
+/// of queues.
 @main
 struct CoreBench {
     static func main() {
+        if CommandLine.arguments.dropFirst().first == "makespan" { return Makespan.compare() }
         let largest = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
         let sizes = [10_000, 100_000, 1_000_000].filter { $0 <= largest }
         print(left("", 34), right("operations", 12), right("ns each", 10), right("a second", 12), right("x bare", 8))

@@ -42,7 +42,7 @@ public enum Change: Sendable {
     case noted(OperationID, String?)
     case updated(AttemptID, OperationUpdate)
     case timeoutMoved(AttemptID, remaining: Int64)
-    case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool)
+    case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool, order: QueueOrder)
     /// Nil: the runner.
     case queueExecutorSet(String, String?)
     case queueRemoved(String)

@@ -61,8 +61,13 @@ public struct QueueEdit: Hashable, Sendable {
     public var aging: Setting<Int64>
     /// Executor of operations that are submitted from now on; cleared: the runner.
     public var executor: Setting<String> = .keep
+    /// Applies to what is submitted from then on; nil: as it is.
+    public var order: QueueOrder?
     public var target: Target
-    public init(limit: Setting<Int32> = .keep, aging: Setting<Int64> = .keep, target: Target = .any) {
+    public init(
+        limit: Setting<Int32> = .keep, aging: Setting<Int64> = .keep, order: QueueOrder? = nil, target: Target = .any
+    ) {
+        self.order = order
         self.limit = limit
         self.aging = aging
         self.target = target

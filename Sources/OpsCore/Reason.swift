@@ -10,6 +10,8 @@ public struct Reason: Equatable, Sendable {
     /// Number of operations that it waits for.
     public var count: Int
     public var detail: Detail
+    /// The estimate that decides the position in line among operations of equal priority.
+    public var path: EstimatedPath?
     public enum Detail: Equatable, Sendable {
         case dependency(EdgeCondition)
         /// `wanted` of `capacity`, and the position in line (1 is next).
@@ -46,6 +48,14 @@ public struct Reason: Equatable, Sendable {
         case job(executor: String, id: String?)
         case finishMessage
         case runner
+
+        /// True if it tells a position in line.
+        var hasPosition: Bool {
+            switch self {
+            case .category, .queue, .pool, .groupLimit: true
+            default: false
+            }
+        }
     }
     public init(kind: Kind, ids: [OperationID] = [], detail: Detail) {
         self.kind = kind

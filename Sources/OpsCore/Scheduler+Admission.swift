@@ -1,8 +1,11 @@
 /// Checks of a submission before anything of it is stored. (Cycles: see Scheduler+Cycles and Scheduler+Proposals.)
 extension Scheduler {
 
-    /// Refuses what may need more partitions, or another graph, than there is room for in a row.
-    func checkOrigins(_ more: Int) throws(Rejection) {
+    /// Refuses what may need more partitions, or higher numbers of graphs and operations, than there is room for in a row.
+    func checkOrigins(_ more: Int, newOperations: Int = 0) throws(Rejection) {
+        if output.nextOperation > OperationRow.lastID - Int64(newOperations) {
+            throw .tooMany(what: "operations", limit: Int(OperationRow.lastID))
+        }
         if partitions.pool.count + more > OperationOrigin.partitions {
             throw .tooMany(what: "users in queues", limit: OperationOrigin.partitions)
         }

@@ -175,6 +175,7 @@ extension Scheduler {
             queues[queue].aging = edit.aging.value(insteadOf: queues[queue].aging).flatMap { $0 > 0 ? $0 : nil }
             restartAging(queue)
         }
+        if let order = edit.order { queues[queue].order = order }
         recordQueue(queue)
         if edit.executor != .keep {
             queues[queue].executor = edit.executor.value(insteadOf: queues[queue].executor)
@@ -186,7 +187,7 @@ extension Scheduler {
 
     mutating func recordQueue(_ queue: QueueIndex) {
         let now = queues[queue]
-        record(.queueSet(now.name, limit: now.limit, aging: now.aging, suspended: now.isSuspended))
+        record(.queueSet(now.name, limit: now.limit, aging: now.aging, suspended: now.isSuspended, order: now.order))
     }
 
     mutating func removeQueue(_ name: String) throws(Rejection) -> Acceptance {

@@ -146,6 +146,9 @@ extension Scheduler {
                     detail: .condition(index: inquiry?.falseIndex ?? 0, again: again)))
         }
         if reasons.isEmpty { reasons.append(Reason(kind: .pool, detail: .pool(workers: workers, position: 1))) }
+        if let path = row.path {
+            for index in reasons.indices where reasons[index].detail.hasPosition { reasons[index].path = path }
+        }
         return reasons
     }
 

@@ -143,7 +143,7 @@ extension Scheduler {
     /// Calls with what is ready, has no room in a category and counts for as much as is said of that, until the answer
     /// is false; whether it never was.
     private func forEachClaimant(on category: CategoryIndex, _ body: (WaitNode) -> Bool) -> Bool {
-        let bound = OperationRow.key(effective: categories[category].claim - 1, id: 0)
+        let bound = OperationRow.firstKey(effective: categories[category].claim - 1)
         var goesOn = true
         categories[category].lanes.forEach(below: bound) { entry in
             let need = lanes[entry.lane].needs[Int(entry.need)]

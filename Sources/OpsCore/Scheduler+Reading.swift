@@ -34,6 +34,7 @@ extension Scheduler {
         public var limit: Int32?
         public var isSuspended: Bool
         public var aging: Int64?
+        public var order: QueueOrder
         public var pending: Int
         public var ready: Int
         public var executing: Int
@@ -46,8 +47,8 @@ extension Scheduler {
     public var queueStandings: [QueueStanding] {
         queues.pool.indices.map { queues[$0] }.map {
             QueueStanding(
-                name: $0.name, limit: $0.limit, isSuspended: $0.isSuspended, aging: $0.aging, pending: Int($0.pending),
-                ready: Int($0.ready), executing: Int($0.executing), setApart: $0.setApart,
+                name: $0.name, limit: $0.limit, isSuspended: $0.isSuspended, aging: $0.aging, order: $0.order,
+                pending: Int($0.pending), ready: Int($0.ready), executing: Int($0.executing), setApart: $0.setApart,
                 executor: $0.executor)
         }.sorted { $0.name < $1.name }
     }
@@ -56,6 +57,9 @@ extension Scheduler {
     public func executor(ofQueue name: String) -> String? { queues.find(name).flatMap { queues[$0].executor } }
 
     public func hasQueue(_ name: String) -> Bool { queues.find(name) != nil }
+
+    /// Returns the order of a queue; nil where there is none of that name.
+    public func order(ofQueue name: String) -> QueueOrder? { queues.find(name).map { queues[$0].order } }
 
     /// In the order of the alphabet.
     public var queueNames: [String] { queues.pool.indices.map { queues[$0].name }.sorted() }
@@ -147,6 +151,6 @@ extension Scheduler {
             guard isExhausted || !categories[category].fits(need.mode, need.units) else { continue }
             result += members(of: lane, below: .max).map { table[$0].key }
         }
-        return result.sorted().map { OperationID(Int64($0 & 0x00FF_FFFF_FFFF_FFFF)) }
+        return result.sorted().map(OperationRow.id(ofKey:))
     }
 }

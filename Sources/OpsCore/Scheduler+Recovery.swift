@@ -13,7 +13,7 @@ extension Scheduler {
             _ = queues.add(
                 Queue(
                     name: queue.name, limit: queue.limit, aging: queue.aging, isSuspended: queue.isSuspended,
-                    executor: queue.executor))
+                    executor: queue.executor, order: queue.order))
         }
         for name in ["default", "main"] where queues.find(name) == nil {
             _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
@@ -75,7 +75,7 @@ extension Scheduler {
                 parent: table.index(of: stored.parent),
                 queue: queueIndices[Int(stored.queue)], categories: set, policy: policy,
                 traits: Traits(stored.flags).union(policy.map { Traits(policies[$0]) } ?? []),
-                priority: stored.priority)
+                priority: stored.priority, path: stored.path)
             row.state = stored.state
             row.attempt = stored.attempt
             row.readyAt = stored.readyAt

@@ -3,7 +3,7 @@ extension Scheduler {
     mutating func submit(_ submission: Submission) throws(Rejection) -> Acceptance {
         try submission.checkSizes()
         try checkRoom(for: submission.operations.count, of: submission.user)
-        try checkOrigins(submission.queues.count)
+        try checkOrigins(submission.queues.count, newOperations: submission.operations.count)
         let producer = try checkProducer(submission)
         let queueIndices = try registry.indices(ofQueues: submission.queues)
         try checkCategories(submission, under: submission.asChildren ? producer : nil)
@@ -61,7 +61,8 @@ extension Scheduler {
                 origin: OperationOrigin(graph: graphID.rawValue, partition: partition),
                 parent: draft.group.map { operations[Int($0)] } ?? parent, queue: queueIndices[Int(draft.queue)],
                 categories: set, policy: policy?.index,
-                traits: Traits(draft.flags).union(policy?.traits ?? []).union(graphTraits), priority: draft.priority)
+                traits: Traits(draft.flags).union(policy?.traits ?? []).union(graphTraits), priority: draft.priority,
+                path: draft.path)
             let operation = table.insert(row)
             operations.append(operation)
             registry.count(.pending, 1, in: row.queue)

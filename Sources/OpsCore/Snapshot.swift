@@ -7,7 +7,12 @@ public struct Snapshot: Sendable {
         public var isSuspended: Bool
         /// Executor of operations that name none.
         public var executor: String?
-        public init(name: String, limit: Int32? = nil, aging: Int64? = nil, isSuspended: Bool = false) {
+        public var order: QueueOrder
+        public init(
+            name: String, limit: Int32? = nil, aging: Int64? = nil, isSuspended: Bool = false,
+            order: QueueOrder = .submission
+        ) {
+            self.order = order
             self.name = name
             self.limit = limit
             self.aging = aging
@@ -39,12 +44,14 @@ public struct Snapshot: Sendable {
         public var submittedAt: Int64
         public var readyAt: Int64
         public var notBefore: Int64
+        /// Estimate that was stored at its submission.
+        public var path: EstimatedPath?
         public init(
             id: OperationID, graph: GraphID, user: UInt32 = 0, parent: OperationID = OperationID(0), queue: Int32 = 0,
             categories: Int32? = nil, policy: Int32? = nil, priority: Int8 = 0, state: OperationState = .pending,
             flags: Draft.Flags = [], isFrozen: Bool = false, attempt: Int32 = 0, run: Int32 = 1,
             attemptsInRun: Int32 = 0, hasStarted: Bool = false, submittedAt: Int64 = 0, readyAt: Int64 = 0,
-            notBefore: Int64 = 0
+            notBefore: Int64 = 0, path: EstimatedPath? = nil
         ) {
             self.id = id
             self.graph = graph
@@ -64,6 +71,7 @@ public struct Snapshot: Sendable {
             self.submittedAt = submittedAt
             self.readyAt = readyAt
             self.notBefore = notBefore
+            self.path = path
         }
     }
     /// An executing operation's attempt, as far as the disk knows it.

@@ -146,7 +146,7 @@ func brief(_ change: Change) -> String {
     case .updated(let attempt, _): "updated \(attempt.operation.rawValue)"
     case .slotFreed(let attempt): "slot freed \(attempt.operation.rawValue)"
     case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
-    case .queueSet(let name, let limit, _, let suspended):
+    case .queueSet(let name, let limit, _, let suspended, _):
         "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
     case .queueExecutorSet(let name, let executor): "queue \(name) executor \(executor ?? "none")"
     case .queueRemoved(let name): "no queue \(name)"

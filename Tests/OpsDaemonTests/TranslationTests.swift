@@ -24,6 +24,11 @@ import Testing
     @Test func reasonsAreSentences() {
         let ids = [OperationID(3), OperationID(4)]
         let use = CategoryUse(name: "db", mode: .exclusive)
+        let ranked = { (reason: Reason) in
+            var reason = reason
+            reason.path = EstimatedPath(milliseconds: 90_000)
+            return reason
+        }
         let expected: [(Reason, String)] = [
             (
                 Reason(kind: .dependency, ids: ids, detail: .dependency(.succeeded)),
@@ -41,6 +46,11 @@ import Testing
             ),
             (Reason(kind: .pool, detail: .pool(workers: 2, position: 11)), "all 2 workers are busy; 11th in line"),
             (Reason(kind: .queue, detail: .queue(name: "q", limit: 0, position: 1)), "queue q has a limit of 0"),
+            (
+                ranked(Reason(kind: .pool, detail: .pool(workers: 2, position: 3))),
+                "all 2 workers are busy; 3rd in line by its longest path, about 1m30s"
+            ),
+            (ranked(Reason(kind: .pool, detail: .pool(workers: 0, position: 3))), "the daemon has no workers"),
             (Reason(kind: .backoff, detail: .instant(5)), "waits until at 5 before it is retried"),
             (Reason(kind: .notBefore, detail: .instant(5)), "not before at 5"),
             (Reason(kind: .suspended, detail: .suspended(.graph(GraphID(7)))), "graph g7 is suspended"),

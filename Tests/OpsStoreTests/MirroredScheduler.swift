@@ -114,7 +114,9 @@ final class Mirror {
             "next \(snapshot.nextOperation) \(snapshot.nextGraph) \(snapshot.lastSequence)",
             "suspended \(snapshot.isSuspended) \(snapshot.suspendedGraphs.map(\.rawValue).sorted())",
         ]
-        lines += snapshot.queues.map { "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? -1) \($0.isSuspended)" }
+        lines += snapshot.queues.map {
+            "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? -1) \($0.isSuspended) \($0.order)"
+        }
         lines += snapshot.categorySettings.map { "\($0)" }
         lines += snapshot.assigned.map { "units \($0.key) \($0.value)" }.sorted()
         lines += snapshot.operations.map { line($0, snapshot) }

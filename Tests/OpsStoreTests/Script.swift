@@ -77,7 +77,7 @@ struct Script {
 
     private func settings() {
         builder.change(
-            .queueSet("wide", limit: 9, aging: nil, suspended: true),
+            .queueSet("wide", limit: 9, aging: nil, suspended: true, order: .longestPath),
             .categorySet(CategorySettings(name: "gpu", capacity: 3)),
             .categorySet(
                 CategorySettings(

@@ -89,6 +89,8 @@ public struct Habits: Sendable {
     public var categories: Int
     /// Many short operations that have nothing to do with one another, and few requests: what the hand is for.
     public var isPlain: Bool
+    /// True if operations have estimated paths, by which they start.
+    public var hasPaths: Bool
     /// True if opsd leaves it to the scheduler to revoke staged launches before it handles anything else.
     public var isForgetful = false
     /// True if categories are given rates.
@@ -107,5 +109,7 @@ public struct Habits: Sendable {
         categories = 1 + random.below(3)
         isPlain = random.chance(30)
         runnerEnds = isCalm ? 0 : random.below(4)
+        // No number of its own: the lives of the seeds before stay what they were.
+        hasPaths = turns % 3 == 0
     }
 }

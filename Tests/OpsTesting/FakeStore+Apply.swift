@@ -110,8 +110,8 @@ extension FakeStore {
         case .rateStarted(let name, let instant, _):
             rateStarts[name, default: []].append(CountedStart(boot: latestBoot, at: instant))
         case .unitsAssigned(let id, let attempt, let assigned): try assign(assigned, to: id, attempt)
-        case .queueSet(let name, let limit, let aging, let suspended):
-            let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended)
+        case .queueSet(let name, let limit, let aging, let suspended, let order):
+            let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended, order: order)
             if let place = queues.firstIndex(where: { $0.name == name }) {
                 let executor = queues[place].executor
                 queues[place] = queue
@@ -142,7 +142,7 @@ extension FakeStore {
             var record = Record(
                 id: OperationID(first.rawValue + Int64(place)), graph: graph, user: submission.user,
                 parent: group, producer: producer,
-                submittedAt: now.wall, queue: submission.queues[Int(draft.queue)],
+                submittedAt: now.wall, path: draft.path, queue: submission.queues[Int(draft.queue)],
                 categories: draft.categories.map { submission.categorySets[Int($0)] } ?? [],
                 policy: draft.policy.map { submission.policies[Int($0)] } ?? Policy(),
                 priority: draft.priority, flags: draft.flags, state: states[place])

@@ -10,7 +10,9 @@ extension FakeStore {
         snapshot.isSuspended = isSuspended
         snapshot.suspendedGraphs = suspendedGraphs.sorted()
         snapshot.queues = queues.map {
-            var queue = Snapshot.Queue(name: $0.name, limit: $0.limit, aging: $0.aging, isSuspended: $0.isSuspended)
+            var queue = Snapshot.Queue(
+                name: $0.name, limit: $0.limit, aging: $0.aging, isSuspended: $0.isSuspended,
+                order: $0.order)
             queue.executor = $0.executor
             return queue
         }
@@ -136,7 +138,7 @@ private struct RowTable {
             policy: place(of: record.policy, in: &policies), priority: record.priority, state: record.state,
             flags: record.flags, isFrozen: record.isFrozen, attempt: record.attempt, run: record.run,
             attemptsInRun: record.attemptsInRun, hasStarted: record.hasStarted, submittedAt: record.submittedAt,
-            readyAt: record.readyAt, notBefore: record.backoffUntil)
+            readyAt: record.readyAt, notBefore: record.backoffUntil, path: record.path)
     }
 
     private func place<T: Equatable>(of element: T, in all: inout [T]) -> Int32 {

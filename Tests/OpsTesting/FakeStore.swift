@@ -9,6 +9,7 @@ public struct FakeStore: Sendable {
         public var aging: Int64?
         public var isSuspended = false
         public var executor: String?
+        public var order = QueueOrder.submission
     }
 
     /// The operation with number n is at n - 1.

@@ -43,6 +43,7 @@ public struct Record: Sendable {
     public let parent: OperationID?
     public let producer: OperationID?
     public let submittedAt: Int64
+    public let path: EstimatedPath?
     public var queue: String
     public var categories: [CategoryUse]
     public var policy: Policy

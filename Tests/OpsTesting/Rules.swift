@@ -93,10 +93,13 @@ struct Rules {
         return true
     }
 
-    /// Rule 2: among all that may start, this order and no other.
+    /// Rule 2: among all that may start, this order and no other. Among equals those without an estimated
+    /// path, then the longest path.
     func precedes(_ a: Record, _ b: Record, _ effective: [OperationID: Int]) -> Bool {
         let (pa, pb) = (effective[a.id] ?? 0, effective[b.id] ?? 0)
-        return pa != pb ? pa > pb : a.id < b.id
+        if pa != pb { return pa > pb }
+        let (la, lb) = (a.path?.milliseconds ?? .max, b.path?.milliseconds ?? .max)
+        return la != lb ? la > lb : a.id < b.id
     }
 
     /// Eligible, and nothing but categories keeps it from starting; a full pool is every one's business.

@@ -22,6 +22,7 @@ extension Simulation {
                 submission.add(edgeFrom: Int32(place), on: named[named.count - 1], when: when())
             }
         }
+        if habits.hasPaths { addPaths(&submission) }
         submission.finished = store.finishedFacts(named)
         let executing = store.records.filter { $0.state == .executing && !$0.isGroup }.map(\.id)
         if !executing.isEmpty, random.chance(15) {
@@ -37,6 +38,16 @@ extension Simulation {
         let first = submission.add(in: group, categories: random.chance(30) ? uses() : [])
         let between = submission.add(categories: uses(), after: [first], when: when())
         submission.add(in: group, after: [between], when: .finished)
+    }
+
+    /// Estimates that are often equal, often none, and follow from the number of operations before.
+    private func addPaths(_ submission: inout Submission) {
+        for place in submission.operations.indices {
+            let kind = (store.records.count + place) * 7 % 5
+            if kind > 0 {
+                submission.operations[place].path = EstimatedPath(milliseconds: [1, 900, 900, 60_000][kind - 1])
+            }
+        }
     }
 
     private mutating func when() -> EdgeCondition {

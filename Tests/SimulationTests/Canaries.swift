@@ -158,10 +158,11 @@ struct MiscountsAfterResize: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
         altered.changes = transition.changes.map { change in
-            guard case .queueSet(let name, let limit?, let aging, let suspended) = change, name != "main" else {
+            guard case .queueSet(let name, let limit?, let aging, let suspended, let order) = change, name != "main"
+            else {
                 return change
             }
-            return .queueSet(name, limit: limit - 1, aging: aging, suspended: suspended)
+            return .queueSet(name, limit: limit - 1, aging: aging, suspended: suspended, order: order)
         }
         return altered
     }
@@ -372,5 +373,14 @@ struct KeepsAnotherRate: Perturbation {
             return .categorySet(settings)
         }
         return altered
+    }
+}
+
+/// Estimated paths are not stored.
+struct ForgetsPaths: Perturbation {
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .submit(var submission) = event else { return event }
+        for place in submission.operations.indices { submission.operations[place].path = nil }
+        return .submit(submission)
     }
 }

@@ -19,6 +19,9 @@ struct CanaryTests {
     @Test func `a rate that is not kept is found`() throws {
         try expectFound(KeepsAnotherRate.self, [.rates, .nothingIdle])
     }
+    @Test func `a forgotten estimate of the longest path is found`() throws {
+        try expectFound(ForgetsPaths.self, [.startOrder])
+    }
     @Test func lostReport() throws { try expectFound(LosesReports.self, [.reports]) }
     @Test func ignoredSuspension() throws { try expectFound(IgnoresSuspendedGraphs.self, [.noEarlyStart]) }
     @Test func forgottenSignal() throws { try expectFound(ForgetsToTerminate.self, [.settles]) }

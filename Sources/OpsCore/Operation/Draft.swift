@@ -11,9 +11,11 @@ public struct Draft: Sendable {
     @PackedOffset public var policy: Int32?
     public var priority: Int8
     public var flags: Flags
+    /// Nil: it starts in the order of submission.
+    public var path: EstimatedPath?
     public init(
         group: Int32? = nil, queue: Int32 = 0, categories: Int32? = nil, policy: Int32? = nil, priority: Int8 = 0,
-        flags: Flags = []
+        flags: Flags = [], path: EstimatedPath? = nil
     ) {
         self.group = group
         self.queue = queue
@@ -21,6 +23,7 @@ public struct Draft: Sendable {
         self.policy = policy
         self.priority = priority
         self.flags = flags
+        self.path = path
     }
 }
 

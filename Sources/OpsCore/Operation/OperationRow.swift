@@ -1,6 +1,8 @@
 /// The state of an unfinished operation. State that few operations have is kept in tables beside this one.
 struct OperationRow {
-    var id: Int64
+    /// Order of operations of equal priority: the id in the lower 40 bits; above them the estimated path, negated so that
+    /// a longer one gives a lower number. Without an estimate it is the id: nobody passes others by having one.
+    private var rank: UInt64
     var origin: OperationOrigin
     /// Wall instant at which it became ready, what ageing counts from.
     var readyAt: Int64 = 0
@@ -32,9 +34,9 @@ struct OperationRow {
 
     init(
         id: Int64, origin: OperationOrigin, parent: OperationIndex?, queue: QueueIndex, categories: CategorySetIndex?,
-        policy: PolicyIndex?, traits: Traits, priority: Int8
+        policy: PolicyIndex?, traits: Traits, priority: Int8, path: EstimatedPath? = nil
     ) {
-        self.id = id
+        rank = Self.rank(id: id, path: path)
         self.origin = origin
         self.queue = queue
         self.traits = traits
@@ -45,12 +47,33 @@ struct OperationRow {
         self.parent = parent
     }
 
-    /// Sorts as operations start: highest effective priority first, then the lowest id.
-    var key: UInt64 { Self.key(effective: effective, id: id) }
+    /// Highest id that a row can have.
+    static let lastID: Int64 = 1 << idBits - 1
+    private static let idBits: UInt64 = 40
 
-    static func key(effective: Int8, id: Int64) -> UInt64 {
-        UInt64(127 - Int64(effective)) << 56 | UInt64(id)
+    private static func rank(id: Int64, path: EstimatedPath?) -> UInt64 {
+        UInt64(0 &- (path?.code ?? 0)) << idBits | UInt64(id)
     }
+
+    var id: Int64 {
+        get { Int64(rank & UInt64(Self.lastID)) }
+        set { rank = rank & ~UInt64(Self.lastID) | UInt64(newValue) }
+    }
+
+    /// Nil: it starts in the order of submission.
+    var path: EstimatedPath? {
+        let code = 0 &- UInt16(rank >> Self.idBits)
+        return code == 0 ? nil : EstimatedPath(code: code)
+    }
+
+    /// Sorts as operations start: highest effective priority first, then those without an estimate, then the longest
+    /// estimated path; the lowest id among equals.
+    var key: UInt64 { Self.firstKey(effective: effective) | rank }
+
+    /// Returns the key before those of all operations of an effective priority.
+    static func firstKey(effective: Int8) -> UInt64 { UInt64(127 - Int64(effective)) << 56 }
+
+    static func id(ofKey key: UInt64) -> OperationID { OperationID(Int64(key & UInt64(lastID))) }
     static func effective(ofKey key: UInt64) -> Int8 { Int8(127 - Int64(key >> 56)) }
 
     /// Its lane while it is eligible.

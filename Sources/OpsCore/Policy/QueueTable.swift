@@ -6,6 +6,8 @@ struct Queue {
     var isSuspended = false
     /// Executor of operations that name none; nil: the runner.
     var executor: String?
+    /// The caller of `submit` estimates the paths of operations of a queue of longest paths.
+    var order = QueueOrder.submission
     var pending: Int32 = 0
     var ready: Int32 = 0
     var executing: Int32 = 0

@@ -50,6 +50,8 @@ struct SubmissionQuery: Query {
         var targets: [ReferencesQuery.Found] = []
         /// Outcomes of the targets that had finished.
         var finished: [OperationID: FinishedFact] = [:]
+        /// Milliseconds that each operation takes by itself; nil: the order of submission needs no estimates.
+        var estimates: [Int64]?
     }
 
     /// `isActive`: only an earlier submission that has not finished counts.
@@ -59,19 +61,21 @@ struct SubmissionQuery: Query {
     private let user: UInt32
     private let wantsNames: Bool
     private var references: ReferencesQuery
+    private var estimates: EstimatesQuery?
     private var answer = Answer()
     private var step = Step.key
     private var count = 0
 
     var heldBytes: Int {
-        references.heldBytes + answer.names.count * 2 * 32
+        references.heldBytes + (estimates?.heldBytes ?? 0) + answer.names.count * 2 * 32
             + answer.finished.count * 2 * (MemoryLayout<FinishedFact>.stride + 8)
     }
 
-    private enum Step { case key, names, targets, facts }
+    private enum Step { case key, names, targets, facts, estimates }
     private static let rows = 500
 
-    init(keys: [Key], of user: UInt32, wantsNames: Bool, _ references: ReferencesQuery) {
+    init(keys: [Key], of user: UInt32, wantsNames: Bool, _ references: ReferencesQuery, _ estimates: EstimatesQuery?) {
+        self.estimates = estimates
         self.keys = keys
         self.user = user
         self.wantsNames = wantsNames
@@ -88,7 +92,11 @@ struct SubmissionQuery: Query {
             guard let found = try references.proceed(history) else { return nil }
             answer.targets = found
             step = .facts
-        case .facts: return try readFacts(history)
+        case .facts: try readFacts(history)
+        case .estimates:
+            guard estimates != nil else { return answer }
+            answer.estimates = try estimates?.proceed(history)
+            return answer.estimates == nil ? nil : answer
         }
         return nil
     }
@@ -112,12 +120,14 @@ struct SubmissionQuery: Query {
         return nil
     }
 
-    private mutating func readFacts(_ history: History) throws -> Answer? {
-        guard count < answer.targets.count else { return answer }
+    private mutating func readFacts(_ history: History) throws {
+        guard count < answer.targets.count else {
+            step = .estimates
+            return
+        }
         let next = answer.targets[count...].prefix(Self.rows)
         count += next.count
         let ids = next.compactMap { target in if case .success(let id) = target { id } else { nil } }
         answer.finished.merge(try history.finishedFacts(ids)) { $1 }
-        return nil
     }
 }

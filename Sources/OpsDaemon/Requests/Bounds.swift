@@ -1,3 +1,4 @@
+internal import OpsCore
 internal import OpsWire
 
 /// Refuses what a client says at more length than is kept of its kind.
@@ -14,6 +15,9 @@ extension SubmissionOrder {
         }
         try requireRoom(for: key, of: "a key", atMost: Limits.keyBytes)
         try requireRoom(for: unlessActive, of: "a key", atMost: Limits.keyBytes)
+        if let orderText, order == nil {
+            throw Self.refusal("order", "an order is submission or longestPath; not \"\(orderText.prefix(100))\"")
+        }
         guard let capture else { return }
         try requireRoom(for: capture.directory, of: "the captured directory", atMost: Limits.pathBytes)
         if capture.directory.utf8.contains(0) { throw Self.refusal("capture.directory", "must not contain a NUL") }

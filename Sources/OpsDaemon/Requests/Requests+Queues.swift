@@ -27,6 +27,12 @@ extension Requests {
             }
             edit.executor = executor == "none" || executor == "local" ? .clear : .set(executor)
         }
+        if let text = request.order {
+            guard let order = QueueOrder(text: text) else {
+                throw invalid("order", "an order is submission or longestPath; not \"\(text)\"")
+            }
+            edit.order = order
+        }
         if let aging = request.aging {
             guard aging != "off" else {
                 edit.aging = .clear

@@ -94,7 +94,7 @@ extension Requests {
     func take(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
         try Self.requireWords(order)
         let keys = try Self.keys(input, order)
-        guard !keys.isEmpty || !input.externals.isEmpty else {
+        guard !keys.isEmpty || !input.externals.isEmpty || daemon.wantsEstimates(input, order) else {
             if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
             if daemon.outage != nil { throw daemon.unavailable }
             let builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
@@ -111,8 +111,11 @@ extension Requests {
         let builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
         let references = ReferencesQuery(
             input.externals, in: try builder.joinedGraph(daemon), mostUnknown: Limits.problems)
-        let query = SubmissionQuery(keys: keys, of: user, wantsNames: order.wantsList, references)
         let next = daemon.core?.nextOperationID ?? OperationID(0)
+        let estimates =
+            daemon.wantsEstimates(input, order)
+            ? EstimatesQuery(input, graph: order.name, newest: OperationID(next.rawValue - 1)) : nil
+        let query = SubmissionQuery(keys: keys, of: user, wantsNames: order.wantsList, references, estimates)
         change(exchange, after: query) { [unowned self] answer in
             let texts = keys.map(\.text)
             if answer.earlier == nil, !texts.isEmpty,

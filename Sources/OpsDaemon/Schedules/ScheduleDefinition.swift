@@ -1,4 +1,5 @@
 internal import OpsCalendar
+internal import OpsCore
 internal import OpsWire
 
 /// A schedule, read: the instants of its calendar, its policy, and the graph that it submits.
@@ -34,6 +35,9 @@ struct ScheduleDefinition {
         keep = request.keep ?? Self.usuallyKept
         guard 0...Self.mostKept ~= keep else {
             throw Self.problem("keep", "must be 0 to \(Self.mostKept), not \(keep)")
+        }
+        if let order = request.order, QueueOrder(text: order) == nil {
+            throw Self.problem("order", "an order is submission or longestPath; not \"\(order.prefix(100))\"")
         }
         trigger = try Self.trigger(request)
         if trigger != nil {

@@ -119,6 +119,7 @@ extension Schedules {
         var order = SubmissionOrder()
         order.name = schedule.name
         order.capture = definition.request.capture
+        order.orderText = definition.request.order
         order.variables = [ReservedVariables.scheduledAt: scheduled]
         if let before { order.variables.lay([ReservedVariables.scheduledBefore: before]) }
         var (file, event) = ("", "")
@@ -155,6 +156,7 @@ extension Schedules {
     func check(_ definition: ScheduleDefinition, _ caller: Caller) throws {
         var order = SubmissionOrder()
         order.capture = definition.request.capture
+        order.orderText = definition.request.order
         let now = definition.local(UnixTime(flooringNanoseconds: Moment.now().wall))
         let text = RunText(["scheduled": now, "scheduledBefore": now, "file": "/file", "event": "event"])
         let isSerial = definition.policy.overlap.isSerial
@@ -187,6 +189,10 @@ extension Schedules {
 
     private func build(_ input: GraphInput, _ order: SubmissionOrder, _ owner: Caller) throws -> SubmissionTexts {
         var builder = try SubmissionBuilder(input, order, owner, daemon)
+        if daemon.wantsEstimates(input, order), let next = daemon.core?.nextOperationID {
+            var query = EstimatesQuery(input, graph: order.name, newest: OperationID(next.rawValue - 1))
+            while builder.estimates == nil { builder.estimates = try query.proceed(daemon.history) }
+        }
         return try builder.build()
     }
 

@@ -26,6 +26,11 @@ struct SubmissionBuilder: Sendable {
     /// The one of each details, in their order.
     private var runUserOfDetails: [Details.RunUser?] = []
 
+    /// Milliseconds that each operation takes by itself, where the order of operations depends on it.
+    var estimates: [Int64]?
+    /// True for each of `submission.queues` in which operations start in the order of their longest paths.
+    private var isRanked: [Bool] = []
+
     /// Asks the scheduler about what the graph names.
     init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) throws {
         self.input = input
@@ -37,6 +42,7 @@ struct SubmissionBuilder: Sendable {
         executors = ExecutorChoice(daemon.configuration)
         try checkProducer(daemon)
         takeQueues(daemon)
+        isRanked = submission.queues.map { order.order == .longestPath || daemon.order(ofQueue: $0) == .longestPath }
     }
 
     mutating func build() throws -> SubmissionTexts {
@@ -49,6 +55,10 @@ struct SubmissionBuilder: Sendable {
         chooseExecutors(details)
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
         takeEdges()
+        if let estimates {
+            let ranked = submission.operations.map { isRanked[Int($0.queue)] }
+            submission.setLongestPaths(estimates) { ranked[$0] }
+        }
         return try texts()
     }
 
@@ -90,6 +100,7 @@ struct SubmissionBuilder: Sendable {
     /// Takes the operations that were looked up.
     mutating func take(_ answer: SubmissionQuery.Answer) {
         finished = answer.finished
+        estimates = answer.estimates
         for (place, target) in answer.targets.enumerated() {
             switch target {
             case .success(let id): targets.append(id)

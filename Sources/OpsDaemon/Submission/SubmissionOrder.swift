@@ -1,3 +1,4 @@
+internal import OpsCore
 internal import OpsWire
 
 /// Options of a submission, beside its operations.
@@ -12,6 +13,9 @@ struct SubmissionOrder: Sendable {
     var unlessActive: String?
     var isDryRun = false
     var wantsList = false
+    /// Order among operations of equal priority that the graph asks for; nil: that of each queue.
+    var order: QueueOrder? { orderText.flatMap(QueueOrder.init(text:)) }
+    var orderText: String?
     /// Variables that opsd sets: of the run of a schedule.
     var variables = StringMap()
 
@@ -27,6 +31,7 @@ struct SubmissionOrder: Sendable {
         unlessActive = request.unlessActive
         isDryRun = request.dryRun ?? false
         wantsList = request.list ?? false
+        orderText = request.order
     }
 }
 

@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsWire
 
 /// Makes the sentence a person reads out of one thing that an operation waits for.
 struct ReasonText {
@@ -11,6 +12,15 @@ struct ReasonText {
     var runnerSilence: String?
 
     func text(_ reason: Reason) -> String {
+        let sentence = sentence(reason)
+        guard let path = reason.path, sentence.hasSuffix("in line") else { return sentence }
+        let second: Int64 = 1000
+        let rounded =
+            path.milliseconds < second ? path.milliseconds : (path.milliseconds + second / 2) / second * second
+        return sentence + " by its longest path, about \(DurationText.format(rounded * 1_000_000))"
+    }
+
+    private func sentence(_ reason: Reason) -> String {
         let who = names(reason.ids, of: reason.count)
         switch reason.detail {
         case .dependency(let when): return "waits for \(who) to \(verb(when))"

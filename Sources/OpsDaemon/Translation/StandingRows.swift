@@ -26,6 +26,14 @@ extension Daemon {
 
     var queueNames: [String] { core?.queueNames ?? [] }
 
+    func order(ofQueue name: String) -> QueueOrder? { ask { $0.order(ofQueue: name) } ?? nil }
+
+    /// Returns whether operations of a submission start in the order of their longest paths.
+    func wantsEstimates(_ input: GraphInput, _ order: SubmissionOrder) -> Bool {
+        order.order == .longestPath || self.order(ofQueue: "default") == .longestPath
+            || (0..<Int32(input.queues.count)).contains { self.order(ofQueue: input.queues[$0]) == .longestPath }
+    }
+
     func queueRows() -> [QueueRow] {
         (core?.queueStandings ?? []).map { standing in
             .with { row in
@@ -33,6 +41,7 @@ extension Daemon {
                 row.limit = standing.limit.map(Int.init)
                 row.suspended = standing.isSuspended
                 row.aging = standing.aging.map(DurationText.format)
+                row.order = standing.order.text
                 row.pending = standing.pending - standing.setApart.heldPending
                 row.ready = standing.ready - standing.setApart.heldReady - standing.setApart.scheduled
                 row.scheduled = standing.setApart.scheduled

@@ -19,6 +19,7 @@ public enum GraphSchema {
                   "properties": {
                     "name": \##(orNull(ValueForm.name.schema, "Name of the graph.")),
                     "defaults": {"anyOf": [{"$ref": "#/$defs/defaults"}, {"type": "null"}]},
+                    "order": \##(orNull(#"{"enum": ["submission", "longestPath"]}"#, orderAbout)),
                     "schedule": {"anyOf": [{"$ref": "#/$defs/schedule"}, {"type": "null"}]},
                     "operations": {"type": "array", "items": {"$ref": "#/$defs/operation"}, "minItems": 1}
                   },
@@ -57,6 +58,9 @@ public enum GraphSchema {
 
             """##
     }
+
+    private static let orderAbout =
+        "Order of operations of equal priority; longestPath: the longest estimated path first."
 
     private static func properties(_ keys: [OperationKey]) -> String {
         keys.map { "        \"\($0.text)\": " + orNull($0.entry.form.schema, $0.entry.manual.about[0]) }

@@ -36,8 +36,8 @@ struct SubmissionStatements {
             """
             INSERT INTO operation (
                 id, state, flags, priority, queue, categories, policy, parent, readyAt, name, command, details,
-                environment)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                environment, path)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             """)
         // Two equal edges are one; asked for again, one that an earlier run has met is to be met again.
         insertEdge = try make(
@@ -215,9 +215,10 @@ struct SettingStatements {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
         putQueue = try make(
             """
-            INSERT INTO queue (name, "limit", aging, suspended) VALUES (?1, ?2, ?3, ?4)
+            INSERT INTO queue (name, "limit", aging, suspended, "order") VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (name) DO UPDATE SET
-                "limit" = excluded."limit", aging = excluded.aging, suspended = excluded.suspended, removed = 0
+                "limit" = excluded."limit", aging = excluded.aging, suspended = excluded.suspended,
+                "order" = excluded."order", removed = 0
             RETURNING id
             """)
         setQueueExecutor = try make("UPDATE queue SET executor = ?2 WHERE name = ?1")

@@ -118,12 +118,13 @@ extension Store {
     /// A change of what is no operation.
     private func applySetting(_ change: Change) throws(StoreError) {
         switch change {
-        case .queueSet(let name, let limit, let aging, let suspended):
+        case .queueSet(let name, let limit, let aging, let suspended, let order):
             let statement = statements.setting.putQueue
             statement.bind(1, name)
             statement.bind(2, limit.map(Int64.init))
             statement.bind(3, aging)
             statement.bind(4, suspended)
+            statement.bind(5, Int64(order.rawValue))
             while try statement.step() { interned.queues[name] = statement.int(0) }
         case .queueExecutorSet(let name, let executor):
             statements.setting.setQueueExecutor.bind(1, name)

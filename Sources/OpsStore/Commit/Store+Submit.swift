@@ -84,6 +84,7 @@ extension Store {
         statement.bind(11, try rows.row(ofCommand: particulars.command, self))
         statement.bind(12, rows.details[Int(particulars.details)])
         statement.bind(13, rows.environments[Int(particulars.environment)])
+        statement.bind(14, draft.path?.milliseconds)
         try statement.run()
     }
 }

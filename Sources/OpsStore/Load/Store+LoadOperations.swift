@@ -40,13 +40,14 @@ extension Store {
     private func loadQueues(_ snapshot: inout Snapshot, _ indices: inout SharedIndices) throws(StoreError) {
         snapshot.queues = []
         let queues = try database.prepare(
-            "SELECT id, name, \"limit\", aging, suspended, executor FROM queue WHERE NOT removed ORDER BY id")
+            "SELECT id, name, \"limit\", aging, suspended, executor, \"order\" FROM queue WHERE NOT removed ORDER BY id")
         while try queues.step() {
             indices.queues[queues.int(0)] = Int32(snapshot.queues.count)
             snapshot.queues.append(
                 Snapshot.Queue(
                     name: queues.text(1), limit: queues.optionalInt32(2), aging: queues.optionalInt(3),
-                    isSuspended: queues.bool(4)))
+                    isSuspended: queues.bool(4),
+                    order: QueueOrder(rawValue: UInt8(truncatingIfNeeded: queues.int(6))) ?? .submission))
             snapshot.queues[snapshot.queues.count - 1].executor = queues.optionalText(5)
         }
     }
@@ -56,7 +57,7 @@ extension Store {
 enum OperationColumns {
     static let list = """
         id, state, flags, priority, queue, categories, policy, parent, attempt, run, attemptsBefore, readyAt, notBefore,
-        frozen, startedAt IS NOT NULL
+        frozen, startedAt IS NOT NULL, path
         """
     static let queue: Int32 = 4
     static let categories: Int32 = 5
@@ -71,7 +72,8 @@ enum OperationColumns {
             priority: Int8(truncatingIfNeeded: rows.int(3)), state: state, flags: Draft.Flags(stored: rows.int(2)),
             isFrozen: rows.bool(13), attempt: attempt, run: rows.int32(9),
             attemptsInRun: attempt - rows.int32(10), hasStarted: rows.bool(14), readyAt: rows.int(11),
-            notBefore: rows.int(12))
+            notBefore: rows.int(12),
+            path: rows.isNull(15) ? nil : EstimatedPath(milliseconds: rows.int(15)))
     }
 }
 

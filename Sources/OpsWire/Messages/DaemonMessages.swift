@@ -21,6 +21,7 @@ public struct SetQueueRequest: WireRequest {
     public var name = ""
     public var limit: Int?
     public var aging: String?
+    public var order: String?
     public var create: Bool?
     public var executor: String?
     public init() {}
@@ -28,6 +29,7 @@ public struct SetQueueRequest: WireRequest {
         try visitor.field("name", &name)
         try visitor.field("limit", &limit)
         try visitor.field("aging", &aging)
+        try visitor.field("order", &order)
         try visitor.field("create", &create)
         try visitor.field("executor", &executor)
     }

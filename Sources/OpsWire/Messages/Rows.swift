@@ -6,6 +6,7 @@ public struct QueueRow: WireRecord {
     public var limit: Int?
     public var suspended = false
     public var aging: String?
+    public var order = ""
     public var pending = 0
     public var ready = 0
     public var scheduled = 0
@@ -18,6 +19,7 @@ public struct QueueRow: WireRecord {
         try visitor.field("limit", &limit)
         try visitor.field("suspended", &suspended)
         try visitor.field("aging", &aging)
+        try visitor.field("order", &order)
         try visitor.field("pending", &pending)
         try visitor.field("ready", &ready)
         try visitor.field("scheduled", &scheduled)

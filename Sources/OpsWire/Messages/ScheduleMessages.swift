@@ -24,6 +24,7 @@ public struct AddScheduleRequest: WireRequest {
     public var replace: Bool?
     public var dryRun: Bool?
     public var defaults: RawJSON?
+    public var order: String?
     public var capture: Capture?
     public var operations = RawElements()
     public init() {}
@@ -48,6 +49,7 @@ public struct AddScheduleRequest: WireRequest {
         try visitor.field("replace", &replace)
         try visitor.field("dryRun", &dryRun)
         try visitor.field("defaults", &defaults)
+        try visitor.field("order", &order)
         try visitor.field("capture", &capture)
         try visitor.field("operations", &operations)
     }

@@ -41,6 +41,7 @@ public struct BeginSubmissionRequest: WireRequest {
     public var unlessActive: String?
     public var dryRun: Bool?
     public var list: Bool?
+    public var order: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -52,6 +53,7 @@ public struct BeginSubmissionRequest: WireRequest {
         try visitor.field("unlessActive", &unlessActive)
         try visitor.field("dryRun", &dryRun)
         try visitor.field("list", &list)
+        try visitor.field("order", &order)
     }
 }
 

@@ -59,7 +59,8 @@ struct GraphReference {
 
     private static let files: [Block] = [
         .paragraph("opsctl submit with `-f FILE` reads a graph of operations. It is an object"),
-        .literal("{\"name\": \"...\", \"defaults\": {...}, \"schedule\": {...}, \"operations\": [...]}"),
+        .literal(
+            "{\"name\": \"...\", \"defaults\": {...}, \"order\": \"...\", \"schedule\": {...}, \"operations\": [...]}"),
         .paragraph(
             "or an array of operations, or JSON Lines: one operation a line. It is stored whole or not at all; all that is "
                 + "wrong with it is told at once, with file, line, column, operation and key. Unknown keys are errors. A key "
@@ -86,7 +87,8 @@ struct GraphReference {
         .paragraph("JSON may have comments (`//` and `/* */`) and a comma after the last entry."),
         .paragraph(
             "`name` is the name of the graph, `defaults` an object of keys for all operations, `schedule` when it is "
-                + "submitted, `operations` the operations in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
+                + "submitted, `order` (`\"submission\"` or `\"longestPath\"`, see opsctl queue) which of its operations of equal "
+                + "priority starts first, `operations` the operations in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
                 + "\(Limits.edgesPerSubmission) dependencies."),
     ]
 

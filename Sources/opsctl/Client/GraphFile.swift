@@ -1,4 +1,5 @@
 internal import OpsClient
+internal import OpsModel
 internal import OpsWire
 
 /// A graph as somebody wrote it: a JSON object, an array of operations, or JSON Lines.
@@ -13,6 +14,7 @@ struct GraphFile {
     var bytes: [UInt8] { text.bytes }
     private(set) var name: String?
     private(set) var defaults: Range<Int>?
+    private(set) var order: String?
     private(set) var operations: [Range<Int>] = []
     private var schedule: Range<Int>?
     var hasSchedule: Bool { schedule != nil }
@@ -68,7 +70,7 @@ struct GraphFile {
                 throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph is there twice")
             }
             let view = JSONView(bytes, value)
-            if view.isNull, key == "name" || key == "defaults" || key == "schedule" { continue }
+            if view.isNull, ["name", "defaults", "order", "schedule"].contains(key) { continue }
             switch key {
             case "name":
                 guard let text = view.text else {
@@ -78,6 +80,12 @@ struct GraphFile {
             case "defaults":
                 guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"defaults\" is an object") }
                 defaults = value
+            case "order":
+                guard let text = view.text, QueueOrder(text: text) != nil else {
+                    throw Malformed(
+                        offset: value.lowerBound, why: "the order of a graph is \"submission\" or \"longestPath\"")
+                }
+                order = text
             case "schedule":
                 guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"schedule\" is an object") }
                 schedule = value
@@ -86,7 +94,8 @@ struct GraphFile {
                 operations = view.elements.map(\.range)
                 try checkObjects()
             default:
-                let suggestion = Nearest.suggestion(for: key, among: ["name", "defaults", "operations", "schedule"])
+                let suggestion = Nearest.suggestion(
+                    for: key, among: ["name", "defaults", "operations", "order", "schedule"])
                 throw Malformed(offset: offset, why: "unknown key \"\(key)\" of a graph" + suggestion)
             }
         }
@@ -157,6 +166,7 @@ struct GraphFile {
     var submission: Submission {
         var submission = Submission(operations, in: bytes)
         submission.terms.name = name
+        submission.terms.order = order
         submission.terms.defaults = defaults.map { RawJSON(Array(bytes[$0])) }
         return submission
     }

@@ -1,3 +1,4 @@
+internal import OpsModel
 internal import OpsWire
 
 /// `queue`: the queues, their limits and flags.
@@ -6,29 +7,37 @@ enum QueueVerb {
     static let aging = Option.value("aging", "D|off", .text, "one step of priority for every D waited")
     static let executor = Option.value(
         "executor", "NAME|none", .text, "executor of its operations that name none; none: this machine")
-    private static let settings = OptionGroup("Setting", [limit, aging, executor])
+    static let order = Option.value(
+        "order", "submission|longestPath", .text, "order of operations of equal priority")
+    private static let settings = OptionGroup("Setting", [limit, aging, order, executor])
 
     static let verb = Verb(
         "queue", aliases: ["queues"], .keeping, "list, add, change and remove queues",
         forms: [
-            "[ls]", "add NAME [--limit N|none] [--aging D]", "set NAME [--limit N|none] [--aging D|off]", "rm NAME",
+            "[ls]", "add NAME [--limit N|none] [--aging D] [--order O]",
+            "set NAME [--limit N|none] [--aging D|off] [--order O]", "rm NAME",
         ],
         about: [
             "Two queues always exist: default, without a limit, and main, which runs one operation at a time.",
             "A limit of 0 starts nothing; lowering a limit stops nothing that executes.",
+            "With --order longestPath the operation with the longest estimated path (its own time and everything behind it) "
+                + "starts first among those of equal priority. Estimates are made at submission, from the latest successes "
+                + "of the same name in graphs of the same name, or else of the same program in the queue; they do not "
+                + "change afterwards. Operations without an estimate, submitted before or in other queues, go first.",
         ],
         examples: [
             .init("One backup at a time", "opsctl queue add nightly --limit 1"),
             .init("No limit but the pool", "opsctl queue set nightly --limit none"),
+            .init("The longest path first", "opsctl queue set nightly --order longestPath"),
         ],
         verbs: [
             Verb("ls", aliases: ["list"], .keeping, "list queues", forms: [""], action: list),
             Verb(
-                "add", .keeping, "add a queue", forms: ["NAME [--limit N|none] [--aging D]"],
+                "add", .keeping, "add a queue", forms: ["NAME [--limit N|none] [--aging D] [--order O]"],
                 operands: .one(.text, "NAME"), options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: true) }),
             Verb(
-                "set", .keeping, "change a queue", forms: ["NAME [--limit N|none] [--aging D|off]"],
+                "set", .keeping, "change a queue", forms: ["NAME [--limit N|none] [--aging D|off] [--order O]"],
                 operands: .one(.queue, "NAME"), options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: false) }),
             Verb(
@@ -65,16 +74,22 @@ enum QueueVerb {
                     .init("\(queue.executing)"), .init("\(queue.ready)"),
                 ] + apart.map { .init("\($0.count(queue))") } + [
                     .init("\(queue.pending)"), .init(queue.aging ?? "off"),
-                    .init(queue.suspended ? "suspended" : "", .yellow),
+                    .init(notes(on: queue), queue.suspended ? .yellow : nil),
                 ], to: session.output)
         }
         try table.finish(session.output)
     }
 
+    private static func notes(on queue: QueueRow) -> String {
+        let order = QueueOrder(text: queue.order) == .longestPath ? queue.order : ""
+        return [queue.suspended ? "suspended" : "", order].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
     private static func set(_ session: Session, create: Bool) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        guard create || arguments.has(limit) || arguments.has(aging) || arguments.has(executor) else {
-            throw session.refuse("there is nothing to set", "give --limit, --aging or --executor")
+        let settings = [limit, aging, order, executor]
+        guard create || settings.contains(where: { arguments.has($0) }) else {
+            throw session.refuse("there is nothing to set", "give --limit, --aging, --order or --executor")
         }
         var bound: Int?
         if let text = arguments.text(limit) {
@@ -86,12 +101,16 @@ enum QueueVerb {
         if let text = arguments.text(aging), text != "off", Span.parse(text) == nil {
             throw session.refuse("--aging takes a duration such as 10m or off, not \"\(text)\"", nil)
         }
+        if let text = arguments.text(order), QueueOrder(text: text) == nil {
+            throw session.refuse("--order takes submission or longestPath, not \"\(text)\"", nil)
+        }
         let reply = try session.call(
             SetQueueRequest.with {
                 $0.name = arguments.operands[0]
                 $0.limit = bound
                 $0.aging = arguments.text(aging)
                 $0.executor = arguments.text(executor)
+                $0.order = arguments.text(order)
                 $0.create = create
             })
         if session.wantsJSON {

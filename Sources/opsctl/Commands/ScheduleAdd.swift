@@ -142,6 +142,7 @@ enum ScheduleAdd {
     ) throws(Failure) -> AddScheduleReply {
         var request = request
         request.defaults = submission.terms.defaults
+        request.order = submission.terms.order
         request.capture = submission.surroundings?.capture
         request.operations = submission.elements
         do throws(Failure) {

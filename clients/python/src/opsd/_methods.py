@@ -77,12 +77,14 @@ class Methods:
         unless_active: str | None = None,
         dry_run: bool | None = None,
         list: bool | None = None,
+        order: str | None = None,
     ) -> SubmitReply:
         """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
         any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
         becomes a child of that one. "key": an earlier submission with the same key is answered instead
         ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
-        for one Submitted for each operation.
+        for one Submitted for each operation. "order": "longestPath" starts the longest estimated path first
+        among operations of equal priority; "submission" (and null) leaves it to the order of each queue.
         """
         return self._call("Submit", {
             "name": name,
@@ -94,6 +96,7 @@ class Methods:
             "unlessActive": unless_active,
             "dryRun": dry_run,
             "list": list,
+            "order": order,
             "operations": operations,
         }, SubmitReply.from_json)
 
@@ -109,11 +112,12 @@ class Methods:
         unless_active: str | None = None,
         dry_run: bool | None = None,
         list: bool | None = None,
+        order: str | None = None,
     ) -> None:
         """A submission too large for one message: begin (the parameters of Submit without operations), any
         number of parts on the same connection, then commit. Dropping the connection drops it.
         """
-        self._call("BeginSubmission", {"name": name, "defaults": defaults, "capture": None if capture is None else capture.to_json(), "inside": inside, "child": child, "key": key, "unlessActive": unless_active, "dryRun": dry_run, "list": list}, _nothing)
+        self._call("BeginSubmission", {"name": name, "defaults": defaults, "capture": None if capture is None else capture.to_json(), "inside": inside, "child": child, "key": key, "unlessActive": unless_active, "dryRun": dry_run, "list": list, "order": order}, _nothing)
 
     def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
         """Calls AddOperations."""
@@ -329,17 +333,19 @@ class Methods:
         *,
         limit: int | None = None,
         aging: str | None = None,
+        order: str | None = None,
         create: bool | None = None,
         executor: str | None = None,
     ) -> SetQueueReply:
-        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "create": true must not exist, false
-        must exist. "executor": of operations that are submitted from now on and name none; "none" for this
-        machine.
+        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
+        "longestPath". "create": true must not exist, false must exist. "executor": of operations that are
+        submitted from now on and name none; "none" for this machine.
         """
         return self._call("SetQueue", {
             "name": name,
             "limit": limit,
             "aging": aging,
+            "order": order,
             "create": create,
             "executor": executor,
         }, SetQueueReply.from_json)
@@ -449,6 +455,7 @@ class Methods:
         replace: bool | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
+        order: str | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
@@ -480,6 +487,7 @@ class Methods:
             "replace": replace,
             "dryRun": dry_run,
             "defaults": defaults,
+            "order": order,
             "capture": None if capture is None else capture.to_json(),
             "operations": operations,
         }, AddScheduleReply.from_json)
@@ -564,12 +572,14 @@ class AsyncMethods:
         unless_active: str | None = None,
         dry_run: bool | None = None,
         list: bool | None = None,
+        order: str | None = None,
     ) -> SubmitReply:
         """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
         any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
         becomes a child of that one. "key": an earlier submission with the same key is answered instead
         ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
-        for one Submitted for each operation.
+        for one Submitted for each operation. "order": "longestPath" starts the longest estimated path first
+        among operations of equal priority; "submission" (and null) leaves it to the order of each queue.
         """
         return await self._call("Submit", {
             "name": name,
@@ -581,6 +591,7 @@ class AsyncMethods:
             "unlessActive": unless_active,
             "dryRun": dry_run,
             "list": list,
+            "order": order,
             "operations": operations,
         }, SubmitReply.from_json)
 
@@ -596,6 +607,7 @@ class AsyncMethods:
         unless_active: str | None = None,
         dry_run: bool | None = None,
         list: bool | None = None,
+        order: str | None = None,
     ) -> None:
         """A submission too large for one message: begin (the parameters of Submit without operations), any
         number of parts on the same connection, then commit. Dropping the connection drops it.
@@ -610,6 +622,7 @@ class AsyncMethods:
             "unlessActive": unless_active,
             "dryRun": dry_run,
             "list": list,
+            "order": order,
         }, _nothing)
 
     async def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
@@ -840,17 +853,19 @@ class AsyncMethods:
         *,
         limit: int | None = None,
         aging: str | None = None,
+        order: str | None = None,
         create: bool | None = None,
         executor: str | None = None,
     ) -> SetQueueReply:
-        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "create": true must not exist, false
-        must exist. "executor": of operations that are submitted from now on and name none; "none" for this
-        machine.
+        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
+        "longestPath". "create": true must not exist, false must exist. "executor": of operations that are
+        submitted from now on and name none; "none" for this machine.
         """
         return await self._call("SetQueue", {
             "name": name,
             "limit": limit,
             "aging": aging,
+            "order": order,
             "create": create,
             "executor": executor,
         }, SetQueueReply.from_json)
@@ -960,6 +975,7 @@ class AsyncMethods:
         replace: bool | None = None,
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
+        order: str | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
@@ -991,6 +1007,7 @@ class AsyncMethods:
             "replace": replace,
             "dryRun": dry_run,
             "defaults": defaults,
+            "order": order,
             "capture": None if capture is None else capture.to_json(),
             "operations": operations,
         }, AddScheduleReply.from_json)

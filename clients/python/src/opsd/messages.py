@@ -499,6 +499,7 @@ class Queue:
     limit: int | None = None
     suspended: bool
     aging: str | None = None
+    order: str
     pending: int
     ready: int
     scheduled: int
@@ -514,6 +515,7 @@ class Queue:
             limit=value.get("limit"),
             suspended=value["suspended"],
             aging=value.get("aging"),
+            order=value["order"],
             pending=value["pending"],
             ready=value["ready"],
             scheduled=value["scheduled"],
