@@ -3,7 +3,7 @@ import Testing
 @Suite struct OrderTests {
     /// Returns the names of finished operations of a graph in the order of their starts.
     private func starts(_ machine: Machine, _ graph: String) throws -> [String] {
-        let rows = try machine.ok("ls", graph, "-a", "--json").objects
+        let rows = try machine.ok("ls", "--graph", graph, "-a", "--json").objects
         return try rows.sorted {
             let (a, b) = (try #require($0["startedAt"] as? String), try #require($1["startedAt"] as? String))
             return a < b
@@ -35,7 +35,7 @@ import Testing
         #expect(try machine.ok("why", "alone@\(id)").out.contains("2nd in line by its longest path, about 1s"))
         #expect(try machine.ok("queue", "ls").out.contains("longestPath"))
         gate.open()
-        #expect(try machine.ctl("wait", id, "--timeout", "30s").status == 0)
+        #expect(try machine.ctl("wait", "--graph", id, "--timeout", "30s").status == 0)
         #expect(try starts(machine, id) == ["head", "middle", "alone", "last"])
     }
 
@@ -48,9 +48,9 @@ import Testing
             ]}
             """
         let earlier = try machine.graph(graph)
-        #expect(try machine.ctl("wait", earlier, "--timeout", "30s").status == 0)
+        #expect(try machine.ctl("wait", "--graph", earlier, "--timeout", "30s").status == 0)
         let id = try machine.graph(graph)
-        #expect(try machine.ctl("wait", id, "--timeout", "30s").status == 0)
+        #expect(try machine.ctl("wait", "--graph", id, "--timeout", "30s").status == 0)
         #expect(try starts(machine, earlier) == ["first", "second"])
         #expect(try starts(machine, id) == ["second", "first"])
         let wrong = #"{"order": "best", "operations": [{"command": ["true"]}]}"#

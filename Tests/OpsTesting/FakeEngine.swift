@@ -77,7 +77,7 @@ public struct FakeEngine: Sendable {
     mutating func forget(at now: Moment, using random: inout SeededGenerator) {
         guard !jobs.isEmpty else { return }
         let job = jobs.remove(at: random.below(jobs.count))
-        // A held job has not run: when opsd asks again, it is submitted anew.
+        // A held job has not run: when opsd asks again, it is submitted again.
         guard job.state != .held else { return }
         truth[job.attempt] = .lost
         if fault == .trustsForgottenJobs {

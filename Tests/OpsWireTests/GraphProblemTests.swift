@@ -40,7 +40,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
                 #"2 - limit: only a group (with "operations") has a limit"#,
                 #"3 group stdin: a group has no process; give it to the operations inside"#,
                 #"3 group grace: a group has no process; give it to the operations inside"#,
-                #"4 inner -: has no "command", "shell" or "operations""#,
+                #"4 inner -: has no "command", "shell", "http" or "operations""#,
                 #"5 - -: an operation is an object"#,
             ])
     }

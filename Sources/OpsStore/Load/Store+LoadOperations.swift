@@ -40,7 +40,8 @@ extension Store {
     private func loadQueues(_ snapshot: inout Snapshot, _ indices: inout SharedIndices) throws(StoreError) {
         snapshot.queues = []
         let queues = try database.prepare(
-            "SELECT id, name, \"limit\", aging, suspended, executor, \"order\" FROM queue WHERE NOT removed ORDER BY id")
+            "SELECT id, name, \"limit\", aging, suspended, executor, \"order\" FROM queue WHERE NOT removed ORDER BY id"
+        )
         while try queues.step() {
             indices.queues[queues.int(0)] = Int32(snapshot.queues.count)
             snapshot.queues.append(
