@@ -175,6 +175,8 @@ extension FakeStore {
     ) throws(Violation) {
         try step(id, from: [.ready], to: .executing)
         try require(run == self[id].run, .lawfulSteps, "run \(run) of \(id), which is in \(self[id].run)")
+        // After a back-off an operation has waited from the end of that.
+        self[id].readyAt = max(self[id].readyAt, self[id].backoffUntil)
         self[id].backoffUntil = 0
         // The job of an executor starts later.
         if slot != nil || self[id].isGroup {
