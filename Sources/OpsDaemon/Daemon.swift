@@ -51,7 +51,8 @@ public final class Daemon {
     private(set) lazy var requests = Requests(daemon: self)
     private(set) lazy var publisher = Publisher(loop: loop, log: log, history: history)
     private(set) lazy var helpers = HelperProcesses(
-        loop: loop, log: log, runner: runner, wakeUp: { [unowned self] in wakeUp() })
+        loop: loop, log: log, runner: runner, socket: configuration.socket,
+        wakeUp: { [unowned self] in wakeUp() })
     private(set) lazy var conditions = ConditionEvaluator(daemon: self)
     private(set) lazy var retention = Retention(daemon: self)
     /// Thread that decides and stores large requests.

@@ -84,4 +84,20 @@ import Testing
         #expect(try machine.outcome("maker") == "succeeded")
         #expect(try machine.outcome("user") == "succeeded")
     }
+
+    @Test func `the stopped process of a condition does not outlive its runner`() throws {
+        let machine = try Machine()
+        let path = machine.state + "/pid"
+        _ = try machine.graph(
+            """
+            {"operations": [{"name": "asks", "command": ["true"], "conditions": [
+              {"exec": ["sh", "-c", "echo $$ > \(path).new; mv \(path).new \(path); kill -STOP $$"]}]}]}
+            """)
+        func pid() throws -> Int32? { try? Int32(String(contentsOfFile: path, encoding: .utf8).dropLast()) }
+        try waitUntil("the condition does not start") { try pid() != nil }
+        let first = try #require(try pid())
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        #expect(kill(runner, SIGKILL) == 0)
+        try waitUntil("process \(first) of the condition lives on") { kill(first, 0) != 0 }
+    }
 }

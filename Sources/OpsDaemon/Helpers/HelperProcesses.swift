@@ -17,6 +17,8 @@ final class HelperProcesses {
     }
 
     private struct Helper {
+        /// User of its processes; nil: it was started by an earlier opsd.
+        var uid: UInt32?
         var ending: Ending?
         /// When its time is over; nil: it has been told to end, as often as there was somebody to tell.
         var deadline: Int64?
@@ -28,14 +30,18 @@ final class HelperProcesses {
     private let runner: RunnerLink
     private let wakeUp: () -> Void
     private var running: [Attempt: Helper] = [:]
+    /// Helpers of a runner that is gone, whose processes may live on: the next runner kills them.
+    private var orphans: [Attempt: UInt32?] = [:]
+    private let socket: String
     private var lastNumber: Int32 = 0
     /// For the first deadline: there are a dozen helpers at most.
     private lazy var alarm = Alarm(loop, log) { [unowned self] in self.endOverdue() }
 
-    init(loop: EventLoop, log: DaemonLog, runner: RunnerLink, wakeUp: @escaping () -> Void) {
+    init(loop: EventLoop, log: DaemonLog, runner: RunnerLink, socket: String, wakeUp: @escaping () -> Void) {
         self.loop = loop
         self.log = log
         self.runner = runner
+        self.socket = socket
         self.wakeUp = wakeUp
     }
 
@@ -51,7 +57,8 @@ final class HelperProcesses {
         request.attempt.number = lastNumber
         let attempt = request.attempt
         try runner.send(launch: request)
-        running[attempt] = Helper(deadline: Clock.read().monotonic + timeout, end: end)
+        running[attempt] = Helper(
+            uid: request.user?.uid ?? Identity.uid, deadline: Clock.read().monotonic + timeout, end: end)
         setAlarm()
         return attempt
     }
@@ -59,7 +66,7 @@ final class HelperProcesses {
     /// Ends it, process and all, and forgets the caller that waited.
     func stop(_ attempt: Attempt) {
         guard let helper = running[attempt] else { return }
-        running[attempt] = Helper(ending: helper.ending, end: { _ in })
+        running[attempt] = Helper(uid: helper.uid, ending: helper.ending, end: { _ in })
         terminate(attempt)
     }
 
@@ -107,11 +114,15 @@ final class HelperProcesses {
     /// Reports the helpers that ended while the connection was down. Ends helpers that an earlier opsd left running,
     /// and does not use their numbers again.
     func runnerIsHere(knowing known: [ExecutorGreeting.Entry]) {
+        for (attempt, uid) in orphans where !known.contains(where: { $0.attempt == attempt }) {
+            runner.send(.killStaleTree(attempt, socket: socket, uid: uid))
+        }
+        orphans = [:]
         for attempt in running.keys where !known.contains(where: { $0.attempt == attempt }) { finish(attempt, .lost) }
         for entry in known {
             let attempt = entry.attempt
             lastNumber = min(lastNumber, attempt.number)
-            if running[attempt] == nil { running[attempt] = Helper(end: { _ in }) }
+            if running[attempt] == nil { running[attempt] = Helper(uid: nil, end: { _ in }) }
             switch entry.state {
             case .running: if isEnding(attempt) { terminate(attempt) }
             case .exited(let exit):
@@ -128,6 +139,7 @@ final class HelperProcesses {
     func runnerIsGone() {
         let lost = running
         running = [:]
+        for (attempt, helper) in lost { orphans[attempt] = helper.uid }
         for helper in lost.values { helper.end(.lost) }
     }
 }
