@@ -24,6 +24,7 @@ public final class Runner {
     var startups: [Attempt: Startup] = [:]
     var descendants = DescendantTracker()
     var logs = LogTrimmer()
+    var logSampler = LogSampler()
     /// Trees of an earlier runner that are being killed.
     var staleTrees: [Attempt: StaleTree] = [:]
     var connection: DaemonConnection?
@@ -131,6 +132,7 @@ public final class Runner {
         try listener.setInherited(false)
         try notify.descriptor.setInherited(false)
         try logs.setInherited(false)
+        logErrors { logSampler = try LogSampler(resuming: logs.openLogs) }
         for record in saved.records { restore(record) }
         for startup in saved.startups {
             try startup.process.report.setInherited(false)
@@ -192,6 +194,7 @@ public final class Runner {
         killOverdue(now: now)
         killStaleTrees(now: now)
         logErrors { try logs.trimDueLogs(now: now) }
+        logErrors { try logSampler.sample(now: now) }
         resumeListening()
         resumeAccepting(now: now)
         reportUpdates()
@@ -227,7 +230,8 @@ public final class Runner {
         idleSince = isIdle ? idleSince ?? now : nil
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [Int64] = table.values.compactMap(\.killAt) + staleTrees.values.map(\.lookAt)
-        for due in [logs.dueAt, flushAt, adoptionRetryAt, watchRetryAt, acceptRetryAt, leftoverGroups.dueAt] {
+        let others = [adoptionRetryAt, watchRetryAt, acceptRetryAt, leftoverGroups.dueAt]
+        for due in [logs.dueAt, logSampler.dueAt, flushAt] + others {
             if let due { wake.append(due) }
         }
         for startup in startups.values where !startup.isOutOfTime { wake.append(startup.deadline) }

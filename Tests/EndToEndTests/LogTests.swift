@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct LogTests {
@@ -143,5 +144,62 @@ import Testing
         #expect(all.first?.hasSuffix("| line 1") == true)
         let followed = try follow.wait(seconds: 60)
         #expect(followed.status == 0 && Set(followed.lines).count == 300, "\(followed.err)")
+    }
+
+    @Test func `lines have the time at which they were written, and are selected by it`() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let id = try machine.submit("--name", "slow", "--shell", "echo first; read x < \(gate.path); echo second")
+        try machine.await("started", of: id)
+        // The runner has noted the length of the log.
+        let notes = "\(machine.state)/logs/0/\(id).1.log.times"
+        try waitUntil("no times at \(notes)") { FileManager.default.fileExists(atPath: notes) }
+        let between = now
+        try waitUntil("the clock stands still") { now > between }
+        gate.open()
+        _ = try machine.ctl("wait", "\(id)")
+        #expect(try machine.ok("log", "\(id)", "--until", between).out == "first\n")
+        #expect(try machine.ok("log", "\(id)", "--since", between).out == "second\n")
+        #expect(try machine.ok("log", "\(id)", "--since", "1h", "--until", "30m").out.isEmpty)
+        #expect(try machine.ok("log", "slow", "--queue", "default", "--since", between).out == "slow | second\n")
+        let rows = try machine.ok("log", "\(id)", "--time", "--json").objects
+        #expect(rows.map { $0["line"] as? String } == ["first", "second"])
+        let times = rows.compactMap { $0["at"] as? String }
+        #expect(times.count == 2 && times[0] <= between && times[1] >= between, "\(times), \(between)")
+        let lines = try machine.ok("log", "\(id)", "--time").out.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.contains(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (first|second)$/) }, "\(lines)")
+    }
+
+    @Test func `an operation that ended within a second has times, too`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--shell", "echo quick")
+        _ = try machine.ctl("wait", "\(id)")
+        let at = try #require(try machine.ok("log", "\(id)", "--time", "--json").objects.first?["at"] as? String)
+        let shown = try machine.show(id)
+        #expect(at >= shown["startedAt"] as? String ?? "9" && at <= shown["finishedAt"] as? String ?? "")
+        #expect(try machine.ok("log", "\(id)", "--since", "1h").out == "quick\n")
+        #expect(try machine.ok("log", "\(id)", "--until", "1h").out.isEmpty)
+    }
+
+    @Test func `lines are selected by a regular expression, over any selection`() throws {
+        let machine = try Machine()
+        let first = try machine.submit("--name", "a", "--shell", "echo one; echo two; printf three")
+        let second = try machine.submit("--name", "b", "--shell", "echo four; echo five")
+        _ = try machine.ctl("wait", "\(first)", "\(second)")
+        #expect(try machine.ok("log", "\(first)", "--grep", "^t").out == "two\nthree\n")
+        #expect(try machine.ok("log", "a", "b", "--grep", "o|five").out == "a | one\na | two\nb | four\nb | five\n")
+        #expect(try machine.ok("log", "--queue", "default", "--grep", "f").out == "b | four\nb | five\n")
+        #expect(try machine.ok("log", "--queue", "default", "--grep", "six").out.isEmpty)
+        let wrong = try machine.ctl("log", "\(first)", "--grep", "(")
+        #expect(wrong.status == 2 && wrong.err.contains("regular expression"), "\(wrong.err)")
+        #expect(try machine.ctl("log", "\(first)", "-f", "--until", "now").status == 2)
+        #expect(try machine.ctl("log", "\(first)", "-n", "1", "--since", "1h").status == 2)
+    }
+
+    /// The present instant as opsd writes it.
+    private var now: String {
+        let format = ISO8601DateFormatter()
+        format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        return format.string(from: Date())
     }
 }

@@ -67,7 +67,9 @@ final class Logs {
     }
 
     func remove(_ attempt: AttemptID) throws(SystemError) {
-        try Files.remove(path(attempt))
-        try Files.remove(path(attempt, .error))
+        for log in [path(attempt), path(attempt, .error)] {
+            try Files.remove(log)
+            try Files.remove(LogTimes.path(of: log))
+        }
     }
 }

@@ -57,6 +57,14 @@ extension Requests {
         }
     }
 
+    private func instant(_ parameter: String, _ text: String?) throws -> Int64? {
+        guard let text else { return nil }
+        guard let instant = InstantText.parse(text) else {
+            throw invalid(parameter, "\"\(text)\" is no instant such as 2027-01-31T22:00:00Z")
+        }
+        return instant
+    }
+
     private func log(_ request: LogRequest, of id: OperationID, _ exchange: Exchange) throws {
         // In the loop, as events are told from now on.
         guard let record = try daemon.history.brief(of: id) else {
@@ -76,12 +84,14 @@ extension Requests {
             throw ControlError.notFound(kind: "attempt", name: "\(attempt)", nearest: "\(record.attempt)")
         }
         let current = attempt ?? record.attempt
+        let window = LogReader.Window(
+            since: try instant("since", request.since), until: try instant("until", request.until))
         let follows = (request.follow ?? false) && exchange.call.more
         let stream = LogStream(
             exchange,
             LogStream.Request(
                 operation: id, attempt: attempt, stream: wantsErrors ? .error : .output, offset: request.offset ?? 0,
-                lines: request.lines, follows: follows),
+                lines: request.lines, window: window, wantsTimes: request.times ?? false, follows: follows),
             current: current,
             attemptHasEnded: record.state == .finished || current < record.attempt
                 || current == record.attempt && record.state != .executing,

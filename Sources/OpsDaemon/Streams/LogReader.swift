@@ -2,26 +2,57 @@ internal import OpsSystem
 
 /// Reads one log file from an offset on, in chunks, while it may grow.
 struct LogReader: ~Copyable {
+    /// Lines that are read: those that were written between two instants.
+    struct Window {
+        var since: Int64?
+        var until: Int64?
+    }
+
     private let file: ReadableFile
+    private let clock: LogClock
     private(set) var offset: Int64
+    /// Offset at which reading ends; `nil`: where the file ends.
+    private let end: Int64?
     /// Bytes at the front that are no longer there.
     let dropped: Int64
 
-    /// Nil: there is no such file (yet).
-    static func open(_ path: String, offset wanted: Int64, lines: Int?) throws(SystemError) -> LogReader? {
+    /// Opens a log; `nil`: there is no such file (yet).
+    static func open(
+        _ path: String, offset wanted: Int64, lines: Int?, window: Window
+    ) throws(SystemError) -> LogReader? {
         guard let file = try ReadableFile.open(path) else { return nil }
         let size = try file.size
         let dropped = try file.firstData()
         var start = max(wanted, dropped)
         if let lines { start = max(start, try LogReader.start(ofLast: lines, in: file, size: size, from: dropped)) }
-        return LogReader(file: file, offset: start, dropped: dropped)
+        let clock = LogClock(log: path)
+        if let since = window.since {
+            let first = try clock.firstByte(since: since, in: file)
+            if first > start { start = try LogReader.lineStart(from: first, in: file) }
+        }
+        var end: Int64?
+        if let until = window.until, let last = try clock.end(until: until, in: file) {
+            end = try LogReader.lineStart(from: last, in: file)
+        }
+        return LogReader(file: file, clock: clock, offset: start, end: end, dropped: dropped)
     }
 
-    /// The next bytes; empty at the end of what is there.
+    /// Returns the next bytes; empty at the end of what is there.
     mutating func next() throws(SystemError) -> [UInt8] {
-        let bytes = try file.read(at: offset, count: Self.chunk)
+        let room = end.map { Int(clamping: max(0, $0 - offset)) } ?? Self.chunk
+        let bytes = try file.read(at: offset, count: min(room, Self.chunk))
         offset += Int64(bytes.count)
         return bytes
+    }
+
+    /// Returns the instants at which the bytes that `next` returned last were written. Bytes beyond the most times that go
+    /// into one reply are taken back from `bytes`.
+    mutating func times(of bytes: inout [UInt8]) throws(SystemError) -> [LogTime] {
+        let first = offset - Int64(bytes.count)
+        let (times, through) = try clock.times(from: first, to: offset, in: file)
+        bytes.removeLast(Int(offset - through))
+        offset = through
+        return times
     }
 
     private static let chunk = 48 << 10
@@ -49,5 +80,20 @@ struct LogReader: ~Copyable {
             end = start
         }
         return bottom
+    }
+
+    /// Returns the offset of the first line that begins at `offset` or later.
+    private static func lineStart(
+        from offset: Int64, in file: borrowing ReadableFile
+    ) throws(SystemError) -> Int64 {
+        guard offset > 0 else { return 0 }
+        var place = offset - 1
+        while place < offset + searched {
+            let bytes = try file.read(at: place, count: chunk)
+            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return place + Int64(end) + 1 }
+            place += Int64(bytes.count)
+            if bytes.isEmpty { return place }
+        }
+        return offset
     }
 }

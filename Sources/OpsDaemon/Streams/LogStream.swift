@@ -13,6 +13,8 @@ final class LogStream: ReplyStream, Follower {
         let stream: Logs.Stream
         let offset: Int64
         let lines: Int?
+        let window: LogReader.Window
+        let wantsTimes: Bool
         let follows: Bool
     }
 
@@ -69,9 +71,10 @@ final class LogStream: ReplyStream, Follower {
                 return
             }
             try openIfNeeded()
-            let bytes = try reader?.next() ?? []
+            var bytes = try reader?.next() ?? []
             if !bytes.isEmpty {
-                try send(bytes)
+                let times = request.wantsTimes ? try reader?.times(of: &bytes) : nil
+                send(bytes, times)
                 continue
             }
             if let newer, attemptHasEnded || reader == nil {
@@ -89,7 +92,8 @@ final class LogStream: ReplyStream, Follower {
         let path = logs.path(AttemptID(request.operation, current), request.stream)
         // Offset and number of lines apply to the first attempt alone.
         let isFirst = !hasReplied
-        reader = try LogReader.open(path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil)
+        reader = try LogReader.open(
+            path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil, window: request.window)
         if reader != nil { stopWatching() }
     }
 
@@ -102,7 +106,7 @@ final class LogStream: ReplyStream, Follower {
         hasReplied = true
     }
 
-    private func send(_ bytes: [UInt8]) throws {
+    private func send(_ bytes: [UInt8], _ times: [LogTime]?) {
         var reply = LogReply()
         reply.id = request.operation.rawValue
         reply.attempt = Int(current)
@@ -110,6 +114,12 @@ final class LogStream: ReplyStream, Follower {
         reply.offset = end - Int64(bytes.count)
         reply.data = Base64.encode(bytes)
         if let dropped = reader?.dropped, dropped > 0 { reply.dropped = dropped }
+        reply.times = times?.map { time in
+            .with {
+                $0.offset = time.length
+                $0.at = InstantText.format(time.at)
+            }
+        }
         if exchange.call.more {
             hasReplied = true
             exchange.replyAndGoOn(reply)

@@ -116,6 +116,6 @@ extension Runner {
         retireNotifySocket(of: record)
         withdrawGroup(of: record)
         if case .group(let group) = record.tree { watchLeftovers(in: group) }
-        logErrors { try logs.end(attempt, hasLeftovers: true, now: Clock.read().monotonic) }
+        closeLogs(of: attempt, hasLeftovers: true)
     }
 }

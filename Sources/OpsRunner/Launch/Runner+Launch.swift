@@ -62,6 +62,7 @@ extension Runner {
             mains[pid] = request.attempt
             if group == nil { descendants.begin(request.attempt, main: pid, socket: request.socket, uid: record.uid) }
             logs.add(request.attempt, files, cap: request.logCap, uid: record.uid, now: before.monotonic)
+            logSampler.add(request.attempt, files, now: before.monotonic)
             return record
         } catch {
             if let pooled { groupPool.withdraw(pooled) }

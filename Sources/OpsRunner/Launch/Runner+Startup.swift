@@ -98,7 +98,7 @@ extension Runner {
     private func fail(_ record: AttemptRecord, _ request: LaunchRequest, _ error: SpawnError) {
         releaseNotifySocket(record.notifySocket, slot: record.slot)
         record.notifySocket = nil
-        logErrors { try logs.end(record.attempt, hasLeftovers: false, now: Clock.read().monotonic) }
+        closeLogs(of: record.attempt, hasLeftovers: false)
         if record.tree == .descendants { descendants.end(record.attempt, main: record.process.pid) }
         // The process ended before its program ran, so it has left no other process.
         if !removeTreeIfEmpty(of: record), case .group(let group) = record.tree { watchLeftovers(in: group) }

@@ -20,6 +20,8 @@ struct LogTrimmer {
     }
     private static let slowest: Int64 = 8_000_000_000
     private static let fastest: Int64 = 125_000_000
+    /// Cap of a log without one.
+    private static let none = Int64.max
     /// Most logs checked in one turn.
     private static let checksPerTurn = 512
 
@@ -36,15 +38,17 @@ struct LogTrimmer {
     var endedLimit = 1024
 
     mutating func add(_ attempt: Attempt, _ files: [LogFile], cap: Int64, uid: UInt32, now: Int64) {
-        guard cap > 0, !files.isEmpty else { return }
-        // A new operation may write fast from its start.
-        running[attempt] = Log(attempt: attempt, files: files, cap: cap, uid: uid, checkAt: now + LogTrimmer.fastest)
-        schedule(now + LogTrimmer.fastest)
+        guard !files.isEmpty else { return }
+        // A new operation may write fast from its start. A log without a cap is kept open, too: others note its growth.
+        let cap = cap > 0 ? cap : LogTrimmer.none
+        let pause = cap == LogTrimmer.none ? LogTrimmer.slowest : LogTrimmer.fastest
+        running[attempt] = Log(attempt: attempt, files: files, cap: cap, uid: uid, checkAt: now + pause)
+        schedule(now + pause)
     }
 
     /// Trims the log of an ended attempt a last time, or keeps checking it while other processes have it open.
     mutating func end(_ attempt: Attempt, hasLeftovers: Bool, now: Int64) throws(SystemError) {
-        guard var log = running.removeValue(forKey: attempt) else { return }
+        guard var log = running.removeValue(forKey: attempt), log.cap < LogTrimmer.none else { return }
         log.hasLeftovers = hasLeftovers
         log.interval = LogTrimmer.fastest
         log.checkAt = now + log.interval
@@ -70,6 +74,9 @@ struct LogTrimmer {
             firstEnded += 1
         }
     }
+
+    /// Open logs of running attempts.
+    var openLogs: [(attempt: Attempt, files: [LogFile])] { running.values.map { ($0.attempt, $0.files) } }
 
     /// True if logs of ended attempts are still being checked.
     var hasEnded: Bool { !ended.isEmpty }

@@ -142,7 +142,7 @@ extension Runner {
     /// Ends an attempt. `isNews`: its exit has not been reported yet. `hasLeftovers`: processes of it live on.
     func finish(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool, hasLeftovers: Bool = false) {
         receiveNotifications(of: record)
-        logErrors { try logs.end(record.attempt, hasLeftovers: hasLeftovers, now: Clock.read().monotonic) }
+        closeLogs(of: record.attempt, hasLeftovers: hasLeftovers)
         releaseNotifySocket(record.notifySocket, slot: record.slot)
         record.notifySocket = nil
         releaseSlot(of: record, exit, isNews: isNews)
@@ -153,6 +153,14 @@ extension Runner {
         // Its last update comes before its end.
         reportUpdates()
         report(isNews ? .exited(record.attempt, exit, treeIsGone: true) : .gone(record.attempt))
+    }
+
+    /// Ends what is done for the logs of an attempt while it runs.
+    func closeLogs(of attempt: Attempt, hasLeftovers: Bool) {
+        let now = Clock.read().monotonic
+        // Before the log is trimmed, which is a write.
+        logErrors { try logSampler.end(attempt) }
+        logErrors { try logs.end(attempt, hasLeftovers: hasLeftovers, now: now) }
     }
 
     /// Waits for the end of the processes that outlive the main process.

@@ -83,6 +83,14 @@ extension LogFile {
         return (Int64(status.st_size), Int64(status.st_blocks).clampedProduct(512))
     }
 
+    /// Returns the length and the instant of the last write; `nil`: the file cannot be opened now.
+    public func lastWrite() throws(SystemError) -> (length: Int64, at: Int64)? {
+        guard let number = try number() else { return nil }
+        var status = stat()
+        try retrying("examine \(path)") { unsafe fstat(number, &status) }
+        return (Int64(status.st_size), status.lastWrite)
+    }
+
     /// Frees the disk space of all but the newest `keep` bytes; offsets stay. Waits for processes that are writing to the
     /// file. Throws EOPNOTSUPP on a file system that cannot do this.
     public func trim(keeping keep: Int64) throws(SystemError) {

@@ -25,6 +25,16 @@ public struct ReadableFile: ~Copyable {
         }
     }
 
+    /// Instant of the last write, in nanoseconds since 1970.
+    public var lastWrite: Int64 {
+        borrowing get throws(SystemError) {
+            var status = stat()
+            let number = descriptor.rawValue
+            try retrying("examine file") { unsafe fstat(number, &status) }
+            return status.lastWrite
+        }
+    }
+
     /// Reads at most `count` bytes from `offset`; fewer only at the end.
     public borrowing func read(at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
         let number = descriptor.rawValue
@@ -59,5 +69,11 @@ public struct ReadableFile: ~Copyable {
             if error.errno == ENXIO || error.errno == EINVAL { return 0 }
             throw error
         }
+    }
+}
+
+extension stat {
+    var lastWrite: Int64 {
+        Int64(st_mtim.tv_sec).clampedProduct(1_000_000_000).clampedSum(Int64(st_mtim.tv_nsec))
     }
 }

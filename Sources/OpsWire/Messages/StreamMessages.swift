@@ -9,6 +9,9 @@ public struct LogRequest: WireRequest {
     public var offset: Int64?
     public var lines: Int?
     public var follow: Bool?
+    public var since: String?
+    public var until: String?
+    public var times: Bool?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("ref", &ref)
@@ -17,6 +20,9 @@ public struct LogRequest: WireRequest {
         try visitor.field("offset", &offset)
         try visitor.field("lines", &lines)
         try visitor.field("follow", &follow)
+        try visitor.field("since", &since)
+        try visitor.field("until", &until)
+        try visitor.field("times", &times)
     }
 }
 
@@ -26,6 +32,7 @@ public struct LogReply: WireRecord {
     public var offset: Int64 = 0
     public var data = ""
     public var dropped: Int64?
+    public var times: [LogTimeRow]?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("id", &id)
@@ -33,6 +40,19 @@ public struct LogReply: WireRecord {
         try visitor.field("offset", &offset)
         try visitor.field("data", &data)
         try visitor.field("dropped", &dropped)
+        try visitor.field("times", &times)
+    }
+}
+
+/// Instant at which the bytes of a log from an offset on were written.
+public struct LogTimeRow: WireRecord {
+    public static let typeName = "LogTime"
+    public var offset: Int64 = 0
+    public var at = ""
+    public init() {}
+    public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("offset", &offset)
+        try visitor.field("at", &at)
     }
 }
 

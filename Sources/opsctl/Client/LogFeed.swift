@@ -11,8 +11,14 @@ final class LogFeed {
         var attempt: Int?
         /// The last so many lines of the first attempt that is read.
         var lines: Int?
-        /// Every attempt that was going on at this time, or began later.
+        /// Lines that were written at this time or later, of every attempt.
         var since: Instant?
+        /// Lines that were written at this time or earlier.
+        var until: Instant?
+        /// The time of each line is wanted.
+        var wantsTimes = false
+        /// Lines in which this is found.
+        var pattern: LinePattern?
         var follows = false
     }
 
@@ -133,6 +139,9 @@ final class LogFeed {
             $0.stderr = request.errors.ifTrue
             $0.lines = offset == nil ? request.lines : nil
             $0.offset = offset
+            $0.since = request.since?.rfc3339
+            $0.until = request.until?.rfc3339
+            $0.times = request.wantsTimes.ifTrue
             $0.follow = request.follows.ifTrue
         }
     }

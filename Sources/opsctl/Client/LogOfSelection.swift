@@ -10,19 +10,18 @@ final class LogOfSelection {
     private final class Source {
         let feed: LogFeed
         let label: String
-        let colour: Style.Colour
-        var partial: [UInt8] = []
+        var lines = LogLines()
 
-        init(_ feed: LogFeed, _ label: String, _ colour: Style.Colour) {
+        init(_ feed: LogFeed, _ label: String) {
             self.feed = feed
             self.label = label
-            self.colour = colour
         }
     }
 
     private let session: Session
     private let selection: Selection
     private let request: LogFeed.Request
+    private let writer: LogLineWriter
     private var width = 0
     private var count = 0
     private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
@@ -33,6 +32,7 @@ final class LogOfSelection {
         self.session = session
         self.selection = selection
         self.request = request
+        writer = LogLineWriter(session, request)
     }
 
     func run() throws(Failure) -> ExitStatus {
@@ -56,7 +56,7 @@ final class LogOfSelection {
         let feed = try LogFeed(session, "\(id)", request, isOptional: true, isShared: isShared)
         count += 1
         let label = DisplayWidth.pad((feed.name ?? "\(id)").printable, width)
-        return Source(feed, label, Self.colours[count % Self.colours.count])
+        return Source(feed, session.style(Self.colours[count % Self.colours.count], label + " |"))
     }
 
     private func readWhole(_ id: Int64) throws(Failure) {
@@ -107,22 +107,12 @@ final class LogOfSelection {
 
     private func read(_ source: Source) throws(Failure) {
         try source.feed.read { (reply, data) throws(Failure) in
-            if session.wantsJSON { return try session.row(reply) }
-            source.partial += data
-            var start = source.partial.startIndex
-            while let end = source.partial[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                try write(source.partial[start..<end], source)
-                start = end + 1
+            if session.wantsJSON, !writer.needsLines { return try session.row(reply) }
+            try source.lines.take(reply, data) { (line) throws(Failure) in
+                try writer.write(line, of: source.feed, source.label)
             }
-            source.partial = Array(source.partial[start...])
         }
-        guard !source.feed.isOpen, !source.partial.isEmpty else { return }
-        try write(source.partial[...], source)
-        source.partial = []
-    }
-
-    private func write(_ line: ArraySlice<UInt8>, _ source: Source) throws(Failure) {
-        try session.output.write(session.style(source.colour, source.label + " |") + " ")
-        try session.output.line(line)
+        guard !source.feed.isOpen else { return }
+        try source.lines.finish { (line) throws(Failure) in try writer.write(line, of: source.feed, source.label) }
     }
 }

@@ -7,39 +7,52 @@ enum LogVerb {
     private static let attempt = Option.value("attempt", "N", .integer, "output of this attempt (default: the newest)")
     private static let stderr = Option.flag("stderr", "standard error, if it is kept apart (output: split)")
     static let lines = Option.value("lines", "n", "N", .integer, "the last N lines")
-    private static let since = Option.value(
-        "since", "TIME", .past, "attempts that ran at TIME or started later")
+    private static let since = Option.value("since", "TIME", .past, "lines written at TIME or later, of all attempts")
+    private static let until = Option.value("until", "TIME", .past, "lines written at TIME or earlier")
+    private static let grep = Option.value(
+        "grep", "REGEX", .text, "lines that contain a match of the regular expression, as for grep -E")
+    private static let time = Option.flag("time", "the time at which each line was written, before the line")
 
     static let verb = Verb(
         "log", aliases: ["logs"], .looking, "show the output of operations",
-        forms: ["SELECTION [-f] [-n LINES] [--since TIME | --attempt N] [--stderr]"],
+        forms: ["SELECTION [-f] [-n LINES] [--since TIME] [--until TIME] [--grep REGEX] [--time] [--attempt N]"],
         about: [
             "With -f it waits for an operation that has not started, and survives a restart of the daemon. "
                 + "Lines from several operations are prefixed with the name.",
-            "Output has no timestamps, so --since selects whole attempts.",
+            "opsd notes about once a second how long each log is, so the times of lines are right to within a second.",
         ],
         operands: .any(.operation, "OPERATION"),
-        options: [OptionGroup("Reading", [follow, lines, since, attempt, stderr]), .selection],
+        options: [OptionGroup("Reading", [follow, lines, since, until, grep, time, attempt, stderr]), .selection],
         examples: [
             .init("All of it", "opsctl log build"),
             .init("As it comes, after the last 20 lines", "opsctl log -f -n 20 build"),
             .init("A whole graph while it runs", "opsctl log -f --graph g7"),
             .init("Output of the first attempt", "opsctl log 12 --attempt 1"),
-            .init("All attempts of the last hour", "opsctl log backup --since 1h"),
+            .init("Lines of the last hour", "opsctl log backup --since 1h"),
+            .init("Errors of a graph, with their times", "opsctl log --graph g7 --grep 'error|warning' --time"),
         ],
         action: run)
 
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let request = try request(session)
         let selection = try Steering.selection(session)
+        let writer = LogLineWriter(session, request)
         guard selection.isBroad else {
             let feed = try LogFeed(session, selection.refs?.first ?? "", request)
+            var lines = LogLines()
             while feed.isOpen {
                 try feed.read { (reply, data) throws(Failure) in
-                    if session.wantsJSON { try session.row(reply) } else { try session.output.write(data) }
+                    if writer.needsLines {
+                        try lines.take(reply, data) { (line) throws(Failure) in try writer.write(line, of: feed, "") }
+                    } else if session.wantsJSON {
+                        try session.row(reply)
+                    } else {
+                        try session.output.write(data)
+                    }
                 }
                 if request.follows { try session.output.flush() }
             }
+            try lines.finish { (line) throws(Failure) in try writer.write(line, of: feed, "") }
             return .done
         }
         // Named ones are few; of a broad selection there may be any number.
@@ -53,12 +66,27 @@ enum LogVerb {
         if let count = arguments.integer(lines), count < 0 {
             throw session.refuse("-n takes 0 or more, not \(count)", nil)
         }
-        for option in [attempt, lines] where arguments.has(since) && arguments.has(option) {
-            throw session.refuse("--since and --\(option.name) exclude each other", "give one of them")
+        for bound in [since, until] where arguments.has(bound) && arguments.has(lines) {
+            throw session.refuse("--\(bound.name) and --lines exclude each other", "give one of them")
+        }
+        if arguments.has(until), arguments.has(follow) {
+            throw session.refuse("--until and --follow exclude each other", "give one of them")
+        }
+        var pattern: LinePattern?
+        if let expression = arguments.text(grep) {
+            switch LinePattern.compile(expression) {
+            case .success(let compiled): pattern = compiled
+            case .failure(let problem):
+                throw session.refuse(
+                    "--grep takes a regular expression, not \"\(expression)\": \(problem.text)",
+                    "see grep(1), option -E")
+            }
         }
         return LogFeed.Request(
             errors: arguments.has(stderr), attempt: arguments.integer(attempt), lines: arguments.integer(lines),
-            since: arguments.text(since).flatMap { Instant.past($0, now: .now) }, follows: arguments.has(follow))
+            since: arguments.text(since).flatMap { Instant.past($0, now: .now) },
+            until: arguments.text(until).flatMap { Instant.past($0, now: .now) }, wantsTimes: arguments.has(time),
+            pattern: pattern, follows: arguments.has(follow))
     }
 }
 
@@ -67,18 +95,19 @@ private final class LogMerge {
     private struct Source {
         let feed: LogFeed
         let label: String
-        let colour: Style.Colour
-        var partial: [UInt8] = []
+        var lines = LogLines()
     }
 
     private let session: Session
     private let request: LogFeed.Request
+    private let writer: LogLineWriter
     private var sources: [Source] = []
     private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
 
     init(_ session: Session, _ refs: [String], _ request: LogFeed.Request, isOptional: Bool) throws(Failure) {
         self.session = session
         self.request = request
+        writer = LogLineWriter(session, request)
         var feeds: [LogFeed] = []
         for ref in refs { feeds.append(try LogFeed(session, ref, request, isOptional: isOptional)) }
         var bearers: [String: Int] = [:]
@@ -89,10 +118,9 @@ private final class LogMerge {
         }
         let width = labels.map { DisplayWidth.of($0) }.max() ?? 0
         for (index, feed) in feeds.enumerated() {
+            let label = DisplayWidth.pad(labels[index], width) + " |"
             sources.append(
-                Source(
-                    feed: feed, label: DisplayWidth.pad(labels[index], width),
-                    colour: Self.colours[index % Self.colours.count]))
+                Source(feed: feed, label: session.style(Self.colours[index % Self.colours.count], label)))
         }
     }
 
@@ -111,29 +139,14 @@ private final class LogMerge {
     }
 
     private func read(_ index: Int) throws(Failure) {
-        try sources[index].feed.read { (reply, data) throws(Failure) in
-            if session.wantsJSON { return try session.row(reply) }
-            sources[index].partial += data
-            try writeLines(index)
+        let (feed, label) = (sources[index].feed, sources[index].label)
+        try feed.read { (reply, data) throws(Failure) in
+            if session.wantsJSON, !writer.needsLines { return try session.row(reply) }
+            try sources[index].lines.take(reply, data) { (line) throws(Failure) in
+                try writer.write(line, of: feed, label)
+            }
         }
-        guard !sources[index].feed.isOpen, !sources[index].partial.isEmpty else { return }
-        try write(sources[index].partial[...], index)
-        sources[index].partial = []
-    }
-
-    /// Whole lines; what has begun waits for its end.
-    private func writeLines(_ index: Int) throws(Failure) {
-        let bytes = sources[index].partial
-        var start = 0
-        while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            try write(bytes[start..<end], index)
-            start = end + 1
-        }
-        sources[index].partial = Array(bytes[start...])
-    }
-
-    private func write(_ line: ArraySlice<UInt8>, _ index: Int) throws(Failure) {
-        try session.output.write(session.style(sources[index].colour, sources[index].label + " |") + " ")
-        try session.output.line(line)
+        guard !feed.isOpen else { return }
+        try sources[index].lines.finish { (line) throws(Failure) in try writer.write(line, of: feed, label) }
     }
 }

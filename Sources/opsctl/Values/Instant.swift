@@ -136,6 +136,12 @@ struct Instant: Comparable, Sendable {
         return isToday ? Self.clock(parts) : Self.date(parts) + " " + Self.clock(parts)
     }
 
+    /// In local time, with the date.
+    var dateAndClock: String {
+        let parts = calendar
+        return Self.date(parts) + " " + Self.clock(parts)
+    }
+
     private var calendar: tm {
         var seconds = time_t(nanoseconds / 1_000_000_000)
         var parts = tm()

@@ -196,10 +196,15 @@ class Methods:
         offset: int | None = None,
         lines: int | None = None,
         follow: bool | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        times: bool | None = None,
     ) -> LogReply:
         """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
         attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away.
+        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
+        were written between these instants, to within a second. "times": for each reply the instants at which
+        its bytes were written, each with the offset from which on it holds.
         """
         return self._call("Log", {
             "ref": ref,
@@ -208,6 +213,9 @@ class Methods:
             "offset": offset,
             "lines": lines,
             "follow": follow,
+            "since": since,
+            "until": until,
+            "times": times,
         }, LogReply.from_json)
 
     def log_stream(
@@ -219,10 +227,15 @@ class Methods:
         offset: int | None = None,
         lines: int | None = None,
         follow: bool | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        times: bool | None = None,
     ) -> Iterator[LogReply]:
         """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
         attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away.
+        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
+        were written between these instants, to within a second. "times": for each reply the instants at which
+        its bytes were written, each with the offset from which on it holds.
         """
         return self._stream("Log", {
             "ref": ref,
@@ -231,6 +244,9 @@ class Methods:
             "offset": offset,
             "lines": lines,
             "follow": follow,
+            "since": since,
+            "until": until,
+            "times": times,
         }, LogReply.from_json)
 
     def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:
@@ -702,10 +718,15 @@ class AsyncMethods:
         offset: int | None = None,
         lines: int | None = None,
         follow: bool | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        times: bool | None = None,
     ) -> LogReply:
         """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
         attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away.
+        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
+        were written between these instants, to within a second. "times": for each reply the instants at which
+        its bytes were written, each with the offset from which on it holds.
         """
         return await self._call("Log", {
             "ref": ref,
@@ -714,6 +735,9 @@ class AsyncMethods:
             "offset": offset,
             "lines": lines,
             "follow": follow,
+            "since": since,
+            "until": until,
+            "times": times,
         }, LogReply.from_json)
 
     def log_stream(
@@ -725,10 +749,15 @@ class AsyncMethods:
         offset: int | None = None,
         lines: int | None = None,
         follow: bool | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        times: bool | None = None,
     ) -> AsyncIterator[LogReply]:
         """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
         attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away.
+        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
+        were written between these instants, to within a second. "times": for each reply the instants at which
+        its bytes were written, each with the offset from which on it holds.
         """
         return self._stream("Log", {
             "ref": ref,
@@ -737,6 +766,9 @@ class AsyncMethods:
             "offset": offset,
             "lines": lines,
             "follow": follow,
+            "since": since,
+            "until": until,
+            "times": times,
         }, LogReply.from_json)
 
     async def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:

@@ -665,6 +665,22 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogTime:
+    """The bytes of a log from "offset" on were written at "at", until the offset of the next one."""
+
+    offset: int
+    at: str
+
+    @classmethod
+    def from_json(cls, value: JSONObject) -> Self:
+        """Reads a reply; members that a newer daemon adds are ignored."""
+        return cls(
+            offset=value["offset"],
+            at=value["at"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """How one operation that a Wait was about ended."""
 
@@ -1193,6 +1209,7 @@ class LogReply:
     offset: int
     data: str
     dropped: int | None = None
+    times: list[LogTime] | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -1203,6 +1220,7 @@ class LogReply:
             offset=value["offset"],
             data=value["data"],
             dropped=value.get("dropped"),
+            times=None if value.get("times") is None else [LogTime.from_json(item) for item in value["times"]],
         )
 
 

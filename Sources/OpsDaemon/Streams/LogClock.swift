@@ -1,0 +1,56 @@
+internal import OpsSystem
+
+/// Tells when the bytes of a log were written, to within a second.
+///
+/// A byte was written at the first noted time with a greater length. Bytes beyond the last note, and all of a log without
+/// notes, were written no later than the last write of the file.
+struct LogClock {
+    /// Path of the log.
+    let log: String
+    /// Maximum number of notes that are read for one reply.
+    private static let longest = 512
+
+    /// Returns the offset of the first byte that was written at or after an instant.
+    func firstByte(since: Int64, in file: borrowing ReadableFile) throws(SystemError) -> Int64 {
+        guard let notes = try LogTimeReader.open(log: log) else {
+            return try file.lastWrite < since ? try file.size : 0
+        }
+        let later = try notes.first { $0.at >= since }
+        if later == notes.count, try file.lastWrite < since { return try file.size }
+        return try notes.length(before: later)
+    }
+
+    /// Returns the offset at which the bytes end that were written at or before an instant; `nil`: all of the log was.
+    func end(until: Int64, in file: borrowing ReadableFile) throws(SystemError) -> Int64? {
+        if try file.lastWrite <= until { return nil }
+        guard let notes = try LogTimeReader.open(log: log) else { return 0 }
+        return try notes.length(before: try notes.first { $0.at > until })
+    }
+
+    /// Returns the instants at which the bytes from `first` to `end` were written, each with the offset from which on it
+    /// holds, and the offset up to which they are told.
+    func times(
+        from first: Int64, to end: Int64, in file: borrowing ReadableFile
+    ) throws(SystemError) -> (times: [LogTime], through: Int64) {
+        var times: [LogTime] = []
+        var offset = first
+        if let notes = try LogTimeReader.open(log: log) {
+            let place = try notes.first { $0.length > first }
+            for note in try notes.times(from: place, count: Self.longest) where offset < end {
+                times.append(LogTime(at: note.at, length: offset))
+                offset = min(note.length, end)
+            }
+            // The times of the rest go into the next reply.
+            if offset < end, place + times.count < notes.count { return (times, offset) }
+        }
+        if offset < end { times.append(LogTime(at: try file.lastWrite, length: offset)) }
+        return (times, end)
+    }
+}
+
+extension LogTimeReader {
+    /// Returns the length that was noted before a time; 0 before the first.
+    fileprivate borrowing func length(before number: Int) throws(SystemError) -> Int64 {
+        number == 0 ? 0 : try times(from: number - 1, count: 1).first?.length ?? 0
+    }
+}

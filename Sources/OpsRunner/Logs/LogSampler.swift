@@ -1,0 +1,88 @@
+internal import OpsExecutor
+internal import OpsSystem
+
+/// Notes about once a second how long the logs of running attempts have become, so that each line of a log has a time.
+///
+/// The processes write their logs themselves and do not notice. An attempt that ends within the first second has no
+/// notes: the file itself tells when it was written.
+struct LogSampler {
+    private struct Log {
+        let file: LogFile
+        /// Length that was noted last.
+        var length: Int64 = 0
+        /// Number of notes.
+        var count = 0
+        /// Instant before which the log is not looked at.
+        var lookAt: Int64
+
+        /// Time between two notes. It grows with their number, so that the log of an operation that runs for months has
+        /// some tens of megabytes of them.
+        var pause: Int64 { LogSampler.interval << Int64(min(16, count >> 20)) }
+    }
+    private static let interval: Int64 = 1_000_000_000
+
+    private var logs: [Attempt: [Log]] = [:]
+    /// Instant of the next look at the logs; `nil`: there are none.
+    private(set) var dueAt: Int64?
+
+    init() {}
+
+    /// Goes on with the logs that the program before this one had open.
+    init(resuming open: [(attempt: Attempt, files: [LogFile])]) throws(SystemError) {
+        for (attempt, files) in open {
+            logs[attempt] = try files.map { (file) throws(SystemError) in
+                var log = Log(file: file, lookAt: 0)
+                if let times = try LogTimeReader.open(log: file.path), times.count > 0 {
+                    log.count = times.count
+                    log.length = try times.times(from: times.count - 1, count: 1).first?.length ?? 0
+                }
+                return log
+            }
+        }
+        dueAt = logs.isEmpty ? nil : 0
+    }
+
+    mutating func add(_ attempt: Attempt, _ files: [LogFile], now: Int64) {
+        guard !files.isEmpty else { return }
+        logs[attempt] = files.map { Log(file: $0, lookAt: now) }
+        dueAt = dueAt ?? now + LogSampler.interval
+    }
+
+    /// Notes the last length of the logs of an attempt that has ended.
+    mutating func end(_ attempt: Attempt) throws(SystemError) {
+        guard let ended = logs.removeValue(forKey: attempt) else { return }
+        for var log in ended where log.count > 0 { try LogSampler.look(at: &log) }
+    }
+
+    /// Looks at the logs if that is due. Throws the first error after all were looked at; a log whose length cannot be
+    /// noted is given up, since that would fail every second.
+    mutating func sample(now: Int64) throws(SystemError) {
+        guard let due = dueAt, due <= now else { return }
+        var failure: SystemError?
+        for attempt in logs.keys {
+            logs[attempt] = logs[attempt]?.compactMap { log in
+                guard log.lookAt <= now else { return log }
+                var log = log
+                do throws(SystemError) {
+                    try LogSampler.look(at: &log)
+                } catch {
+                    failure = failure ?? error
+                    return nil
+                }
+                log.lookAt = now + log.pause
+                return log
+            }
+        }
+        dueAt = logs.isEmpty ? nil : now + LogSampler.interval
+        if let failure { throw failure }
+    }
+
+    private static func look(at log: inout Log) throws(SystemError) {
+        guard let (length, at) = try log.file.lastWrite(), length != log.length else { return }
+        // A log that became shorter was emptied by its operation: the earlier times are of bytes that are gone.
+        let isFirst = log.count == 0 || length < log.length
+        if length > 0 { try LogTimes.append(LogTime(at: at, length: length), to: log.file.path, isFirst: isFirst) }
+        log.count = isFirst ? 1 : log.count + 1
+        log.length = length
+    }
+}
