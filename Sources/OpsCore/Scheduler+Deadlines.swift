@@ -10,9 +10,13 @@ extension Scheduler {
     // MARK: Setting clocks
 
     mutating func armTimeout(_ index: ExecutionIndex) {
-        let policy = table.policy(of: executions[index].operation)
-        guard let policy, let timeout = policies[policy].timeout else { return }
+        guard let timeout = timeout(of: index) else { return }
         setTimeout(index, at: executions[index].startedAt.monotonic + timeout)
+    }
+
+    /// Returns the longest duration of an attempt.
+    func timeout(of index: ExecutionIndex) -> Int64? {
+        policy(of: executions[index].operation)?.timeout(inAttempt: executions[index].attemptsInRun)
     }
 
     mutating func setTimeout(_ index: ExecutionIndex, at instant: Int64) {
@@ -90,10 +94,11 @@ extension Scheduler {
         guard isLive(entry), let operation = unfinished(OperationID(entry.id)) else { return }
         switch entry.kind {
         case .timeout:
-            if let index = execution(of: operation) { executions[index].timeoutAt = nil }
+            guard let index = execution(of: operation) else { return }
+            executions[index].timeoutAt = nil
             endByClock(
                 operation,
-                Resolution(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: policy(of: operation)?.timeout ?? 0)))
+                Resolution(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: timeout(of: index) ?? 0)))
         case .backoff:
             registry.setTraits(of: operation, removing: .backingOff)
             runs[operation]?.restsUntil = Moment(monotonic: 0, wall: 0)

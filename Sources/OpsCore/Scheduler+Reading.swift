@@ -18,6 +18,13 @@ extension Scheduler {
         unfinished(id).map { policy(of: $0) ?? Policy() }
     }
 
+    /// Returns the number of an operation's present attempt, or else its next one, within its run, from 1.
+    public func attemptInRun(of id: OperationID) -> Int32 {
+        guard let operation = unfinished(id) else { return 1 }
+        if let index = table[operation].execution { return max(1, executions[index].attemptsInRun) }
+        return (runs[operation]?.attempts ?? 0) + 1
+    }
+
     public func isGroup(_ id: OperationID) -> Bool { unfinished(id).map { table[$0].isGroup } ?? false }
 
     /// Returns whether an attempt is the present one of its operation, and not over.

@@ -199,11 +199,11 @@ extension Scheduler {
         countRunning(operation, 1)
         if executions[index].executor != nil, running.process == nil { return }
         if table[operation].traits.isDisjoint(with: .frozen) {
-            if let given = running.timeoutRemaining ?? policy(of: operation)?.timeout {
+            if let given = running.timeoutRemaining ?? timeout(of: index) {
                 executions[index].timeoutDue = running.startedAt.monotonic + given
             }
         } else {
-            executions[index].timeoutLeft = running.timeoutRemaining ?? policy(of: operation)?.timeout
+            executions[index].timeoutLeft = running.timeoutRemaining ?? timeout(of: index)
         }
     }
 

@@ -23,6 +23,8 @@ public enum Limits {
     public static let userBytes = 256
     public static let exitCodes = 256
     public static let retries: Int64 = 1_000_000
+    /// Growth of a value from one attempt to the next.
+    public static let scaleFactor = 1.0...1000.0
     public static let priority: ClosedRange<Int64> = -100...100
     /// Highest priority of operations of ordinary users: more would let one user starve the others.
     public static let ordinaryPriority = 4

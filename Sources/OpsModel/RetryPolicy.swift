@@ -13,10 +13,12 @@ public struct RetryPolicy: Hashable, Sendable {
     public var onInterrupted: Bool
     /// When not empty, only these exit codes are retried (of a failed attempt).
     public var exitCodes: [Int32]
+    /// Values that grow with each further attempt; nil: none does.
+    public var scale: RetryScale?
     public init(
         limit: Int32, backoff: Int64 = 1_000_000_000, factor: Int64 = 2000, max: Int64 = 300_000_000_000,
         jitter: Int64 = 100, onFailed: Bool = true, onTimedOut: Bool = true, onInterrupted: Bool = false,
-        exitCodes: [Int32] = []
+        exitCodes: [Int32] = [], scale: RetryScale? = nil
     ) {
         self.limit = limit
         self.backoff = backoff
@@ -27,5 +29,6 @@ public struct RetryPolicy: Hashable, Sendable {
         self.onTimedOut = onTimedOut
         self.onInterrupted = onInterrupted
         self.exitCodes = exitCodes
+        self.scale = scale
     }
 }

@@ -16,6 +16,24 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == 65_536)
     }
 
+    @Test func `each further attempt has more`() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--limit", "fileSize=64K", "--retry", "2", "--retry-backoff", "0", "--retry-scale", "limits.fileSize=2",
+            "--retry-scale", "timeout=1.5", "--timeout", "20s", "--", "sh", "-c", "ulimit -f; exit 1")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
+        let sizes = try (1...3).map { try machine.ok("log", "\(id)", "--attempt", "\($0)").lines.first }
+        #expect(sizes == ["128", "256", "512"], "in units of 512 bytes")
+        let retry = try #require(try machine.show(id)["retry"] as? [String: Any])
+        let scale = try #require(retry["scale"] as? [String: Double])
+        #expect(scale == ["limits.fileSize": 2, "timeout": 1.5])
+        #expect(try machine.ok("show", "\(id)").out.contains("limits.fileSize"))
+        // A new run begins with the first values.
+        try machine.ok("retry", "\(id)")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
+        #expect(try machine.ok("log", "\(id)", "--attempt", "4").lines.first == "128")
+    }
+
     /// Its log is a file of its own too.
     @Test func itsOutputIsBoundLikeWhatItWritesElsewhere() throws {
         let machine = try Machine()

@@ -117,6 +117,26 @@ import Testing
             world.after(world.exit(1)) == ["exited 1#1", "ended 1#1 timedOut", "finished 1 timedOut longer than 5s"])
     }
 
+    @Test func `the timeout of each further attempt is multiplied`() {
+        var scale = RetryScale()
+        scale[.timeout] = 2000
+        var world = World()
+        world.add {
+            $0.timeout = 5 * World.second
+            $0.retry = RetryPolicy(limit: 1, backoff: 0, scale: scale)
+        }
+        world.turn()
+        world.pass(seconds: 5)
+        #expect(world.turn() == ["cancelling 1 timedOut"])
+        world.after(world.exit(1))
+        #expect(world.scheduler.attemptInRun(of: 1) == 2)
+        world.pass(seconds: 9)
+        #expect(world.turn() == [])
+        world.pass(seconds: 1)
+        #expect(world.turn() == ["cancelling 1 timedOut"])
+        #expect(world.after(world.exit(1)).last == "finished 1 timedOut longer than 10s")
+    }
+
     @Test func notifyGoesOnAfterItsProcess() {
         var world = World()
         world.add { $0.completion = .notify }

@@ -8,7 +8,10 @@ import Testing
     static func graph() -> SubmissionTexts {
         var policy = Policy()
         policy.timeout = 30_000_000_000
-        policy.retry = RetryPolicy(limit: 3, exitCodes: [2, 75])
+        var scale = RetryScale()
+        scale[.timeout] = 1500
+        scale[.memory] = 2000
+        policy.retry = RetryPolicy(limit: 3, exitCodes: [2, 75], scale: scale)
         policy.successCodes = [0, 4]
         policy.completion = .notify
         policy.leftovers = .leave

@@ -134,8 +134,17 @@ import Testing
             taken: [
                 #"{"limit": 0}"#,
                 #"{"limit": 3, "backoff": "1s", "factor": 2, "max": "5m", "jitter": 0.1, "on": ["failed","timedOut","interrupted"], "exitCodes": [1,2]}"#,
+                #"{"limit": 2, "scale": {"limits.memory": 2, "timeout": 1.5, "limits.cpuQuota": 1}}"#,
+                #"{"limit": 2, "scale": {}}"#,
             ],
             refused: [
+                (#"{"limit": 1, "scale": 2}"#, "retry.scale"),
+                (#"{"limit": 1, "scale": {"limits.memory": 0.5}}"#, "retry.scale.limits.memory"),
+                (#"{"limit": 1, "scale": {"timeout": "2"}}"#, "retry.scale.timeout"),
+                (#"{"limit": 1, "scale": {"timeout": 1001}}"#, "retry.scale.timeout"),
+                (#"{"limit": 1, "scale": {"limits.nice": 2}}"#, "retry.scale.limits.nice"),
+                (#"{"limit": 1, "scale": {"memory": 2}}"#, "retry.scale.memory"),
+                (#"{"limit": 1, "scale": {"timeout": 2, "timeout": 2}}"#, "retry.scale.timeout"),
                 ("3", "retry"), ("{}", "retry.limit"), (#"{"limit": -1}"#, "retry.limit"),
                 (#"{"limit": 1, "factor": 0.5}"#, "retry.factor"),
                 (#"{"limit": 1, "jitter": 1.1}"#, "retry.jitter"),

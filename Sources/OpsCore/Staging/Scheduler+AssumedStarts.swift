@@ -28,7 +28,9 @@ extension Scheduler {
             slot: slot, runner: runner, boot: boot, startedAt: now, holding: [])
         execution.isAssumed = true
         execution.isConfirmed = false
-        execution.timeoutDue = policy(of: operation)?.timeout.map { now.monotonic + $0 }
+        execution.timeoutDue = policy(of: operation)?.timeout(inAttempt: execution.attemptsInRun).map {
+            now.monotonic + $0
+        }
         setState(operation, .executing)
         let index = executions.insert(execution)
         table[operation].link(to: index)

@@ -165,7 +165,8 @@ final class EffectPerformer {
         let policy = daemon.ask({ $0.policy(of: attempt.operation) }) ?? Policy()
         return try composer.launch(
             attempt, slot: slot, policy, texts, namesSlot: slot >= 0 && !daemon.runner.acceptsStaging,
-            given: results, units: daemon.ask { $0.unitVariables(of: attempt.operation) } ?? [])
+            given: results, units: daemon.ask { $0.unitVariables(of: attempt.operation) } ?? [],
+            attemptInRun: daemon.ask { $0.attemptInRun(of: attempt.operation) } ?? 1)
     }
 
     private func cannotStart(_ attempt: AttemptID, _ error: SystemError) {

@@ -31,7 +31,7 @@ struct LaunchComposer {
     /// `given` next time.
     mutating func launch(
         _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool,
-        given: ResultsOfDependencies? = nil, units: [UnitVariable] = []
+        given: ResultsOfDependencies? = nil, units: [UnitVariable] = [], attemptInRun: Int32 = 1
     ) throws -> LaunchRequest {
         let details = try details(texts)
         var request = LaunchRequest(
@@ -54,8 +54,8 @@ struct LaunchComposer {
         // One of the leftover processes may still report the result; opsd ends them once it is decided.
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
         request.grace = policy.grace
-        request.timeLimit = policy.timeout ?? 0
-        details.apply(to: &request)
+        request.timeLimit = policy.timeout(inAttempt: attemptInRun) ?? 0
+        details.apply(to: &request) { policy.retry?.scale?.value($0, of: $1, inAttempt: attemptInRun) ?? $0 }
         if policy.executor != nil { request.executorOptions = details.own.executorOptions }
         return request
     }

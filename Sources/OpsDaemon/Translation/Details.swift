@@ -133,17 +133,23 @@ struct Details {
         }
     }
 
-    func apply(to request: inout LaunchRequest) {
+    /// Applies settings of the process. `scaled`: the value of a limit in this attempt.
+    func apply(to request: inout LaunchRequest, scaled: (Int64, RetryScale.Key) -> Int64 = { value, _ in value }) {
         let limits = own.limits
+        let memory = limits.memory.map { scaled($0, .memory) }
+        let tasks = limits.tasks.map { scaled($0, .tasks) }
+        let weight = limits.cpuWeight.map { scaled($0, .cpuWeight) }
+        let quota = limits.cpuQuota.map { scaled($0, .cpuQuota) }
         request.priority = priority
         request.controlLimits = ControlLimits(
-            memoryBytes: limits.memory, tasks: limits.tasks, cpuWeight: limits.cpuWeight,
-            cpuMicrosecondsPerSecond: limits.cpuQuota.map { $0 * 10_000 })
-        for (resource, value) in [
-            (ResourceLimit.Resource.openFiles, limits.openFiles), (.fileSize, limits.fileSize),
-            (.coreSize, limits.coreSize),
+            memoryBytes: memory, tasks: tasks, cpuWeight: weight,
+            cpuMicrosecondsPerSecond: quota.map { $0 * 10_000 })
+        for (resource, key, first) in [
+            (ResourceLimit.Resource.openFiles, RetryScale.Key.openFiles, limits.openFiles),
+            (.fileSize, .fileSize, limits.fileSize), (.coreSize, .coreSize, limits.coreSize),
         ] {
-            if let value {
+            if let first {
+                let value = scaled(first, key)
                 request.resourceLimits.append(ResourceLimit(resource, soft: UInt64(value), hard: UInt64(value)))
             }
         }

@@ -60,6 +60,10 @@ extension DetailsRow {
         if !retry.exitCodes.isEmpty {
             members.append(.init("exitCodes", .array(retry.exitCodes.map { .integer(Int64($0)) })))
         }
+        if let scale = retry.scale {
+            let factors = scale.entries.map { JSONValue.Member($0.key.rawValue, .double(Double($0.factor) / 1000)) }
+            members.append(.init("scale", .object(factors)))
+        }
         return JSONObject(members)
     }
 }

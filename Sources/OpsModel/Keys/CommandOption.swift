@@ -45,6 +45,8 @@ public struct CommandOption: Sendable {
         case pairs
         /// An object of texts and integers.
         case quantities
+        /// An object of numbers.
+        case factors
         /// Written by opsctl in a way of the key's own.
         case special
     }

@@ -110,9 +110,19 @@ extension KeyEntry {
                 .init(
                     "exitCodes", .list(.integer(0...255), 0...Limits.exitCodes), default: "all",
                     "Only a failure with one of these is retried."),
+                .init(
+                    "scale",
+                    .object(
+                        RetryScale.names.map { .init($0, .number(Limits.scaleFactor), default: "1", "Its factor.") }),
+                    default: "nothing",
+                    "Values that each further attempt multiplies: `timeout`, and of `limits` all but `nice`. "
+                        + "A value that the operation does not have stays absent, and none grows beyond the largest that "
+                        + "its key takes."),
             ]),
             .init(
                 default: "no further attempts", "Further attempts after one that did not succeed.",
+                "With `\"scale\": {\"limits.memory\": 2, \"timeout\": 1.5}` each attempt has twice the memory and one and a "
+                    + "half times the time of the one before it: 64M, 128M, 256M. opsctl retry begins with the first again.",
                 example: #""retry": {"limit": 3, "backoff": "10s"}"#),
             options: [
                 .value("retry", "r", "N", .integer, "number of retries after the first attempt").written(
@@ -130,6 +140,10 @@ extension KeyEntry {
                 ).written(as: .words, member: "on"),
                 .value("retry-exit-codes", "N,...", .text, "retry only after these exit codes")
                     .written(as: .codes, member: "exitCodes"),
+                .value(
+                    "retry-scale", "K=F", .keyValue,
+                    "multiply timeout or a limit by F for each further attempt: timeout=1.5, limits.memory=2"
+                ).written(as: .factors, member: "scale"),
             ])
     }
 }

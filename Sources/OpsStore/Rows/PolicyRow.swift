@@ -6,8 +6,8 @@ enum PolicyRow {
         INSERT INTO policy (
             id, timeout, grace, deadline, notBefore, retryLimit, retryBackoff, retryFactor, retryMax, retryJitter,
             retryOn, retryExitCodes, successCodes, completion, leftovers, conditions, childLimit, observers,
-            executor)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+            executor, retryScale)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
         """
     static let select = "SELECT * FROM policy WHERE id = ?1"
 
@@ -31,6 +31,7 @@ enum PolicyRow {
         statement.bind(17, policy.childLimit.map(Int64.init))
         statement.bind(18, observers(policy.observers))
         statement.bind(19, policy.executor)
+        statement.bind(20, policy.retry?.scale.map(text))
     }
 
     static func read(_ statement: Statement) -> Policy {
@@ -44,7 +45,7 @@ enum PolicyRow {
             policy.retry = RetryPolicy(
                 limit: limit, backoff: statement.int(6), factor: statement.int(7), max: statement.int(8),
                 jitter: statement.int(9), onFailed: on & 1 != 0, onTimedOut: on & 2 != 0, onInterrupted: on & 4 != 0,
-                exitCodes: integers(statement.text(11)))
+                exitCodes: integers(statement.text(11)), scale: statement.optionalText(19).flatMap(scale))
         }
         policy.successCodes = integers(statement.text(12))
         policy.completion = statement.bool(13) ? .notify : .exit
@@ -69,6 +70,21 @@ enum PolicyRow {
 
     private static func integers(_ list: String) -> [Int32] {
         list.split(separator: ",").compactMap { Int32($0) }
+    }
+
+    /// `timeout:1500,limits.memory:2000`: factors in thousandths.
+    private static func text(_ scale: RetryScale) -> String {
+        scale.entries.map { "\($0.key.rawValue):\($0.factor)" }.joined(separator: ",")
+    }
+
+    private static func scale(_ text: String) -> RetryScale? {
+        var scale = RetryScale()
+        for entry in text.split(separator: ",") {
+            let parts = entry.split(separator: ":")
+            guard let name = parts.first, let key = RetryScale.Key(rawValue: String(name)) else { continue }
+            scale[key] = parts.last.flatMap { Int64($0) }
+        }
+        return scale.isEmpty ? nil : scale
     }
 
     /// `wait:5000000000`: what a false answer means, and how long an answer stands.

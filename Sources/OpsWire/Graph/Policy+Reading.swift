@@ -34,7 +34,7 @@ extension Policy {
 }
 
 extension RetryPolicy {
-    private static let keys = ["limit", "backoff", "factor", "max", "jitter", "on", "exitCodes"]
+    private static let keys = ["limit", "backoff", "factor", "max", "jitter", "on", "exitCodes", "scale"]
 
     init(from scanner: inout JSONScanner) throws(JSONError) {
         self.init(limit: 0)
@@ -49,6 +49,7 @@ extension RetryPolicy {
             case "max": max = try scanner.duration(atLeast: 0)
             case "jitter": jitter = try scanner.thousandths(in: 0...1)
             case "on": try readOutcomes(&scanner)
+            case "scale": scale = try RetryScale(from: &scanner)
             default: exitCodes = try scanner.exitCodes()
             }
         }
@@ -68,6 +69,18 @@ extension RetryPolicy {
                 throw scanner.error(.refused("\"\(other)\" is none of failed, timedOut, interrupted\(near)"), at: start)
             }
         }
+    }
+}
+
+extension RetryScale {
+    /// Nil: an empty object, with which nothing grows.
+    init?(from scanner: inout JSONScanner) throws(JSONError) {
+        self.init()
+        try scanner.members(of: Self.names) { (name, scanner) throws(JSONError) in
+            let factor = try scanner.thousandths(in: Limits.scaleFactor)
+            if let key = Key(rawValue: name) { self[key] = factor }
+        }
+        if isEmpty { return nil }
     }
 }
 

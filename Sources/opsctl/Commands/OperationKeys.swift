@@ -118,8 +118,23 @@ struct OperationKeys {
                     if let number = Int(limit.value) { object.integer(number) } else { object.string(limit.value) }
                 }
             }
+        case .factors: try writeFactors(option, as: name, to: &text)
         case .special: break
         }
+    }
+
+    private func writeFactors(_ option: Option, as name: String, to text: inout JSONWriter) throws(Failure) {
+        text.key(name)
+        text.beginObject()
+        for pair in arguments.pairs(option) {
+            guard let factor = Double(pair.value), factor.isFinite else {
+                throw .usage(
+                    arguments.path, "--\(option.name) takes a number behind the =, not \"\(pair.value)\"",
+                    "write --\(option.name) \(pair.key)=2")
+            }
+            text.member(pair.key, raw: "\(factor)".utf8)
+        }
+        text.endObject()
     }
 
     private func codes(_ option: Option) throws(Failure) -> [UInt8] {

@@ -1,0 +1,73 @@
+/// Factors by which values of an operation grow with each further attempt of a run.
+public struct RetryScale: Hashable, Sendable {
+    /// The values that can grow, as a graph file calls them.
+    public enum Key: String, CaseIterable, Sendable {
+        case timeout
+        case memory = "limits.memory"
+        case tasks = "limits.tasks"
+        case cpuWeight = "limits.cpuWeight"
+        case cpuQuota = "limits.cpuQuota"
+        case openFiles = "limits.openFiles"
+        case fileSize = "limits.fileSize"
+        case coreSize = "limits.coreSize"
+
+        /// The largest value that the key takes.
+        var largest: Int64 {
+            switch self {
+            case .timeout: Limits.duration
+            case .memory, .fileSize, .coreSize: .max
+            case .tasks, .openFiles: Int64(Int32.max)
+            case .cpuWeight: 10_000
+            case .cpuQuota: 1_000_000
+            }
+        }
+    }
+
+    public static let names = Key.allCases.map(\.rawValue)
+
+    /// A factor of each key, in thousandths; 0: the key does not grow.
+    private var factors = [Int64](repeating: 0, count: Key.allCases.count)
+
+    public init() {}
+
+    /// The factor of a key, in thousandths; nil: the key does not grow.
+    public subscript(key: Key) -> Int64? {
+        get {
+            let factor = factors[Self.position(of: key)]
+            return factor == 0 ? nil : factor
+        }
+        set { factors[Self.position(of: key)] = newValue ?? 0 }
+    }
+
+    /// The keys that grow, with their factors in thousandths.
+    public var entries: [(key: Key, factor: Int64)] {
+        Key.allCases.compactMap { key in self[key].map { (key: key, factor: $0) } }
+    }
+
+    public var isEmpty: Bool { entries.isEmpty }
+
+    private static func position(of key: Key) -> Int { Key.allCases.firstIndex(of: key) ?? 0 }
+
+    /// Returns the value of a key for the `count`th attempt of a run. It does not grow beyond the key's largest value.
+    public func value(_ first: Int64, of key: Key, inAttempt count: Int32) -> Int64 {
+        guard let factor = self[key], factor > 1000, first > 0 else { return first }
+        var value = first
+        for _ in 1..<max(count, 1) {
+            let (product, remainder) = value.quotientAndRemainder(dividingBy: 1000)
+            let (whole, overflow) = product.multipliedReportingOverflow(by: factor)
+            let (sum, overrun) = whole.addingReportingOverflow(remainder * factor / 1000)
+            let next = overflow || overrun ? key.largest : min(sum, key.largest)
+            if next == value { return value }
+            value = next
+        }
+        return value
+    }
+}
+
+extension Policy {
+    /// Returns the longest duration of the `count`th attempt of a run.
+    public func timeout(inAttempt count: Int32) -> Int64? {
+        guard let scale = retry?.scale else { return timeout }
+        return timeout.map { scale.value($0, of: .timeout, inAttempt: count) }
+    }
+}
