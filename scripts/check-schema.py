@@ -44,8 +44,9 @@ for path in sorted(pathlib.Path(sys.argv[2]).iterdir()):
         for error in validator.iter_errors([json.loads(line) for line in path.read_text().splitlines()]):
             failures.append(f"{path.name}: {error.message}")
 
-# Refused for more than their types: an operation that does not exist, an output without a file, a condition without a test.
-beyond_types = [("after", [1]), ("output", {}), ("conditions", [{}])]
+# Refused for more than their types: an operation that does not exist, an output without a file, a condition without a
+# test, options of an executor that this daemon does not have.
+beyond_types = [("after", [1]), ("output", {}), ("conditions", [{}]), ("slurm", {})]
 keys = schema["$defs"]["operation"]["properties"]
 values = [None, True, -5, 3, 2.5, "", "?", "10s", [], ["x"], [1], [{}], {}, {"x": 1}, {"x": "y"}, {"limit": "a"}]
 count = 0

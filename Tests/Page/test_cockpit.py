@@ -29,7 +29,10 @@ def setUpModule():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = dict(machine.environment, XDG_DATA_HOME=data.name)
+    # Otherwise the session starts an agent and a bus of its own, and leaves them behind.
+    environment = dict(
+        machine.environment, XDG_DATA_HOME=data.name, SSH_AUTH_SOCK=f"{data.name}/no-agent",
+        DBUS_SESSION_BUS_ADDRESS=f"unix:path={data.name}/no-bus")
     server = subprocess.Popen(
         ["/usr/lib/cockpit/cockpit-ws", "--address", "127.0.0.1", "--port", str(port), "--local-session", "/usr/bin/cockpit-bridge"],
         env=environment, stderr=subprocess.DEVNULL)
