@@ -245,12 +245,16 @@ import Testing
         Forms(
             key: "operations", taken: ["[]", #"[{"command": ["a"]}]"#],
             refused: [("{}", "operations"), ("1", "operations")]),
+        Forms(key: "include", taken: [], refused: [("\"tests.yaml\"", "include")]),
+        Forms(key: "set", taken: [], refused: [("{\"A\": \"1\"}", "set")]),
         Forms(
             key: "limit", taken: ["0", "1", "100"],
             refused: [("-1", "limit"), ("\"2\"", "limit"), ("1.5", "limit")]),
     ]
 
     static let keys = forms.map(\.key)
+    /// Keys that the daemon takes.
+    static let takenKeys = keys.filter { OperationKey.find($0)?.isOfFiles == false }
 
     @Test func theTableHasEveryKey() { #expect(Set(Self.keys) == Set(OperationKey.texts)) }
 
@@ -282,7 +286,7 @@ import Testing
         }
     }
 
-    @Test(arguments: keys) func nullCountsAsLeftOut(key: String) throws {
+    @Test(arguments: takenKeys) func nullCountsAsLeftOut(key: String) throws {
         let value = try #require(try form(of: key).taken.last)
         let text = operation(key, "null, \"\(key)\": \(value)")
         #expect(problems(text) == [])
@@ -298,7 +302,7 @@ import Testing
         #expect(problems(#"[{"command": ["a"], "sehll": null}]"#).map(\.key) == ["sehll"])
     }
 
-    @Test(arguments: keys) func aKeyTwiceIsRefused(key: String) throws {
+    @Test(arguments: takenKeys) func aKeyTwiceIsRefused(key: String) throws {
         let value = try #require(try form(of: key).taken.first)
         let text = operation(key, "\(value), \"\(key)\": \(value)")
         #expect(problems(text).contains { $0.key == key && $0.message == "is there twice" })
@@ -318,7 +322,7 @@ import Testing
         }
     }
 
-    @Test(arguments: keys) func groupsHaveNoProcess(key: String) throws {
+    @Test(arguments: takenKeys) func groupsHaveNoProcess(key: String) throws {
         let value = try #require(try form(of: key).taken.last)
         guard key != "operations" else { return }
         let found = problems(

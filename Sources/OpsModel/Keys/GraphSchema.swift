@@ -40,9 +40,10 @@ public enum GraphSchema {
             \##(properties(OperationKey.allCases))
                   },
                   "if": {"properties": {"limit": {"type": "integer"}}, "required": ["limit"]},
-                  "then": {"required": ["operations"]},
+                  "then": {"anyOf": [{"required": ["operations"]}, {"required": ["include"]}]},
+                  "dependentRequired": {"set": ["include"]},
                   "oneOf": [
-            \##(["command", "shell", "operations"].map(hasValue).joined(separator: ",\n"))
+            \##(["command", "shell", "http", "operations", "include"].map(hasValue).joined(separator: ",\n"))
                   ],
                   "additionalProperties": false
                 },

@@ -18,7 +18,7 @@ extension KeyEntry {
                 default: "none",
                 "The program and its arguments, executed without a shell. A program without a `/` is searched in the "
                     + "`PATH` of the operation's environment.",
-                "An operation has exactly one of `command`, `shell` and `operations`.",
+                "An operation has exactly one of `command`, `shell`, `http`, `operations` and `include`.",
                 example: #""command": ["make", "-j8"]"#),
             editing: [
                 .value(
@@ -61,6 +61,30 @@ extension KeyEntry {
                 .value("limit", "N", .integer, "of a group: how many of its children may execute at once")
                     .written(as: .integer)
             ])
+    }
+
+    static var include: KeyEntry {
+        KeyEntry(
+            .identity, .single, .path,
+            .init(
+                default: "none",
+                "Another graph file, whose operations become the children of this group. opsctl reads it at the submission; "
+                    + "a relative path starts at the directory of the file that includes. `defaults` of that file are "
+                    + "laid under its own operations; its `name`, `order` and `schedule` are not used.",
+                "The other keys are those of a group: dependencies, queue, priority, limit. Names have to be unique in the "
+                    + "whole graph, so a file that is included twice needs a gap in its names. A file that includes itself is "
+                    + "refused, and so are more than 32 files inside each other, 10000 files or 256M in all.",
+                example: #""include": "tests.yaml""#))
+    }
+
+    static var set: KeyEntry {
+        KeyEntry(
+            .identity, .single, .map(maxEntries: Limits.environmentVariables),
+            .init(
+                default: "none",
+                "Beside `include`: values for the gaps `${NAME}` of that file. The values that the including file was given "
+                    + "hold there too.",
+                example: #""set": {"TARGET": "arm64"}"#))
     }
 
     static var directory: KeyEntry {

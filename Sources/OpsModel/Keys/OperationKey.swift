@@ -1,6 +1,6 @@
 /// The keys of an operation, in the order of help and manual. Everything else about a key is in its `entry`.
 public enum OperationKey: UInt8, Sendable, CaseIterable {
-    case name, command, shell, operations, limit, directory, environment, umask, stdin, user, labels, key
+    case name, command, shell, operations, limit, include, set, directory, environment, umask, stdin, user, labels, key
     case queue, priority, qos, after, categories, barrier, conditions, held, notBefore
     case timeout, deadline, grace, successCodes, leftovers, completion, observers, retry
     case limits, output
@@ -21,6 +21,8 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
         case .shell: .shell
         case .operations: .operations
         case .limit: .limit
+        case .include: .include
+        case .set: .set
         case .directory: .directory
         case .environment: .environment
         case .umask: .umask
@@ -77,6 +79,9 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
 }
 
 extension OperationKey {
+    /// opsctl replaces the key when it reads a graph file: the daemon does not know it.
+    public var isOfFiles: Bool { self == .include || self == .set }
+
     /// All keys by length and first byte, which leave two together at most.
     private static let buckets: [[(key: OperationKey, text: [UInt8])]] = {
         var buckets: [[(key: OperationKey, text: [UInt8])]] = Array(repeating: [], count: 256)

@@ -127,6 +127,7 @@ extension GraphDecoder {
         case .name: try readName(&draft, &scanner)
         case .command: draft.operation.command = try command(&scanner)
         case .shell: draft.operation.command = try shell(&scanner)
+        case .include, .set: throw scanner.error(.refused("is for graph files, where opsctl submit replaces it"))
         case .operations: preconditionFailure("a group's operations are read one by one")
         case .queue: draft.operation.queue = try queue(&scanner)
         case .priority: draft.priority = try scanner.priority()

@@ -47,6 +47,8 @@ struct Pair: Sendable {
     let key: String
     let value: String
 
+    init(key: String, value: String) { (self.key, self.value) = (key, value) }
+
     init?(_ text: String) {
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals != text.startIndex else { return nil }
         key = String(text[..<equals])

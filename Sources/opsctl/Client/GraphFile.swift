@@ -63,7 +63,7 @@ struct GraphFile {
     /// A single object is a graph unless it is an operation.
     private mutating func readGraph(_ range: Range<Int>) throws(Malformed) {
         let members = Self.members(bytes, range)
-        guard !members.contains(where: { $0.key == "command" || $0.key == "shell" }) else { return }
+        guard !members.contains(where: { ["command", "shell", "include"].contains($0.key) }) else { return }
         operations = []
         for (place, (key, offset, value)) in members.enumerated() {
             if members[..<place].contains(where: { $0.key == key }) {
@@ -108,7 +108,7 @@ struct GraphFile {
         return ranges
     }
 
-    private static func members(_ bytes: [UInt8], _ range: Range<Int>) -> [(
+    static func members(_ bytes: [UInt8], _ range: Range<Int>) -> [(
         key: String, offset: Int, value: Range<Int>
     )] {
         var members: [(key: String, offset: Int, value: Range<Int>)] = []
@@ -126,6 +126,12 @@ struct GraphFile {
     var scheduleMembers: [(key: String, offset: Int, value: JSONView)] {
         guard let schedule else { return [] }
         return Self.members(bytes, schedule).map { ($0.key, $0.offset, JSONView(bytes, $0.value)) }
+    }
+
+    /// Members of `defaults`, with the places of their keys.
+    var defaultMembers: [(key: String, offset: Int, value: JSONView)] {
+        guard let defaults else { return [] }
+        return Self.members(bytes, defaults).map { ($0.key, $0.offset, JSONView(bytes, $0.value)) }
     }
 
     func place(of offset: Int) -> String { text.place(of: offset) }

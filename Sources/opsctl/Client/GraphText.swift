@@ -18,21 +18,47 @@ struct GraphText {
         let column: Int
     }
 
+    /// Part of the text that stands in another file.
+    struct Piece {
+        /// Offset here.
+        let start: Int
+        let text: GraphText
+        /// Offset there.
+        let offset: Int
+    }
+
     let path: String
     let bytes: [UInt8]
+    /// Ascending parts of an assembled text; empty where the text is of one file.
+    private let pieces: [Piece]
     /// Ascending offsets; empty where the text has the lines of the file.
     let marks: [Mark]
 
     /// Path in messages: `-` is standard input.
     var shownPath: String { path == "-" ? "standard input" : path }
 
-    init(path: String, json bytes: [UInt8], marks: [Mark] = []) {
-        (self.path, self.bytes, self.marks) = (path, bytes, marks)
+    init(path: String, json bytes: [UInt8], marks: [Mark] = [], pieces: [Piece] = []) {
+        (self.path, self.bytes, self.marks, self.pieces) = (path, bytes, marks, pieces)
+    }
+
+    /// Returns whether the text contains another one.
+    func mentions(_ text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        var rest = bytes[...]
+        while let start = rest.firstIndex(of: wanted[0]) {
+            if rest[start...].starts(with: wanted) { return true }
+            rest = rest[(start + 1)...]
+        }
+        return false
     }
 
     /// Reads a file in the format that is given, or that its name tells.
     static func read(_ path: String, _ format: Format?, for verb: String) throws(Failure) -> GraphText {
-        let text = try InputFile.read(path, verb)
+        try parse(path, try InputFile.read(path, verb), format)
+    }
+
+    /// Returns the text of a file that has been read.
+    static func parse(_ path: String, _ text: [UInt8], _ format: Format?) throws(Failure) -> GraphText {
         // A byte order mark is a habit of some editors.
         let bytes = text.starts(with: [0xef, 0xbb, 0xbf]) ? Array(text.dropFirst(3)) : text
         let chosen: Format
@@ -99,8 +125,18 @@ struct GraphText {
         return low == 0 ? (1, 1) : (marks[low - 1].line, marks[low - 1].column)
     }
 
+    private func piece(at offset: Int) -> Piece? {
+        var (low, high) = (0, pieces.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if pieces[middle].start <= offset { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? nil : pieces[low - 1]
+    }
+
     /// `FILE:LINE:COLUMN` of a byte.
     func place(of offset: Int) -> String {
+        if let piece = piece(at: offset) { return piece.text.place(of: piece.offset + offset - piece.start) }
         let (line, column) = position(of: offset)
         return "\(shownPath):\(line):\(column)"
     }

@@ -3,21 +3,26 @@ internal import OpsWire
 /// Fills `${NAME}` inside the strings of JSON text; `$${NAME}` stays as `${NAME}`. Forms with an operator, such as
 /// `${NAME:-x}`, and names that begin with `OPS_` are the shell's.
 struct Substitution {
-    private let values: [String: [UInt8]]
+    private var values: [String: [UInt8]]
     /// Names that opsd fills in: those of a run of a schedule.
-    private let later: Set<String>
+    private var later: Set<String>
 
     static let ofSchedules: Set<String> = ["scheduled", "scheduledBefore", "file", "event"]
 
     init(_ pairs: [Pair], later: Set<String> = []) {
-        self.later = later
-        var values: [String: [UInt8]] = [:]
+        (values, self.later) = ([:], later)
+        self = setting(pairs)
+    }
+
+    /// Returns the same with more values, which replace those of the same names.
+    func setting(_ pairs: [Pair]) -> Substitution {
+        var copy = self
         for pair in pairs {
             var text = JSONWriter()
             text.string(pair.value)
-            values[pair.key] = Array(text.bytes.dropFirst().dropLast())
+            copy.values[pair.key] = Array(text.bytes.dropFirst().dropLast())
         }
-        self.values = values
+        return copy
     }
 
     /// `$` occurs in JSON nowhere but in strings, so the text need not be understood for this.

@@ -176,7 +176,8 @@ enum SubmitVerb {
         }
         let format = arguments.text(.format).flatMap(GraphText.Format.init(rawValue:))
         let text = try GraphText.read(path, format, for: arguments.path)
-        let file = try GraphFile(try Substitution(arguments.pairs(.set), later: later).fill(text))
+        let substitution = Substitution(arguments.pairs(.set), later: later)
+        let file = try GraphFile(try Inclusion.expand(try substitution.fill(text), substitution))
         var keys = OperationKeys(arguments: arguments)
         try keys.resolve(session)
         return (prepared(try GraphOptions(keys).lay(over: file), session), file)

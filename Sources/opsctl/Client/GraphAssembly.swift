@@ -1,0 +1,26 @@
+/// Text of a graph put together from parts of several files, each with its place.
+struct GraphAssembly {
+    private var bytes: [UInt8] = []
+    private var pieces: [GraphText.Piece] = []
+
+    var count: Int { bytes.count }
+
+    /// Appends a part of a file.
+    mutating func copy(_ range: Range<Int>, of text: GraphText) {
+        guard !range.isEmpty else { return }
+        mark(text, range.lowerBound)
+        bytes += text.bytes[range]
+    }
+
+    /// Appends text that stands for the value at an offset of a file.
+    mutating func write(_ written: String, for text: GraphText, at offset: Int) {
+        mark(text, offset)
+        bytes += written.utf8
+    }
+
+    private mutating func mark(_ text: GraphText, _ offset: Int) {
+        pieces.append(.init(start: bytes.count, text: text, offset: offset))
+    }
+
+    func text(path: String) -> GraphText { GraphText(path: path, json: bytes, pieces: pieces) }
+}
