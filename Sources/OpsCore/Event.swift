@@ -94,4 +94,6 @@ public enum Level: Hashable, Sendable {
 public enum ConditionAnswer: Hashable, Sendable {
     case allTrue
     case isFalse(index: Int32, detail: String)
+    /// There was no answer, in time or at all. It counts as false, but proves nothing to be up to date.
+    case isUnknown(index: Int32, detail: String)
 }

@@ -50,20 +50,25 @@ extension Scheduler {
         case .allTrue:
             conditions.postpone(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
             if let lane = lane(of: operation) { makeCandidate(lane) }
-        case .isFalse(let index, let detail):
+        case .isFalse(let index, let detail), .isUnknown(let index, let detail):
             publish(.conditionFalse, operation, detail: detail)
             conditions.noteFalse(operation, index: index)
-            handleFalseCondition(operation, index, detail, list[min(Int(index), list.count - 1)])
+            let condition = list[min(Int(index), list.count - 1)]
+            handleFalseCondition(operation, index, detail, condition, answer.end(of: condition))
         }
         wake(.evaluations)
     }
 
     private mutating func handleFalseCondition(
-        _ operation: OperationIndex, _ index: Int32, _ detail: String, _ condition: ConditionPolicy
+        _ operation: OperationIndex, _ index: Int32, _ detail: String, _ condition: ConditionPolicy,
+        _ otherwise: ConditionPolicy.Otherwise
     ) {
         let cause = Cause.conditionFalse(index: index, detail: detail)
         let id = table[operation].operationID
-        switch condition.otherwise {
+        switch otherwise {
+        case .succeed:
+            let below = Resolution(outcome: .notNeeded, cause: .groupSkipped(id))
+            decideTree(operation, Resolution(outcome: .succeeded, cause: .upToDate), below: below)
         case .fail:
             let below = Resolution(outcome: .skipped, cause: .groupSkipped(id))
             decideTree(operation, Resolution(outcome: .failed, cause: cause), below: below)
@@ -98,5 +103,13 @@ extension Scheduler {
             stopAsking(operation)
             if let lane = lane(of: operation) { makeCandidate(lane) }
         }
+    }
+}
+
+extension ConditionAnswer {
+    /// Returns the meaning of an answer that is not true.
+    func end(of condition: ConditionPolicy) -> ConditionPolicy.Otherwise {
+        if case .isUnknown = self, condition.otherwise == .succeed { return .fail }
+        return condition.otherwise
     }
 }

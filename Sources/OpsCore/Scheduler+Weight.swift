@@ -45,8 +45,13 @@ extension Scheduler {
             guard let index = registry.execution(of: attempt) else { return }
             let decided = Resolution(outcome: end.outcome, cause: .engine(end.cause))
             self.end(index, executions[index].resolution ?? decided, &walk)
-        case .conditionsAnswered(let id, _, .isFalse):
-            if let operation = unfinished(id) { endTree(operation, .skipped, &walk) }
+        case .conditionsAnswered(let id, _, .isFalse(let index, _)),
+            .conditionsAnswered(let id, _, .isUnknown(let index, _)):
+            if let operation = unfinished(id) {
+                let list = policy(of: operation)?.conditions ?? []
+                let succeeds = list.indices.contains(Int(index)) && list[Int(index)].otherwise == .succeed
+                endTree(operation, succeeds ? .succeeded : .skipped, &walk)
+            }
         case .cancel(let ids, _, _, let force):
             for operation in ids.lazy.compactMap(unfinished) {
                 cancel(operation, force: force, &walk)

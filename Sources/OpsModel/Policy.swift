@@ -36,7 +36,7 @@ public struct Observers: OptionSet, Hashable, Sendable {
 
 /// Treatment of the answer of one condition. Its text stays in the store.
 public struct ConditionPolicy: Hashable, Sendable {
-    public enum Otherwise: String, Sendable, CaseIterable { case fail, skip, wait }
+    public enum Otherwise: String, Sendable, CaseIterable { case fail, skip, wait, succeed }
     public var otherwise: Otherwise
     /// Time for which a true answer stands, and after which a false one with `wait` is asked again.
     public var every: Int64

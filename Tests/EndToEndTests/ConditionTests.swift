@@ -100,4 +100,59 @@ import Testing
         #expect(kill(runner, SIGKILL) == 0)
         try waitUntil("process \(first) of the condition lives on") { kill(first, 0) != 0 }
     }
+
+    @Test func `an operation whose outputs are up to date succeeds without an attempt`() throws {
+        let machine = try Machine()
+        let directory = machine.state + "/work"
+        try FileManager.default.createDirectory(atPath: directory + "/src/deep", withIntermediateDirectories: true)
+        func write(_ name: String, at seconds: Double) throws {
+            let path = directory + "/" + name
+            try "x".write(toFile: path, atomically: true, encoding: .utf8)
+            let date = Date(timeIntervalSince1970: 1_700_000_000 + seconds)
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+        }
+        func build(_ inputs: String, _ outputs: String) throws -> [String: Any] {
+            let graph = try machine.graph(
+                """
+                {"operations": [
+                  {"name": "build", "command": ["true"], "directory": "\(directory)", "conditions": [
+                    {"newer": {"inputs": \(inputs), "outputs": \(outputs)}, "otherwise": "succeed"}]},
+                  {"name": "after", "command": ["true"], "after": ["build"]}]}
+                """)
+            #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
+            return try machine.show("build@\(graph)")
+        }
+        let sources = #"["src/**/*.c", "src/*.h"]"#
+        try write("src/deep/a.c", at: 10)
+        try write("src/b.c", at: 20)
+        #expect(try build(sources, #"["a.o"]"#)["attempt"] as? Int == 1, "there is no output")
+        try write("a.o", at: 15)
+        #expect(try build(sources, #"["a.o"]"#)["attempt"] as? Int == 1, "the output is older than an input")
+        try write("a.o", at: 20)
+        let done = try build(sources, #"["a.o"]"#)
+        #expect(done["attempt"] as? Int == 0 && done["outcome"] as? String == "succeeded")
+        #expect(done["cause"] as? String == "up to date" && done["startedAt"] is NSNull)
+        #expect(try machine.ctl("wait", "\(done["id"] as? Int ?? 0)", "--exit-code").status == 0)
+        try write("a file; with $(signs)", at: 30)
+        #expect(try build(#"["a file; with $(signs)"]"#, #"["a.o"]"#)["attempt"] as? Int == 1)
+        #expect(try build(#"["missing"]"#, #"["a.o"]"#)["attempt"] as? Int == 1)
+        #expect(try build(sources, #"["a.o", "*.exe"]"#)["attempt"] as? Int == 1)
+    }
+
+    @Test func `a condition without an answer proves nothing to be up to date`() throws {
+        let machine = try Machine()
+        _ = try machine.graph(
+            """
+            {"operations": [
+              {"name": "slow", "command": ["true"],
+               "conditions": [{"exec": ["sleep", "60"], "timeout": "50ms", "otherwise": "succeed"}]},
+              {"name": "false", "command": ["true"], "conditions": [{"exec": ["false"], "otherwise": "succeed"}]}]}
+            """)
+        _ = try machine.ctl("wait", "slow", "false", "--timeout", "20s")
+        #expect(try machine.outcome("slow") == "failed")
+        #expect(try machine.outcome("false") == "succeeded")
+        #expect(try machine.show("false")["cause"] as? String == "up to date")
+        let run = try machine.ctl("run", "--condition", "succeed:pathExists=/nonexistent", "--", "false")
+        #expect(run.status == 0 && run.out.isEmpty, "\(run.err)")
+    }
 }

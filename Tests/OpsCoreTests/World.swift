@@ -181,6 +181,7 @@ func brief(_ cause: Cause) -> String {
     case .groupSkipped(let id, _): "group \(id.rawValue) skipped"
     case .refused(let text): "refused: \(text)"
     case .engine(let text): "engine: \(text)"
+    case .upToDate: "up to date"
     case .runnerLost: "runner lost"
     case .machineRestarted: "machine restarted"
     case .abandoned(let by): "abandoned by \(by)"

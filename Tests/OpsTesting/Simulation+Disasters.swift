@@ -41,7 +41,10 @@ extension Simulation {
     private mutating func answerSomeone() {
         if !world.evaluations.isEmpty {
             let asked = world.takeEvaluation(random.below(world.evaluations.count))
-            let answer: ConditionAnswer = random.chance(60) ? .allTrue : .isFalse(index: 0, detail: "no")
+            let answer: ConditionAnswer =
+                random.chance(60)
+                ? .allTrue
+                : random.chance(80) ? .isFalse(index: 0, detail: "no") : .isUnknown(index: 0, detail: "no answer")
             world.tell(.conditionsAnswered(asked.operation, token: asked.token, answer))
         }
         if let owed = world.takeObserver() { world.tell(.observed(owed.operation, run: owed.run)) }

@@ -93,7 +93,7 @@ extension Simulation {
         if random.chance(15) { policy.completion = .notify }
         if random.chance(20) {
             policy.conditions = [
-                ConditionPolicy(otherwise: random.pick([.fail, .skip, .wait]), every: 3 * Self.second)
+                ConditionPolicy(otherwise: random.pick([.fail, .skip, .wait, .succeed]), every: 3 * Self.second)
             ]
         }
         return policy

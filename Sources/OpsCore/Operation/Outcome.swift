@@ -53,6 +53,8 @@ public enum Cause: Hashable, Sendable {
     case refused(String)
     /// Ended by the engine of an executor, in its words.
     case engine(String)
+    /// Succeeded without an attempt: a condition was false that says so.
+    case upToDate
 
     /// The operation at which a cascade of skips began, and its outcome.
     public struct Root: Hashable, Sendable {

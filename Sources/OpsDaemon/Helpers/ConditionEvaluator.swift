@@ -43,7 +43,7 @@ final class ConditionEvaluator {
         } catch let error as StoreError {
             daemon.fall(error)
         } catch {
-            answer(operation, token, .isFalse(index: 0, detail: "cannot be read: \(error)"))
+            answer(operation, token, .isUnknown(index: 0, detail: "cannot be read: \(error)"))
         }
     }
 
@@ -75,7 +75,7 @@ final class ConditionEvaluator {
             } catch let error as StoreError {
                 return daemon.fall(error)
             } catch {
-                guard take(evaluation, false, "\(error)") else { return }
+                return giveUp(evaluation, "\(error)")
             }
         }
         finish(evaluation, .allTrue)
@@ -122,6 +122,10 @@ final class ConditionEvaluator {
             return .known(isInside, "the time is outside of the window")
         case .dependenciesSucceeded:
             return try askDependencies(evaluation)
+        case .newer(let inputs, let outputs):
+            return try send(
+                ["/bin/bash", "-c", Self.newer, "bash", "\(inputs.count)"] + inputs + outputs, Self.usualTimeout,
+                "the outputs are up to date", evaluation, falseStatus: 1)
         case .not: preconditionFailure("negations are taken off first")
         }
     }
@@ -160,42 +164,73 @@ final class ConditionEvaluator {
         } catch let error as StoreError {
             return daemon.fall(error)
         } catch {
-            guard take(evaluation, false, "\(error)") else { return }
+            return giveUp(evaluation, "\(error)")
         }
         goOn(evaluation)
     }
 
     private static let usualTimeout: Int64 = 10_000_000_000
+    /// Exits with 0 if a file is missing, or an output older than an input, and with 1 if not. Without separators of words
+    /// an unquoted variable is only expanded as a pattern. A pattern of inputs may match nothing.
+    private static let newer = """
+        IFS=; shopt -s nullglob globstar; count=$1; shift; newest=
+        for pattern in "${@:1:count}"; do
+            for file in $pattern; do
+                [[ -e $file ]] || exit 0
+                [[ -z $newest || $file -nt $newest ]] && newest=$file
+            done
+        done
+        shift "$count"
+        for pattern in "$@"; do
+            found=
+            for file in $pattern; do
+                [[ -e $file ]] || exit 0
+                [[ -n $newest && $newest -nt $file ]] && exit 0
+                found=1
+            done
+            [[ $found ]] || exit 0
+        done
+        exit 1
+        """
 
     private func send(
-        _ arguments: [String], _ timeout: Int64, _ detail: String, _ evaluation: Evaluation
+        _ arguments: [String], _ timeout: Int64, _ detail: String, _ evaluation: Evaluation, falseStatus: Int32? = nil
     ) throws -> Asking {
         guard let request = try daemon.performer.helper(of: evaluation.operation, arguments) else {
             return .known(false, "the operation is not in the store")
         }
         let left = max(evaluation.deadline - Clock.read().monotonic, 0)
         let helper = try daemon.helpers.start(request, timeout: min(timeout, left)) {
-            [unowned self, unowned evaluation] ending in self.ended(evaluation, ending, detail)
+            [unowned self, unowned evaluation] ending in
+            self.ended(evaluation, ending, detail, falseStatus: falseStatus)
         }
         // Without a runner it waits for one: see `goOnWithRunner`.
         evaluation.helper = helper
         return .asked
     }
 
-    private func ended(_ evaluation: Evaluation, _ ending: HelperProcesses.Ending, _ detail: String) {
+    /// `falseStatus`: the only exit status beside 0 that is an answer; nil: each is.
+    private func ended(
+        _ evaluation: Evaluation, _ ending: HelperProcesses.Ending, _ detail: String, falseStatus: Int32?
+    ) {
         evaluation.helper = nil
         guard running[evaluation.operation] === evaluation else { return }
         let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
         switch ending {
-        case .code(let status):
+        case .code(let status) where status == 0 || status == falseStatus ?? status:
             guard take(evaluation, (status == 0) != isNegated, detail) else { return }
-        case .signal: if !take(evaluation, false, "\(detail): no answer in time") { return }
-        case .cannotStart(_, let errno):
-            if !take(evaluation, false, "\(detail): \(SystemError.text(errno))") { return }
+        case .code(let status): return giveUp(evaluation, "it cannot be found out: exit status \(status)")
+        case .signal: return giveUp(evaluation, "\(detail): no answer in time")
+        case .cannotStart(_, let errno): return giveUp(evaluation, "\(detail): \(SystemError.text(errno))")
         // It is asked again when a runner is there.
         case .lost: return
         }
         goOn(evaluation)
+    }
+
+    /// There is no answer.
+    private func giveUp(_ evaluation: Evaluation, _ detail: String) {
+        finish(evaluation, .isUnknown(index: Int32(evaluation.index), detail: detail))
     }
 
     /// One answer; false: it was the last.
@@ -214,12 +249,19 @@ final class ConditionEvaluator {
     }
 
     private func answer(_ operation: OperationID, _ token: Int64, _ answer: ConditionAnswer) {
-        var answer = answer
-        // Details become causes, which are stored, listed and told to observers: a command may be of 2 MiB.
-        if case .isFalse(let index, let detail) = answer, detail.utf8.count > DaemonLimits.subjectLength {
-            let start = String.UnicodeScalarView(detail.unicodeScalars.prefix(DaemonLimits.subjectLength))
-            answer = .isFalse(index: index, detail: "\(String(start))...")
-        }
-        daemon.record(.conditionsAnswered(operation, token: token, answer))
+        let bounded: ConditionAnswer =
+            switch answer {
+            case .allTrue: .allTrue
+            case .isFalse(let index, let detail): .isFalse(index: index, detail: Self.bounded(detail))
+            case .isUnknown(let index, let detail): .isUnknown(index: index, detail: Self.bounded(detail))
+            }
+        daemon.record(.conditionsAnswered(operation, token: token, bounded))
+    }
+
+    /// Details become causes, which are stored, listed and told to observers: a command may be of 2 MiB.
+    private static func bounded(_ detail: String) -> String {
+        guard detail.utf8.count > DaemonLimits.subjectLength else { return detail }
+        let start = String.UnicodeScalarView(detail.unicodeScalars.prefix(DaemonLimits.subjectLength))
+        return "\(String(start))..."
     }
 }

@@ -160,6 +160,19 @@ extension KeyEntry {
             "window", .text(maxBytes: 11), default: "",
             "The local time lies in `FROM-TO`, such as `22:00-06:00`, which may pass midnight."),
         .init("dependenciesSucceeded", .boolean, default: "", "`true`: all that `after` names has succeeded."),
+        .init(
+            "newer",
+            .object([
+                .init(
+                    "inputs", .list(.text(maxBytes: Limits.pathBytes), 0...Limits.patterns),
+                    "Patterns of files that are read."),
+                .init(
+                    "outputs", .list(.text(maxBytes: Limits.pathBytes), 1...Limits.patterns),
+                    "Patterns of files that are made."),
+            ]), default: "",
+            "An output is missing, or older than an input. Patterns such as `src/**/*.c` are relative to the directory of "
+                + "the operation. With `\"otherwise\": \"succeed\"` an operation runs only if its outputs are not up to date."
+        ),
     ]
 
     static var conditions: KeyEntry {
@@ -173,8 +186,9 @@ extension KeyEntry {
                             "An object with one of these tests, which has to be false."),
 
                         .init(
-                            "otherwise", .choice(["fail", "skip", "wait"]), default: "`fail`",
-                            "What a false answer means: the operation fails, is skipped, or waits and asks again."),
+                            "otherwise", .choice(["fail", "skip", "wait", "succeed"]), default: "`fail`",
+                            "What a false answer means: the operation fails, is skipped, waits and asks again, or succeeds "
+                                + "without an attempt, because it is up to date. Without an answer it fails instead."),
                         .init(
                             "every", .duration(canBeZero: false), default: "`\"10s\"`",
                             "How long a true answer holds, and after which time a false one with `wait` is asked again."
@@ -196,7 +210,7 @@ extension KeyEntry {
             options: [
                 .value(
                     "condition", "COND", .text,
-                    "must be true at the start, otherwise it fails (wait: waits, skip: skips): JSON, or [wait:|skip:][!]FORM with pathExists=P, reachable=HOST:PORT, exec=COMMAND, "
+                    "must be true at the start, otherwise it fails (wait: waits, skip: skips, succeed: succeeds at once): JSON, or [wait:|skip:|succeed:][!]FORM with pathExists=P, reachable=HOST:PORT, exec=COMMAND, "
                         + "freeSpace=PATH:1G, loadBelow=4, memoryAvailable=1G, window=22:00-06:00, dependenciesSucceeded"
                 ).known(as: "conditions")
             ])

@@ -55,6 +55,7 @@ extension CauseRow {
         case .reported(let status): self.init(19, Int64(status))
         case .refused(let text): self.init(20, text: text)
         case .engine(let text): self.init(21, text: text)
+        case .upToDate: self.init(22)
         }
     }
 
@@ -96,6 +97,7 @@ extension CauseRow {
         case 19: return .reported(status: small)
         case 20: return .refused(text ?? "")
         case 21: return .engine(text ?? "")
+        case 22: return .upToDate
         default: return nil
         }
     }

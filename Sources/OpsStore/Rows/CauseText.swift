@@ -42,6 +42,7 @@ struct CauseText {
         case .finishedBy(let user, let message): return "rejected by \(user)" + note(message)
         case .refused(let text): return "refused" + note(text)
         case .engine(let text): return text
+        case .upToDate: return "up to date"
         case .reported(let status): return "it reported status \(status)"
         }
     }

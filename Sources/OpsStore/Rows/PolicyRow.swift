@@ -94,6 +94,7 @@ enum PolicyRow {
             case .fail: "fail"
             case .skip: "skip"
             case .wait: "wait"
+            case .succeed: "succeed"
             }
         return "\(word):\(condition.every)"
     }
@@ -104,6 +105,7 @@ enum PolicyRow {
         switch parts.first {
         case "skip": condition.otherwise = .skip
         case "wait": condition.otherwise = .wait
+        case "succeed": condition.otherwise = .succeed
         default: condition.otherwise = .fail
         }
         if let every = parts.last.flatMap({ Int64($0) }) { condition.every = every }

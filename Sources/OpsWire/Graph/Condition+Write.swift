@@ -34,6 +34,12 @@ extension Condition.Test {
         case .dependenciesSucceeded:
             writer.key("dependenciesSucceeded")
             writer.bool(true)
+        case .newer(let inputs, let outputs):
+            writer.key("newer")
+            writer.beginObject()
+            writer.member("inputs", inputs)
+            writer.member("outputs", outputs)
+            writer.endObject()
         case .not(let test):
             writer.key("not")
             writer.beginObject()

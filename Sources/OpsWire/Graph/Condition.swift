@@ -10,6 +10,8 @@ public struct Condition: Equatable, Sendable {
         /// Minutes of the local day, the second not included; over midnight when it is the smaller.
         case window(from: Int, to: Int)
         case dependenciesSucceeded
+        /// An output is missing, or older than an input. Both are patterns of file names.
+        case newer(inputs: [String], outputs: [String])
         case not(Test)
     }
     public var test: Test
@@ -18,8 +20,7 @@ public struct Condition: Equatable, Sendable {
 
     static let testKeys = [
         "pathExists", "reachable", "exec", "freeSpace", "loadBelow", "memoryAvailable", "window",
-        "dependenciesSucceeded",
-        "not",
+        "dependenciesSucceeded", "newer", "not",
     ]
     private static let keys = testKeys + ["timeout", "otherwise", "every"]
     static let defaultTimeout: Int64 = 10_000_000_000
@@ -88,6 +89,7 @@ private struct TestReader {
                 throw scanner.error(.refused("can only be true; use \"not\" for the opposite"))
             }
             return .dependenciesSucceeded
+        case "newer": return try newer(&scanner)
         default:
             _ = try scanner.peek()
             let start = scanner.position
@@ -136,6 +138,22 @@ private struct TestReader {
         }
         guard let path, let least else { throw scanner.error(.refused("needs \"path\" and \"atLeast\"")) }
         return .freeSpace(path: path, atLeast: least)
+    }
+
+    private static func newer(_ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {
+        var inputs: [String]?
+        var outputs: [String] = []
+        try scanner.members(of: ["inputs", "outputs"]) { (key, scanner) throws(JSONError) in
+            var patterns: [String] = []
+            try scanner.elements(atMost: Limits.patterns) { (scanner) throws(JSONError) in
+                patterns.append(try scanner.plainString(atMost: Limits.pathBytes))
+            }
+            if key == "inputs" { inputs = patterns } else { outputs = patterns }
+        }
+        guard let inputs, !outputs.isEmpty else {
+            throw scanner.error(.refused("needs \"inputs\" and \"outputs\", and at least one output"))
+        }
+        return .newer(inputs: inputs, outputs: outputs)
     }
 
     private static func window(_ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {

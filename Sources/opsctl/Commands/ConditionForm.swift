@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// The short forms of conditions: `[fail:|skip:|wait:][!]KEY=VALUE`, or JSON as it is.
+/// The short forms of conditions: `[fail:|skip:|wait:|succeed:][!]KEY=VALUE`, or JSON as it is.
 enum ConditionForm {
     private static let keys = [
         "pathExists", "reachable", "exec", "freeSpace", "loadBelow", "memoryAvailable", "window",
@@ -19,7 +19,7 @@ enum ConditionForm {
         }
         var rest = form[...]
         var otherwise: String?
-        for word in ["fail", "skip", "wait"] where rest.hasPrefix(word + ":") {
+        for word in ["fail", "skip", "wait", "succeed"] where rest.hasPrefix(word + ":") {
             otherwise = word
             rest = rest.dropFirst(word.utf8.count + 1)
         }
