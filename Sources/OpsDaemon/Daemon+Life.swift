@@ -76,6 +76,7 @@ extension Daemon {
         runner.connect()
         executors.configure()
         try schedules.load()
+        try graphs.load()
         retention.schedule()
         if ServiceStatus.isWanted {
             publisher.add(

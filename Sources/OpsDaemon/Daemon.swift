@@ -61,6 +61,7 @@ public final class Daemon {
     private(set) lazy var idleExit = IdleExit(
         loop: loop, log: log, isIdle: { [unowned self] in isIdle }, stop: { [unowned self] in stop(.keep) })
     private(set) lazy var observers = ObserverRunner(daemon: self)
+    private(set) lazy var graphs = GraphObservation(daemon: self)
     private(set) lazy var schedules = Schedules(daemon: self)
     var server: Server?
 

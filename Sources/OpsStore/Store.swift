@@ -14,6 +14,8 @@ public final class Store {
     var interned: Interned
     /// Writes to attempts and operations that the turn being stored has gathered.
     var attemptWrites = AttemptWrites()
+    /// Graphs whose observers were stored or reopened since the daemon last asked.
+    var observedGraphs: [GraphID] = []
     /// A commit has failed since `recover`.
     var needsRecovery = false
     /// Number of operations that had finished when `load` last read the unfinished ones.

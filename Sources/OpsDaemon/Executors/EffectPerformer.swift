@@ -176,10 +176,12 @@ final class EffectPerformer {
     }
 
     /// A process beside an operation, started as the operation itself would be.
+    /// `asSubmitter`: as the user who submitted it, in the directory of the submission, without the operation's own keys.
     func helper(
-        of operation: OperationID, _ arguments: [String], adding environment: [String] = []
+        of operation: OperationID, _ arguments: [String], adding environment: [String] = [], asSubmitter: Bool = false
     ) throws -> LaunchRequest? {
-        guard let texts = try daemon.history.texts(of: operation) else { return nil }
+        guard var texts = try daemon.history.texts(of: operation) else { return nil }
+        if asSubmitter { texts.details = try Details(texts.details).captureAlone }
         let attempt = AttemptID(operation, try daemon.history.brief(of: operation)?.attempt ?? 0)
         return try composer.helper(of: attempt, arguments, adding: environment, texts)
     }

@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsExecutor
 internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
@@ -10,6 +11,8 @@ final class ObserverRunner {
         case start
         case produce(OperationID)
         case finish(run: Int32)
+        /// A moment of the graph that the operation is in.
+        case graph(GraphID, GraphObservers.Moment)
     }
 
     private struct Order: Hashable {
@@ -20,7 +23,16 @@ final class ObserverRunner {
             switch occasion {
             case .start: .started
             case .produce: .produced
-            case .finish: .finished
+            case .finish, .graph: .finished
+            }
+        }
+
+        /// The thing that is observed, for messages.
+        var subject: String {
+            if case .graph(let graph, _) = occasion {
+                "graph g\(graph.rawValue)"
+            } else {
+                "operation \(operation.rawValue)"
             }
         }
 
@@ -63,7 +75,7 @@ final class ObserverRunner {
                 orders.append(order, of: user)
                 return daemon.fall(error)
             } catch {
-                daemon.log.warning("observer of operation \(order.operation.rawValue): \(error)")
+                daemon.log.warning("observer of \(order.subject): \(error)")
                 settle(order)
             }
             orders.end(of: user)
@@ -75,6 +87,9 @@ final class ObserverRunner {
         guard let texts = try daemon.history.texts(of: order.operation),
             let record = try daemon.history.recordAlone(of: order.operation)
         else { return false }
+        if case .graph(let graph, let moment) = order.occasion {
+            return try begin(order, graph, moment, record, of: user)
+        }
         let commands = try Details(texts.details).observers(order.occasion, record.outcome) + configured(order, record)
         guard !commands.isEmpty else { return false }
         let arguments = Self.arguments(commands)
@@ -83,6 +98,11 @@ final class ObserverRunner {
             let request = try daemon.performer.helper(
                 of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
         else { return false }
+        try run(request, order, of: user)
+        return true
+    }
+
+    private func run(_ request: LaunchRequest, _ order: Order, of user: UInt32) throws {
         let attempt = try daemon.helpers.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
             [unowned self] ending in
             self.orders.end(of: user)
@@ -93,6 +113,21 @@ final class ObserverRunner {
             orders.end(of: user)
             orders.append(order, of: user)
         }
+    }
+
+    /// Starts an observer of a graph.
+    private func begin(
+        _ order: Order, _ graph: GraphID, _ moment: GraphObservers.Moment, _ record: OperationRecord, of user: UInt32
+    ) throws -> Bool {
+        guard let observed = try daemon.history.observedGraph(graph), let command = observed.observers.command(moment)
+        else { return false }
+        let event = try GraphEvent(observed, moment, record, daemon.history.progress(of: graph, since: observed.since))
+        guard
+            let request = try daemon.performer.helper(
+                of: order.operation, Self.arguments([try stringArray(command)]), adding: event.variables,
+                asSubmitter: true)
+        else { return false }
+        try run(request, order, of: user)
         return true
     }
 
@@ -126,14 +161,18 @@ final class ObserverRunner {
         // The runner went: it is not known to have run, and runs again.
         case .lost: return orders.append(order, of: user)
         case .code, .signal, .cannotStart:
-            daemon.log.warning("observer of operation \(order.operation.rawValue) ended with \(ending)")
+            daemon.log.warning("observer of \(order.subject) ended with \(ending)")
         }
         settle(order)
     }
 
     private func settle(_ order: Order) {
         owed.remove(order)
-        if case .finish(let run) = order.occasion { daemon.record(.observed(order.operation, run: run)) }
+        switch order.occasion {
+        case .finish(let run): daemon.record(.observed(order.operation, run: run))
+        case .graph(let graph, let moment): daemon.graphs.ended(moment, of: graph)
+        case .start, .produce: break
+        }
     }
 
     /// The event as `watch --json` prints it, with what the observed operation is.

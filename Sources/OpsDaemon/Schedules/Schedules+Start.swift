@@ -120,6 +120,7 @@ extension Schedules {
         order.name = schedule.name
         order.capture = definition.request.capture
         order.orderText = definition.request.order
+        order.observers = definition.request.observers?.bytes
         order.variables = [ReservedVariables.scheduledAt: scheduled]
         if let before { order.variables.lay([ReservedVariables.scheduledBefore: before]) }
         var (file, event) = ("", "")
@@ -157,6 +158,7 @@ extension Schedules {
         var order = SubmissionOrder()
         order.capture = definition.request.capture
         order.orderText = definition.request.order
+        order.observers = definition.request.observers?.bytes
         let now = definition.local(UnixTime(flooringNanoseconds: Moment.now().wall))
         let text = RunText(["scheduled": now, "scheduledBefore": now, "file": "/file", "event": "event"])
         let isSerial = definition.policy.overlap.isSerial

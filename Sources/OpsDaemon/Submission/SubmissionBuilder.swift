@@ -53,13 +53,34 @@ struct SubmissionBuilder: Sendable {
         let details = try details()
         try checkPermissions(details)
         chooseExecutors(details)
+        let observers = graphObservers()
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
         takeEdges()
         if let estimates {
             let ranked = submission.operations.map { isRanked[Int($0.queue)] }
             submission.setLongestPaths(estimates) { ranked[$0] }
         }
-        return try texts()
+        var texts = try texts()
+        texts.observers = observers
+        return texts
+    }
+
+    private mutating func graphObservers() -> GraphObservers? {
+        guard let json = order.observers else { return nil }
+        guard !submission.asChildren else {
+            problem(nil, "observers", "operations that join a graph cannot give it observers")
+            return nil
+        }
+        do throws(JSONError) {
+            let commands = try GraphObserverCommands(json: json)
+            guard commands.finish != nil || commands.failure != nil else { return nil }
+            return GraphObservers(
+                finish: GraphObserverCommands.text(commands.finish),
+                failure: GraphObserverCommands.text(commands.failure))
+        } catch {
+            problem(nil, error.path, error.reason.text)
+            return nil
+        }
     }
 
     private func draft(_ operation: GraphInput.Operation) -> Draft {

@@ -16,6 +16,8 @@ struct SubmissionOrder: Sendable {
     /// Order among operations of equal priority that the graph asks for; nil: that of each queue.
     var order: QueueOrder? { orderText.flatMap(QueueOrder.init(text:)) }
     var orderText: String?
+    /// JSON of the observers of the graph.
+    var observers: [UInt8]?
     /// Variables that opsd sets: of the run of a schedule.
     var variables = StringMap()
 
@@ -32,6 +34,7 @@ struct SubmissionOrder: Sendable {
         isDryRun = request.dryRun ?? false
         wantsList = request.list ?? false
         orderText = request.order
+        observers = request.observers?.bytes
     }
 }
 

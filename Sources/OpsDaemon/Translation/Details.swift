@@ -107,6 +107,12 @@ struct Details {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Stored text of the captured surroundings without anything of the operation itself.
+    var captureAlone: String {
+        let none = Array("{}".utf8)
+        return Self.text(own: none, labels: none, captured: captured)
+    }
+
     // MARK: What a process is started with
 
     /// A relative one counts from where the submitter was.
@@ -130,6 +136,7 @@ struct Details {
         case .produce: [own.observers.produce].compactMap { $0 }
         case .finish:
             [own.observers.finish, outcome?.isFailure == true ? own.observers.failed : nil].compactMap { $0 }
+        case .graph: []
         }
     }
 

@@ -176,6 +176,7 @@ extension Daemon {
         let newcomer = publisher.nextNumber
         finished.take(transition.reports)
         schedules.finish.take(transition.reports)
+        graphs.take(transition.reports)
         answering()
         performer.perform(transition.effects)
         publisher.publish(transition.reports, before: newcomer)

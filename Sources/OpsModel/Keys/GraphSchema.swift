@@ -21,6 +21,7 @@ public enum GraphSchema {
                     "defaults": {"anyOf": [{"$ref": "#/$defs/defaults"}, {"type": "null"}]},
                     "order": \##(orNull(#"{"enum": ["submission", "longestPath"]}"#, orderAbout)),
                     "schedule": {"anyOf": [{"$ref": "#/$defs/schedule"}, {"type": "null"}]},
+                    "observers": \##(orNull(ValueForm.object(observers).schema, observersAbout)),
                     "operations": {"type": "array", "items": {"$ref": "#/$defs/operation"}, "minItems": 1}
                   },
                   "required": ["operations"],
@@ -59,6 +60,16 @@ public enum GraphSchema {
 
             """##
     }
+
+    /// Observers of a graph.
+    public static let observers: [ValueForm.Member] = [
+        .init("finish", .argumentVector, default: "none", "When all operations have finished."),
+        .init(
+            "failure", .argumentVector, default: "none",
+            "When the first of its operations has failed, timed out or was interrupted."),
+    ]
+
+    private static let observersAbout = "Commands that run when the graph has finished, and at its first failure."
 
     private static let orderAbout =
         "Order of operations of equal priority; longestPath: the longest estimated path first."

@@ -8,7 +8,7 @@ struct Reopened {
     mutating func add(_ id: OperationID) { ids.insert(id.rawValue) }
 
     /// Done once all of the retry are reopened: among themselves they wait again.
-    mutating func settle(_ store: Store) throws(StoreError) {
+    mutating func settle(_ store: Store, at instant: Int64) throws(StoreError) {
         if ids.isEmpty { return }
         defer { ids.removeAll(keepingCapacity: true) }
         var granted: [(from: Int64, on: Int64)] = []
@@ -25,6 +25,7 @@ struct Reopened {
             if id <= last { continue }
             range.bind(1, id)
             guard try range.step() else { continue }
+            try store.reopenObservers(ofSubmission: range.int(0), at: instant)
             local.bind(1, range.int(0))
             local.bind(2, range.int(1))
             last = range.int(1)

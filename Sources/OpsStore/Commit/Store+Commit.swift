@@ -12,10 +12,14 @@ extension Store {
             var submittedAt = SubmissionInstants(transition.reports)
             var reopened = Reopened()
             for change in transition.changes {
-                if case .reopened(let id, _, _) = change { reopened.add(id) } else { try reopened.settle(self) }
+                if case .reopened(let id, _, _) = change {
+                    reopened.add(id)
+                } else {
+                    try reopened.settle(self, at: submittedAt.turn)
+                }
                 try apply(change, submissions, &submittedAt)
             }
-            try reopened.settle(self)
+            try reopened.settle(self, at: submittedAt.turn)
             try writeAttempts()
             try writeStaged()
             for report in transition.reports { try insert(report) }

@@ -21,6 +21,7 @@ extension Store {
             texts.particulars.count == submission.operations.count && states.count == submission.operations.count,
             "every operation of a submission has its texts and its state")
         try insertSubmission(texts, target)
+        if let observers = texts.observers, target.isNew { try insert(observers, of: target.graph) }
         if var write = texts.scheduled {
             write.instant.graph = target.graph.rawValue
             write.instant.at = target.at

@@ -34,6 +34,8 @@ public struct SubmissionTexts: Sendable {
     public var submission: Submission
     /// Record of the instant of a schedule whose run this is: stored in the same commit.
     public var scheduled: ScheduleWrite?
+    /// Observers of the graph, when this submission makes one.
+    public var observers: GraphObservers?
 
     public init(
         _ submission: Submission, graphName: String? = nil, gid: UInt32 = 0, user: String = "root",

@@ -30,12 +30,14 @@ enum Schema {
     private static let made: KeyValuePairs<String, [String]> = [
         "table": [
             "assignedUnit", "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event",
-            "label", "meta", "operation", "owedObserver", "policy", "queue", "rateStart", "runner", "schedule",
+            "graphObserver", "label", "meta", "operation", "owedObserver", "policy", "queue", "rateStart", "runner",
+            "schedule",
             "scheduleInstant",
             "submission", "suspendedGraph", "text", "triggerKey",
         ],
         "index": [
-            "edgeCrossing", "operationByName", "operationByParent", "operationByRoot", "operationUnfinished",
+            "edgeCrossing", "graphObserverOwed", "operationByName", "operationByParent", "operationByRoot",
+            "operationUnfinished",
             "scheduleInstantUnsettled", "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
         ],
         "view": ["attempts", "events", "foretold", "graphs", "notes", "operations"],

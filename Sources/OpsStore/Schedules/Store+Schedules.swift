@@ -110,7 +110,7 @@ extension Store {
         }
     }
 
-    private func change(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    func change(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         endReading()
         if needsRecovery { try recover() }
         try database.transaction(body)

@@ -138,6 +138,10 @@ public final class Pruning {
             unchecked = nil
             return false
         }
+        guard try !owesObservers(graph) else {
+            unchecked = nil
+            return false
+        }
         let next = try store.kept(
             "SELECT first, count FROM submission WHERE graph = ?1 AND first + count > ?2 ORDER BY first LIMIT 1")
         next.bind(1, graph)
@@ -153,6 +157,14 @@ public final class Pruning {
         let isBlocked = try isBlocked(from: start, to: last, bound)
         unchecked = isBlocked ? nil : last + 1
         return false
+    }
+
+    /// Observers of the graph have not all run.
+    private func owesObservers(_ graph: Int64) throws(StoreError) -> Bool {
+        let owed = try store.kept("SELECT EXISTS (SELECT 1 FROM graphObserver WHERE graph = ?1 AND told < 2)")
+        owed.bind(1, graph)
+        defer { owed.reset() }
+        return try owed.step() && owed.bool(0)
     }
 
     private func isBlocked(from start: Int64, to last: Int64, _ bound: Int64) throws(StoreError) -> Bool {
@@ -178,6 +190,7 @@ public final class Pruning {
         latest.bind(1, graph)
         guard try latest.step() else {
             try run("DELETE FROM suspendedGraph WHERE graph = ?1", graph)
+            try run("DELETE FROM graphObserver WHERE graph = ?1", graph)
             return 0
         }
         let first = latest.int(0)

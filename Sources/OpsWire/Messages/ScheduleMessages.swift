@@ -25,6 +25,7 @@ public struct AddScheduleRequest: WireRequest {
     public var dryRun: Bool?
     public var defaults: RawJSON?
     public var order: String?
+    public var observers: RawJSON?
     public var capture: Capture?
     public var operations = RawElements()
     public init() {}
@@ -50,6 +51,7 @@ public struct AddScheduleRequest: WireRequest {
         try visitor.field("dryRun", &dryRun)
         try visitor.field("defaults", &defaults)
         try visitor.field("order", &order)
+        try visitor.field("observers", &observers)
         try visitor.field("capture", &capture)
         try visitor.field("operations", &operations)
     }

@@ -42,6 +42,7 @@ public struct BeginSubmissionRequest: WireRequest {
     public var dryRun: Bool?
     public var list: Bool?
     public var order: String?
+    public var observers: RawJSON?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -54,6 +55,7 @@ public struct BeginSubmissionRequest: WireRequest {
         try visitor.field("dryRun", &dryRun)
         try visitor.field("list", &list)
         try visitor.field("order", &order)
+        try visitor.field("observers", &observers)
     }
 }
 

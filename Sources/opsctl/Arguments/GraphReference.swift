@@ -60,7 +60,8 @@ struct GraphReference {
     private static let files: [Block] = [
         .paragraph("opsctl submit with `-f FILE` reads a graph of operations. It is an object"),
         .literal(
-            "{\"name\": \"...\", \"defaults\": {...}, \"order\": \"...\", \"schedule\": {...}, \"operations\": [...]}"),
+            "{\"name\": \"...\", \"defaults\": {...}, \"order\": \"...\", \"observers\": {...}, \"schedule\": {...},\n \"operations\": [...]}"
+        ),
         .paragraph(
             "or an array of operations, or JSON Lines: one operation a line. It is stored whole or not at all; all that is "
                 + "wrong with it is told at once, with file, line, column, operation and key. Unknown keys are errors. A key "
@@ -163,6 +164,18 @@ struct GraphReference {
         .literal(
             "{\"name\": \"deploy\", \"command\": [\"./deploy\"],\n"
                 + " \"observers\": {\"finish\": [\"/bin/sh\", \"-c\", \"jq -r .outcome | wall\"]}}"),
+        .paragraph(
+            "A graph has `observers` too, beside `operations`: `finish` is run when all its operations have finished, "
+                + "`failure` when the first of them has failed, timed out or was interrupted; each once, also across "
+                + "restarts of opsd, unless a crash hides that it has run. They run as the submitter, in the directory and "
+                + "environment of the submission, with `OPS_GRAPH`, `OPS_GRAPH_NAME`, `OPS_GRAPH_OUTCOME`, and `OPS_ID` and "
+                + "`OPS_NAME` of the operation that failed first (else of one of the graph). Where opsctl retry reopens a "
+                + "graph that has finished, they are run once more; a failure that is retried before the end of the graph is "
+                + "not reported again."),
+        .literal(
+            "{\"name\": \"nightly\", \"operations\": [{\"command\": [\"./backup\"]}],\n"
+                + " \"observers\": {\"failure\": [\"notify-team\"], \"finish\": [\"/bin/sh\", \"-c\", \"cat >> ends.jsonl\"]}}"
+        ),
     ]
 
     private static let example: [Block] = [

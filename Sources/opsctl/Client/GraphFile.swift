@@ -17,6 +17,7 @@ struct GraphFile {
     private(set) var order: String?
     private(set) var operations: [Range<Int>] = []
     private var schedule: Range<Int>?
+    private var observers: Range<Int>?
     var hasSchedule: Bool { schedule != nil }
 
     init(_ text: GraphText) throws(Failure) {
@@ -70,7 +71,7 @@ struct GraphFile {
                 throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph is there twice")
             }
             let view = JSONView(bytes, value)
-            if view.isNull, ["name", "defaults", "order", "schedule"].contains(key) { continue }
+            if view.isNull, ["name", "defaults", "order", "schedule", "observers"].contains(key) { continue }
             switch key {
             case "name":
                 guard let text = view.text else {
@@ -89,13 +90,18 @@ struct GraphFile {
             case "schedule":
                 guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"schedule\" is an object") }
                 schedule = value
+            case "observers":
+                guard view.isObject else {
+                    throw Malformed(offset: value.lowerBound, why: "\"observers\" is an object")
+                }
+                observers = value
             case "operations":
                 guard view.isArray else { throw Malformed(offset: value.lowerBound, why: "\"operations\" is an array") }
                 operations = view.elements.map(\.range)
                 try checkObjects()
             default:
                 let suggestion = Nearest.suggestion(
-                    for: key, among: ["name", "defaults", "operations", "order", "schedule"])
+                    for: key, among: ["name", "defaults", "observers", "operations", "order", "schedule"])
                 throw Malformed(offset: offset, why: "unknown key \"\(key)\" of a graph" + suggestion)
             }
         }
@@ -144,6 +150,9 @@ struct GraphFile {
         failure.problems = failure.problems.map { problem in
             var located = problem
             located.place = text.shownPath
+            if let observers, problem.problem.key?.hasPrefix("observers") == true {
+                located.place = text.place(of: observers.lowerBound)
+            }
             if let index = problem.problem.index, flattened.indices.contains(index) {
                 let members = Self.members(bytes, flattened[index])
                 // A path such as `command[1]` begins with the key.
@@ -173,6 +182,7 @@ struct GraphFile {
         var submission = Submission(operations, in: bytes)
         submission.terms.name = name
         submission.terms.order = order
+        submission.terms.observers = observers.map { RawJSON(Array(bytes[$0])) }
         submission.terms.defaults = defaults.map { RawJSON(Array(bytes[$0])) }
         return submission
     }

@@ -143,6 +143,7 @@ enum ScheduleAdd {
         var request = request
         request.defaults = submission.terms.defaults
         request.order = submission.terms.order
+        request.observers = submission.terms.observers
         request.capture = submission.surroundings?.capture
         request.operations = submission.elements
         do throws(Failure) {

@@ -78,6 +78,7 @@ class Methods:
         dry_run: bool | None = None,
         list: bool | None = None,
         order: str | None = None,
+        observers: Mapping[str, Any] | None = None,
     ) -> SubmitReply:
         """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
         any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
@@ -85,6 +86,8 @@ class Methods:
         ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
         for one Submitted for each operation. "order": "longestPath" starts the longest estimated path first
         among operations of equal priority; "submission" (and null) leaves it to the order of each queue.
+        "observers": {"finish": [argv], "failure": [argv]}, run once each when the whole graph has finished
+        and at its first failure.
         """
         return self._call("Submit", {
             "name": name,
@@ -97,6 +100,7 @@ class Methods:
             "dryRun": dry_run,
             "list": list,
             "order": order,
+            "observers": observers,
             "operations": operations,
         }, SubmitReply.from_json)
 
@@ -113,11 +117,12 @@ class Methods:
         dry_run: bool | None = None,
         list: bool | None = None,
         order: str | None = None,
+        observers: Mapping[str, Any] | None = None,
     ) -> None:
         """A submission too large for one message: begin (the parameters of Submit without operations), any
         number of parts on the same connection, then commit. Dropping the connection drops it.
         """
-        self._call("BeginSubmission", {"name": name, "defaults": defaults, "capture": None if capture is None else capture.to_json(), "inside": inside, "child": child, "key": key, "unlessActive": unless_active, "dryRun": dry_run, "list": list, "order": order}, _nothing)
+        self._call("BeginSubmission", {"name": name, "defaults": defaults, "capture": None if capture is None else capture.to_json(), "inside": inside, "child": child, "key": key, "unlessActive": unless_active, "dryRun": dry_run, "list": list, "order": order, "observers": observers}, _nothing)
 
     def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
         """Calls AddOperations."""
@@ -472,6 +477,7 @@ class Methods:
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
         order: str | None = None,
+        observers: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
@@ -504,6 +510,7 @@ class Methods:
             "dryRun": dry_run,
             "defaults": defaults,
             "order": order,
+            "observers": observers,
             "capture": None if capture is None else capture.to_json(),
             "operations": operations,
         }, AddScheduleReply.from_json)
@@ -589,6 +596,7 @@ class AsyncMethods:
         dry_run: bool | None = None,
         list: bool | None = None,
         order: str | None = None,
+        observers: Mapping[str, Any] | None = None,
     ) -> SubmitReply:
         """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
         any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
@@ -596,6 +604,8 @@ class AsyncMethods:
         ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
         for one Submitted for each operation. "order": "longestPath" starts the longest estimated path first
         among operations of equal priority; "submission" (and null) leaves it to the order of each queue.
+        "observers": {"finish": [argv], "failure": [argv]}, run once each when the whole graph has finished
+        and at its first failure.
         """
         return await self._call("Submit", {
             "name": name,
@@ -608,6 +618,7 @@ class AsyncMethods:
             "dryRun": dry_run,
             "list": list,
             "order": order,
+            "observers": observers,
             "operations": operations,
         }, SubmitReply.from_json)
 
@@ -624,6 +635,7 @@ class AsyncMethods:
         dry_run: bool | None = None,
         list: bool | None = None,
         order: str | None = None,
+        observers: Mapping[str, Any] | None = None,
     ) -> None:
         """A submission too large for one message: begin (the parameters of Submit without operations), any
         number of parts on the same connection, then commit. Dropping the connection drops it.
@@ -639,6 +651,7 @@ class AsyncMethods:
             "dryRun": dry_run,
             "list": list,
             "order": order,
+            "observers": observers,
         }, _nothing)
 
     async def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
@@ -1008,6 +1021,7 @@ class AsyncMethods:
         dry_run: bool | None = None,
         defaults: Mapping[str, Any] | None = None,
         order: str | None = None,
+        observers: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
@@ -1040,6 +1054,7 @@ class AsyncMethods:
             "dryRun": dry_run,
             "defaults": defaults,
             "order": order,
+            "observers": observers,
             "capture": None if capture is None else capture.to_json(),
             "operations": operations,
         }, AddScheduleReply.from_json)

@@ -1,0 +1,132 @@
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+
+/// Follows graphs that have observers, and has each observer run once: at the first failure, and at the end. A retry after
+/// the end begins again.
+final class GraphObservation {
+    private unowned let daemon: Daemon
+    private var watched: [GraphID: Watched] = [:]
+    /// Graphs that may have come to one of the moments.
+    private var touched: Set<GraphID> = []
+    /// Observers that have run, which is not stored yet.
+    private var ran: [GraphID: Set<GraphObservers.Moment>] = [:]
+    private lazy var check = DeferredWork(daemon.loop) { [unowned self] in self.look() }
+    private lazy var alarm = Alarm(daemon) { [unowned self] in self.look() }
+
+    private struct Watched {
+        var graph: ObservedGraph
+        /// Number of operations that had not finished when they were last counted, without those that have since.
+        var left: Int
+        /// Observers that wait or run.
+        var ordered: Set<GraphObservers.Moment> = []
+
+        /// Returns whether an observer is there and neither has run nor is ordered.
+        func owes(_ moment: GraphObservers.Moment) -> Bool {
+            graph.observers.command(moment) != nil && !graph.told.contains(moment) && !ordered.contains(moment)
+        }
+    }
+
+    /// Nanoseconds before another attempt, where the storage is unavailable.
+    private static let patience: Int64 = 1_000_000_000
+
+    init(daemon: Daemon) { self.daemon = daemon }
+
+    /// Finds the graphs whose observers have not all run, when the daemon starts.
+    func load() throws {
+        for graph in try daemon.history.graphsWithOwedObservers() {
+            try watch(graph)
+            touched.insert(graph)
+        }
+        look()
+    }
+
+    private func watch(_ graph: GraphID) throws(StoreError) {
+        guard let row = try daemon.history.observedGraph(graph), !row.told.contains(.finish) else { return }
+        // After a retry the operations that are left are counted at the next end.
+        watched[graph] = Watched(graph: row, left: row.since == 0 ? row.count : 0)
+    }
+
+    /// Notices ends of operations, after their commit.
+    func take(_ reports: [Report]) {
+        do throws(StoreError) {
+            for graph in daemon.store.popObservedGraphs() where watched[graph] == nil { try watch(graph) }
+        } catch { return daemon.fall(error) }
+        guard !watched.isEmpty else { return }
+        for report in reports where report.kind == .finished {
+            guard let graph = report.graph, var entry = watched[graph] else { continue }
+            entry.left -= 1
+            watched[graph] = entry
+            let isFailure = report.outcome?.isFailure == true && entry.owes(.failure)
+            if entry.left <= 0 || isFailure { touched.insert(graph) }
+        }
+        if !touched.isEmpty { check.schedule() }
+    }
+
+    /// Notes that an observer has run, or that there is none to run.
+    func ended(_ moment: GraphObservers.Moment, of graph: GraphID) {
+        ran[graph, default: []].insert(moment)
+        check.schedule()
+    }
+
+    private func look() {
+        if daemon.putOff({ [unowned self] in self.look() }) { return }
+        guard daemon.outage == nil else {
+            if alarm.instant == nil { alarm.set(after: Self.patience) }
+            return
+        }
+        do throws(StoreError) {
+            for (graph, moments) in ran {
+                try settle(moments, of: graph)
+                ran[graph] = nil
+            }
+            for graph in touched {
+                touched.remove(graph)
+                try look(at: graph)
+            }
+        } catch {
+            daemon.fall(error)
+            if alarm.instant == nil { alarm.set(after: Self.patience) }
+        }
+    }
+
+    private func look(at graph: GraphID) throws(StoreError) {
+        guard var entry = watched[graph] else { return }
+        let progress = try daemon.history.progress(of: graph, since: entry.graph.since)
+        guard let first = progress.first else {
+            watched[graph] = nil
+            return
+        }
+        entry.left = progress.unfinished
+        if let failed = progress.failed, entry.owes(.failure) { order(.failure, &entry, failed) }
+        let isOver = progress.unfinished == 0
+        if isOver, entry.owes(.finish) { order(.finish, &entry, progress.failed ?? first) }
+        watched[graph] = entry
+        // Without an observer of the end the graph is done with once that of the failure has run.
+        if isOver, entry.ordered.isEmpty, entry.graph.observers.finish == nil {
+            try daemon.store.setTold([.finish], of: graph)
+            watched[graph] = nil
+        }
+    }
+
+    private func order(_ moment: GraphObservers.Moment, _ entry: inout Watched, _ operation: OperationID) {
+        entry.ordered.insert(moment)
+        daemon.observers.observe(.graph(entry.graph.graph, moment), of: operation)
+    }
+
+    private func settle(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
+        if moments.contains(.finish), try daemon.history.progress(of: graph, since: 0).unfinished > 0 {
+            // It was retried while the observer of its end waited or ran.
+            try daemon.store.restartObservers(of: graph, at: Moment.now().wall)
+            try watch(graph)
+            return
+        }
+        try daemon.store.setTold(moments, of: graph)
+        guard var entry = watched[graph] else { return }
+        entry.ordered.subtract(moments)
+        entry.graph.told.formUnion(moments)
+        watched[graph] = entry.graph.told.contains(.finish) && entry.ordered.isEmpty ? nil : entry
+        if watched[graph] != nil, entry.left <= 0 { touched.insert(graph) }
+    }
+}

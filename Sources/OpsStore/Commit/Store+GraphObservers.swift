@@ -1,0 +1,70 @@
+public import OpsCore
+
+/// Commands that run when a graph has finished, or at its first failure: JSON arrays.
+public struct GraphObservers: Equatable, Sendable {
+    /// Moments of a graph, as bits of `told`.
+    public enum Moment: Int64, Hashable, Sendable, CaseIterable {
+        case failure = 1
+        case finish = 2
+    }
+
+    public var finish: String?
+    public var failure: String?
+
+    public init(finish: String? = nil, failure: String? = nil) {
+        self.finish = finish
+        self.failure = failure
+    }
+
+    public func command(_ moment: Moment) -> String? { moment == .finish ? finish : failure }
+}
+
+extension Store {
+    func insert(_ observers: GraphObservers, of graph: GraphID) throws(StoreError) {
+        let row = try kept("INSERT INTO graphObserver (graph, finish, failure) VALUES (?1, ?2, ?3)")
+        row.bind(1, graph.rawValue)
+        row.bind(2, observers.finish)
+        row.bind(3, observers.failure)
+        try row.run()
+        observedGraphs.append(graph)
+    }
+
+    /// Lets the observers of a graph run once more where it had finished before operations of it were retried.
+    func reopenObservers(ofSubmission first: Int64, at instant: Int64) throws(StoreError) {
+        let row = try kept(
+            """
+            UPDATE graphObserver SET told = 0, since = ?2
+            WHERE told >= 2 AND graph = (SELECT graph FROM submission WHERE first = ?1) RETURNING graph
+            """)
+        row.bind(1, first)
+        row.bind(2, instant)
+        defer { row.reset() }
+        while try row.step() { observedGraphs.append(GraphID(row.int(0))) }
+    }
+
+    /// Returns the graphs whose observers have been stored or reopened since the last call.
+    public func popObservedGraphs() -> [GraphID] {
+        defer { observedGraphs = [] }
+        return observedGraphs
+    }
+
+    /// Stores that observers of a graph have run.
+    public func setTold(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
+        try change { () throws(StoreError) in
+            let row = try kept("UPDATE graphObserver SET told = told | ?2 WHERE graph = ?1")
+            row.bind(1, graph.rawValue)
+            row.bind(2, moments.reduce(0) { $0 | $1.rawValue })
+            try row.run()
+        }
+    }
+
+    /// Stores that a graph goes on after the end that its observers were told of.
+    public func restartObservers(of graph: GraphID, at instant: Int64) throws(StoreError) {
+        try change { () throws(StoreError) in
+            let row = try kept("UPDATE graphObserver SET told = 0, since = ?2 WHERE graph = ?1")
+            row.bind(1, graph.rawValue)
+            row.bind(2, instant)
+            try row.run()
+        }
+    }
+}

@@ -1,0 +1,91 @@
+public import OpsCore
+
+/// A graph with observers that have not all run.
+public struct ObservedGraph: Sendable {
+    public let graph: GraphID
+    public var name: String?
+    public let observers: GraphObservers
+    public var told: Set<GraphObservers.Moment>
+    /// Instant from which failures count; 0: all do.
+    public let since: Int64
+    /// Number of its operations.
+    public var count = 0
+}
+
+/// Progress of an observed graph.
+public struct ObservedProgress: Sendable {
+    public var count = 0
+    public var unfinished = 0
+    public var unsuccessful = 0
+    /// The worst outcome of its operations, once all have finished.
+    public var outcome: Outcome?
+    public var finishedAt: Int64?
+    /// The operation that failed first.
+    public var failed: OperationID?
+    /// Operation whose surroundings the observers have.
+    public var first: OperationID?
+}
+
+extension History {
+    /// Returns the graphs whose observers have not all run.
+    public func graphsWithOwedObservers() throws(StoreError) -> [GraphID] {
+        let row = try statement("SELECT graph FROM graphObserver WHERE told < 2")
+        defer { row.reset() }
+        var graphs: [GraphID] = []
+        while try row.step() { graphs.append(GraphID(row.int(0))) }
+        return graphs
+    }
+
+    public func observedGraph(_ graph: GraphID) throws(StoreError) -> ObservedGraph? {
+        let row = try statement(
+            """
+            SELECT g.finish, g.failure, g.told, g.since,
+                (SELECT sum(s.count) FROM submission s WHERE s.graph = g.graph),
+                (SELECT s.name FROM submission s WHERE s.graph = g.graph AND s.isNew)
+            FROM graphObserver g WHERE g.graph = ?1
+            """)
+        row.bind(1, graph.rawValue)
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        let told = row.int(2)
+        return ObservedGraph(
+            graph: graph, name: row.optionalText(5),
+            observers: GraphObservers(finish: row.optionalText(0), failure: row.optionalText(1)),
+            told: Set(GraphObservers.Moment.allCases.filter { told & $0.rawValue != 0 }), since: row.int(3),
+            count: Int(row.int(4)))
+    }
+
+    /// Counts the operations of a graph. `since`: only failures from this instant on count as its first.
+    public func progress(of graph: GraphID, since: Int64) throws(StoreError) -> ObservedProgress {
+        var progress = ObservedProgress()
+        let row = try statement(
+            """
+            SELECT count(*), sum(o.state < 3), sum(o.outcome NOT IN (0, 6)),
+                min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END), max(o.finishedAt), min(o.id)
+            FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?1
+            """)
+        row.bind(1, graph.rawValue)
+        defer { row.reset() }
+        guard try row.step(), row.int(0) > 0 else { return progress }
+        progress.count = Int(row.int(0))
+        progress.unfinished = Int(row.int(1))
+        progress.unsuccessful = Int(row.int(2))
+        progress.first = OperationID(row.int(5))
+        if progress.unfinished == 0 {
+            progress.outcome = row.optionalInt(3).flatMap(Outcome.init(stored:)) ?? .succeeded
+            progress.finishedAt = row.optionalInt(4)
+        }
+        let failed = try statement(
+            """
+            SELECT o.id FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?1 AND o.outcome IN (1, 2, 5) AND o.finishedAt >= ?2
+            ORDER BY o.finishedAt, o.flags & 1, o.id LIMIT 1
+            """)
+        failed.bind(1, graph.rawValue)
+        failed.bind(2, since)
+        defer { failed.reset() }
+        if try failed.step() { progress.failed = OperationID(failed.int(0)) }
+        return progress
+    }
+}
