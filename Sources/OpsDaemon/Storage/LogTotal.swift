@@ -5,6 +5,7 @@ struct LogTotal: Sendable {
     struct Log: Sendable {
         let operation: Int64
         let path: String
+        /// Together with its times, which are removed with it.
         let bytes: Int64
     }
 
@@ -31,11 +32,17 @@ struct LogTotal: Sendable {
     private func logs(in thousand: Int64) throws(SystemError) -> [Log] {
         let folder = "\(directory)/\(thousand)"
         var logs: [Log] = []
-        for name in try Files.list(folder) {
+        let names = try Files.list(folder)
+        let all = Set(names)
+        for name in names {
+            // Times without their log are counted and removed like one.
+            if name.hasSuffix(LogTimes.suffix), all.contains(String(name.dropLast(LogTimes.suffix.count))) { continue }
             guard let operation = name.split(separator: ".").first.flatMap({ Int64($0) }) else { continue }
             do throws(SystemError) {
                 let path = "\(folder)/\(name)"
-                logs.append(Log(operation: operation, path: path, bytes: try Files.bytesOnDisk(of: path)))
+                let times = LogTimes.path(of: path)
+                let more = all.contains(name + LogTimes.suffix) ? try Files.bytesOnDisk(of: times) : 0
+                logs.append(Log(operation: operation, path: path, bytes: try Files.bytesOnDisk(of: path) + more))
             } catch {
                 // Removed meanwhile.
                 guard error.errno == SystemError.noSuchFile else { throw error }

@@ -94,6 +94,7 @@ final class Retention {
                 for log in try result.get() where self.daemon.ask({ $0.contains(OperationID(log.operation)) }) == false
                 {
                     try Files.remove(log.path)
+                    try Files.remove(LogTimes.path(of: log.path))
                 }
             } catch {
                 self.daemon.log.warning("logs beyond log-total are not removed: \(error)")

@@ -56,6 +56,8 @@ struct LogReader: ~Copyable {
     }
 
     private static let chunk = 48 << 10
+    /// Number of bytes in which the end of a line is looked for at first.
+    private static let usualLine = 4 << 10
     /// Number of bytes after which the search for line ends gives up; clients ask for more by offset.
     private static let searched: Int64 = 16 << 20
 
@@ -89,7 +91,7 @@ struct LogReader: ~Copyable {
         guard offset > 0 else { return 0 }
         var place = offset - 1
         while place < offset + searched {
-            let bytes = try file.read(at: place, count: chunk)
+            let bytes = try file.read(at: place, count: usualLine)
             if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return place + Int64(end) + 1 }
             place += Int64(bytes.count)
             if bytes.isEmpty { return place }

@@ -20,6 +20,7 @@ struct LogSampler {
         var pause: Int64 { LogSampler.interval << Int64(min(16, count >> 20)) }
     }
     private static let interval: Int64 = 1_000_000_000
+    private static let pauseAfterFailure: Int64 = 60_000_000_000
 
     private var logs: [Attempt: [Log]] = [:]
     /// Instant of the next look at the logs; `nil`: there are none.
@@ -54,20 +55,21 @@ struct LogSampler {
         for var log in ended where log.count > 0 { try LogSampler.look(at: &log) }
     }
 
-    /// Looks at the logs if that is due. Throws the first error after all were looked at; a log whose length cannot be
-    /// noted is given up, since that would fail every second.
+    /// Looks at the logs if that is due. Throws the first error after all were looked at. A log whose length cannot be
+    /// noted, as on a full disk, is looked at again after a longer pause.
     mutating func sample(now: Int64) throws(SystemError) {
         guard let due = dueAt, due <= now else { return }
         var failure: SystemError?
         for attempt in logs.keys {
-            logs[attempt] = logs[attempt]?.compactMap { log in
+            logs[attempt] = logs[attempt]?.map { log in
                 guard log.lookAt <= now else { return log }
                 var log = log
                 do throws(SystemError) {
                     try LogSampler.look(at: &log)
                 } catch {
                     failure = failure ?? error
-                    return nil
+                    log.lookAt = now + LogSampler.pauseAfterFailure
+                    return log
                 }
                 log.lookAt = now + log.pause
                 return log
@@ -80,9 +82,11 @@ struct LogSampler {
     private static func look(at log: inout Log) throws(SystemError) {
         guard let (length, at) = try log.file.lastWrite(), length != log.length else { return }
         // A log that became shorter was emptied by its operation: the earlier times are of bytes that are gone.
-        let isFirst = log.count == 0 || length < log.length
-        if length > 0 { try LogTimes.append(LogTime(at: at, length: length), to: log.file.path, isFirst: isFirst) }
-        log.count = isFirst ? 1 : log.count + 1
+        if length < log.length { log.count = 0 }
+        if length > 0 {
+            try LogTimes.append(LogTime(at: at, length: length), to: log.file.path, after: log.count)
+            log.count += 1
+        }
         log.length = length
     }
 }

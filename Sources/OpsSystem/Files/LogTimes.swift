@@ -16,21 +16,27 @@ public struct LogTime: Hashable, Sendable {
 public enum LogTimes {
     static let recordSize = 16
 
-    public static func path(of log: String) -> String { log + ".times" }
+    public static let suffix = ".times"
 
-    /// Adds a time. `isFirst`: takes the place of a file that is there from an earlier log of the same name.
-    public static func append(_ time: LogTime, to log: String, isFirst: Bool) throws(SystemError) {
+    public static func path(of log: String) -> String { log + suffix }
+
+    /// Adds a time behind `count` others. The first one takes the place of a file of an earlier log of the same name.
+    ///
+    /// A record that a full disk has cut is replaced by the next one.
+    public static func append(_ time: LogTime, to log: String, after count: Int) throws(SystemError) {
         let path = path(of: log)
-        let start = isFirst ? O_TRUNC : O_APPEND
-        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | start
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (count == 0 ? O_TRUNC : 0)
         let file = Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags, 0o600) })
         var bytes: [UInt8] = []
         bytes.reserveCapacity(recordSize)
         for value in [time.at, time.length] {
             for place in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
         }
-        // A record that was cut by a full disk ends here; readers count whole records from the front.
-        _ = try file.write(bytes[...])
+        let number = file.rawValue
+        let written = try retrying("write \(path)") {
+            unsafe bytes.withUnsafeBytes { unsafe pwrite(number, $0.baseAddress, $0.count, count * recordSize) }
+        }
+        guard written == recordSize else { throw SystemError("write \(path)", errno: ENOSPC) }
     }
 }
 

@@ -1,0 +1,60 @@
+import Glibc
+import OpsSystem
+import TestSupport
+import Testing
+
+@testable import OpsDaemon
+
+/// Instants of logs, and the bytes that are read to find them.
+@Suite struct LogClockTests {
+    private let directory = TemporaryDirectory(inMemory: true)
+    private var log: String { directory.path + "/1.1.log" }
+    private let second: Int64 = 1_000_000_000
+
+    /// Bytes that this thread has read.
+    private func bytesRead() throws -> Int {
+        let text = String(
+            decoding: try #require(try Files.readIfPresent("/proc/thread-self/io", limit: 4096)), as: UTF8.self)
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("rchar: ") })
+        return try #require(Int(line.dropFirst(7)))
+    }
+
+    @Test func `a log of one GiB is sought by time with few reads`() throws {
+        let file = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        let size: Int64 = 1 << 30
+        #expect(ftruncate(file, Int(size)) == 0)
+        // One note a second for a day, and a line end where the wanted time begins.
+        let notes = 86_400
+        var records: [UInt8] = []
+        func add(_ value: Int64) {
+            for place in 0..<8 { records.append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
+        }
+        func length(_ note: Int) -> Int64 { size / Int64(notes) * Int64(note + 1) }
+        for note in 0..<notes {
+            add(Int64(note) * second)
+            add(length(note))
+        }
+        let times = open(LogTimes.path(of: log), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(times) }
+        #expect(write(times, records, records.count) == records.count)
+        let wanted = 50_000
+        for place in [length(wanted - 1) - 1, length(wanted + 9) - 1] {
+            #expect(pwrite(file, "\n", 1, Int(place)) == 1)
+        }
+
+        let window = LogReader.Window(since: Int64(wanted) * second, until: Int64(wanted + 9) * second)
+        let before = try bytesRead()
+        guard var reader = try LogReader.open(log, offset: 0, lines: nil, window: window) else {
+            Issue.record("there is no log")
+            return
+        }
+        let spent = try bytesRead() - before
+        let start = reader.offset
+        #expect(start == length(wanted - 1))
+        #expect(spent < 64 << 10, "\(spent) bytes")
+        var count = 0
+        while case let bytes = try reader.next(), !bytes.isEmpty { count += bytes.count }
+        #expect(Int64(count) == length(wanted + 9) - length(wanted - 1))
+    }
+}

@@ -1,0 +1,94 @@
+import Glibc
+import OpsExecutor
+import OpsSystem
+import Testing
+
+@testable import OpsRunner
+
+/// Times of running logs.
+@Suite final class LogSamplerTests {
+    private let directory: String
+
+    init() throws {
+        directory = "/tmp/ops-times-\(try Randomness.identifier().prefix(10))"
+        try Files.makeDirectories(directory, mode: 0o700)
+    }
+
+    deinit { removeTree(directory) }
+
+    private let attempt = Attempt(operation: 1, number: 1)
+    private let second: Int64 = 1_000_000_000
+
+    private func log() throws -> LogFile { try LogFile.create(directory + "/1.1.log", owner: nil) }
+
+    private func write(_ text: String, to log: LogFile) throws {
+        _ = try log.openForAppending().writeAll(Array(text.utf8))
+    }
+
+    private func lengths(_ log: LogFile) throws -> [Int64] {
+        guard let reader = try LogTimeReader.open(log: log.path) else { return [] }
+        return try reader.times(from: 0, count: reader.count).map(\.length)
+    }
+
+    @Test func `growth is noted once a second and nothing else`() throws {
+        let log = try log()
+        var sampler = LogSampler()
+        #expect(sampler.dueAt == nil, "a runner without operations sleeps")
+        sampler.add(attempt, [log], now: 0)
+        try sampler.sample(now: second)
+        #expect(try lengths(log) == [])
+        try write("one\n", to: log)
+        try sampler.sample(now: second + 1)
+        #expect(try lengths(log) == [], "that is not due yet")
+        try sampler.sample(now: 2 * second)
+        try sampler.sample(now: 3 * second)
+        try write("two\n", to: log)
+        try sampler.sample(now: 4 * second)
+        #expect(try lengths(log) == [4, 8])
+        try write("3\n", to: log)
+        try sampler.end(attempt)
+        #expect(try lengths(log) == [4, 8, 10])
+        try sampler.sample(now: 5 * second)
+        #expect(sampler.dueAt == nil)
+    }
+
+    @Test func `a log that was emptied begins again`() throws {
+        let log = try log()
+        var sampler = LogSampler()
+        sampler.add(attempt, [log], now: 0)
+        try write("a long line\n", to: log)
+        try sampler.sample(now: second)
+        #expect(truncate(log.path, 0) == 0)
+        try sampler.sample(now: 2 * second)
+        try write("b\n", to: log)
+        try sampler.sample(now: 3 * second)
+        #expect(try lengths(log) == [2])
+    }
+
+    @Test func `the next program goes on behind the notes that are there`() throws {
+        let log = try log()
+        var sampler = LogSampler()
+        sampler.add(attempt, [log], now: 0)
+        try write("one\n", to: log)
+        try sampler.sample(now: second)
+        var next = try LogSampler(resuming: [(attempt: attempt, files: [log])])
+        try next.sample(now: second)
+        try write("two\n", to: log)
+        try next.sample(now: 2 * second)
+        #expect(try lengths(log) == [4, 8])
+    }
+
+    @Test func `a log is looked at again after its time could not be noted`() throws {
+        let log = try log()
+        var sampler = LogSampler()
+        sampler.add(attempt, [log], now: 0)
+        try write("one\n", to: log)
+        // A directory is in the way.
+        #expect(mkdir(LogTimes.path(of: log.path), 0o700) == 0)
+        #expect(throws: SystemError.self) { try sampler.sample(now: second) }
+        try sampler.sample(now: 2 * second)
+        #expect(rmdir(LogTimes.path(of: log.path)) == 0)
+        try sampler.sample(now: 62 * second)
+        #expect(try lengths(log) == [4])
+    }
+}
