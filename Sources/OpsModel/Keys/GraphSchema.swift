@@ -40,9 +40,16 @@ public enum GraphSchema {
                   "properties": {
             \##(properties(OperationKey.allCases))
                   },
-                  "if": {"properties": {"limit": {"type": "integer"}}, "required": ["limit"]},
-                  "then": {"anyOf": [{"required": ["operations"]}, {"required": ["include"]}]},
-                  "dependentRequired": {"set": ["include"]},
+                  "allOf": [
+                    {
+                      "if": {"properties": {"limit": {"type": "integer"}}, "required": ["limit"]},
+                      "then": {"anyOf": [{"required": ["operations"]}, {"required": ["include"]}]}
+                    },
+                    {
+                      "if": {"properties": {"set": {"type": "object"}}, "required": ["set"]},
+                      "then": {"required": ["include"]}
+                    }
+                  ],
                   "oneOf": [
             \##(["command", "shell", "http", "operations", "include"].map(hasValue).joined(separator: ",\n"))
                   ],
