@@ -27,11 +27,27 @@ import Testing
         let retry = try #require(try machine.show(id)["retry"] as? [String: Any])
         let scale = try #require(retry["scale"] as? [String: Double])
         #expect(scale == ["limits.fileSize": 2, "timeout": 1.5])
-        #expect(try machine.ok("show", "\(id)").out.contains("limits.fileSize"))
+        #expect(try machine.ok("show", "\(id)").out.contains("limits.fileSize 256K"))
+        let attempts = try #require(try machine.show(id)["attempts"] as? [[String: Any]])
+        #expect(attempts.map { ($0["scaled"] as? [String: Any])?["timeout"] as? String } == ["20s", "30s", "45s"])
         // A new run begins with the first values.
         try machine.ok("retry", "\(id)")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
         #expect(try machine.ok("log", "\(id)", "--attempt", "4").lines.first == "128")
+    }
+
+    @Test func `open files grow up to what the runner may allow`() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--limit", "openFiles=100", "--retry", "1", "--retry-backoff", "0", "--retry-scale",
+            "limits.openFiles=1000", "--retry-scale", "limits.memory=2", "--", "sh", "-c", "ulimit -n; exit 1")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
+        #expect(try machine.show(id)["cause"] as? String == "exit status 1")
+        let files = try #require(Int(try machine.ok("log", "\(id)", "--attempt", "2").lines.first ?? ""))
+        #expect(files > 100 && files <= 100_000)
+        let wrong = try machine.ctl("submit", "--retry", "1", "--retry-scale", "limits.nice=2", "--", "true")
+        #expect(wrong.status == 5 && wrong.err.contains("retry.scale.limits.nice"), "\(wrong.err)")
+        #expect(try machine.ctl("submit", "--retry", "1", "--retry-scale", "timeout=x", "--", "true").status == 2)
     }
 
     /// Its log is a file of its own too.

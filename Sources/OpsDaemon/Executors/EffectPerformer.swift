@@ -166,7 +166,8 @@ final class EffectPerformer {
         return try composer.launch(
             attempt, slot: slot, policy, texts, namesSlot: slot >= 0 && !daemon.runner.acceptsStaging,
             given: results, units: daemon.ask { $0.unitVariables(of: attempt.operation) } ?? [],
-            attemptInRun: daemon.ask { $0.attemptInRun(of: attempt.operation) } ?? 1)
+            attemptInRun: daemon.ask { $0.attemptInRun(of: attempt.operation) } ?? 1,
+            mostOpenFiles: Int64(clamping: daemon.runner.rights?.mostOpenFiles ?? .max))
     }
 
     private func cannotStart(_ attempt: AttemptID, _ error: SystemError) {

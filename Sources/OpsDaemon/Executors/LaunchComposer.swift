@@ -31,7 +31,8 @@ struct LaunchComposer {
     /// `given` next time.
     mutating func launch(
         _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool,
-        given: ResultsOfDependencies? = nil, units: [UnitVariable] = [], attemptInRun: Int32 = 1
+        given: ResultsOfDependencies? = nil, units: [UnitVariable] = [], attemptInRun: Int32 = 1,
+        mostOpenFiles: Int64 = .max
     ) throws -> LaunchRequest {
         let details = try details(texts)
         var request = LaunchRequest(
@@ -55,7 +56,11 @@ struct LaunchComposer {
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
         request.grace = policy.grace
         request.timeLimit = policy.timeout(inAttempt: attemptInRun) ?? 0
-        details.apply(to: &request) { policy.retry?.scale?.value($0, of: $1, inAttempt: attemptInRun) ?? $0 }
+        details.apply(to: &request) { value, key in
+            guard let scale = policy.retry?.scale else { return value }
+            let scaled = scale.value(value, of: key, inAttempt: attemptInRun)
+            return key == .openFiles ? min(scaled, max(value, mostOpenFiles)) : scaled
+        }
         if policy.executor != nil { request.executorOptions = details.own.executorOptions }
         return request
     }

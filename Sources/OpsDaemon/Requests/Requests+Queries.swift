@@ -57,7 +57,7 @@ extension Requests {
                 environment.lay(try Details(record.details).own.environment)
                 reply.operation.environment = environment
             }
-            reply.attempts = try rows.attempts(of: record.id, history)
+            reply.attempts = try rows.attempts(of: record, history)
             return reply
         }
         ask(exchange, query) { [unowned self] reply in

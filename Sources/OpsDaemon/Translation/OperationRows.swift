@@ -107,9 +107,14 @@ struct OperationRows: Sendable {
         }
     }
 
-    func attempts(of id: OperationID, _ history: History) throws -> [AttemptRow] {
-        try history.attempts(of: id).map { attempt in
-            .with { row in
+    func attempts(of record: OperationRecord, _ history: History) throws -> [AttemptRow] {
+        let scale = record.policy.retry?.scale
+        let limits = scale == nil ? nil : try Details(record.details).own.limits
+        var attemptsOfRun: [Int32: Int32] = [:]
+        return try history.attempts(of: record.id).map { attempt in
+            attemptsOfRun[attempt.run, default: 0] += 1
+            let count = attemptsOfRun[attempt.run] ?? 1
+            return .with { row in
                 row.attempt = Int(attempt.number)
                 row.run = Int(attempt.run)
                 row.outcome = attempt.outcome.map { OutcomeName($0) }
@@ -119,8 +124,27 @@ struct OperationRows: Sendable {
                 row.startedAt = InstantText.format(attempt.startedAt)
                 row.finishedAt = attempt.finishedAt.map(InstantText.format)
                 row.usage = attempt.usage.map(usage)
+                if let scale, let limits { row.scaled = scaled(record.policy, limits, by: scale, count) }
             }
         }
+    }
+
+    /// Returns the values that grow, as the `count`th attempt of a run has them.
+    private func scaled(
+        _ policy: Policy, _ limits: OperationDetails.ResourceLimits, by scale: RetryScale, _ count: Int32
+    ) -> JSONObject {
+        JSONObject(
+            scale.entries.compactMap { entry in
+                let key = entry.key
+                if key == .timeout {
+                    return policy.timeout(inAttempt: count).map {
+                        .init(key.rawValue, .string(DurationText.format($0)))
+                    }
+                }
+                return limits.value(of: key).map {
+                    .init(key.rawValue, .integer(scale.value($0, of: key, inAttempt: count)))
+                }
+            })
     }
 }
 

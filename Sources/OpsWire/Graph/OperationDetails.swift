@@ -24,6 +24,20 @@ public struct OperationDetails: Equatable, Sendable {
         public var fileSize: Int64?
         public var coreSize: Int64?
         public init() {}
+
+        /// Returns a limit that can grow from attempt to attempt.
+        public func value(of key: RetryScale.Key) -> Int64? {
+            switch key {
+            case .timeout: nil
+            case .memory: memory
+            case .tasks: tasks
+            case .cpuWeight: cpuWeight
+            case .cpuQuota: cpuQuota
+            case .openFiles: openFiles
+            case .fileSize: fileSize
+            case .coreSize: coreSize
+            }
+        }
     }
 
     public struct Observers: Equatable, Sendable {

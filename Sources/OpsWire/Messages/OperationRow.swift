@@ -156,6 +156,7 @@ public struct AttemptRow: WireRecord {
     public var startedAt: String?
     public var finishedAt: String?
     public var usage: UsageRow?
+    public var scaled: JSONObject?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("attempt", &attempt)
@@ -167,6 +168,7 @@ public struct AttemptRow: WireRecord {
         try visitor.field("startedAt", &startedAt)
         try visitor.field("finishedAt", &finishedAt)
         try visitor.field("usage", &usage)
+        try visitor.field("scaled", &scaled)
     }
 }
 

@@ -180,6 +180,18 @@ enum ShowVerb {
         }
     }
 
+    /// Returns the cause of an attempt's end, and the values that grow from attempt to attempt.
+    private static func ending(_ attempt: AttemptRow) -> String {
+        let scaled = attempt.scaled?.members.map { member in
+            guard case .integer(let size) = member.value, ["memory", "Size"].contains(where: member.key.hasSuffix)
+            else {
+                return "\(member.key) \(member.value.text)"
+            }
+            return "\(member.key) \(SizeText.format(size))"
+        }
+        return ([attempt.cause].compactMap { $0 } + (scaled ?? [])).joined(separator: ", ")
+    }
+
     private static func writeAttempts(_ attempts: [AttemptRow], _ session: Session, _ now: Instant) throws(Failure) {
         guard attempts.count > 1 else { return }
         try session.output.line(session.style(.bold, "attempts"))
@@ -193,7 +205,7 @@ enum ShowVerb {
             try table.add(
                 [
                     .init("  \(attempt.attempt)", .bold), .init(standing.text, standing.colour), .init(ran),
-                    .init(started?.text(now: now) ?? ""), .init((attempt.cause ?? "").printable),
+                    .init(started?.text(now: now) ?? ""), .init(ending(attempt).printable),
                 ], to: session.output)
         }
         try table.finish(session.output)

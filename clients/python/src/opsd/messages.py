@@ -441,7 +441,9 @@ class Details:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Type Attempt of the interface."""
+    """Parameters: "scaled": the values of this attempt that "retry.scale" multiplies, by the present settings of
+    the operation.
+    """
 
     attempt: int
     run: int
@@ -452,6 +454,7 @@ class Attempt:
     started_at: str | None = None
     finished_at: str | None = None
     usage: Usage | None = None
+    scaled: dict[str, Any] | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -466,6 +469,7 @@ class Attempt:
             started_at=value.get("startedAt"),
             finished_at=value.get("finishedAt"),
             usage=None if value.get("usage") is None else Usage.from_json(value["usage"]),
+            scaled=value.get("scaled"),
         )
 
 
