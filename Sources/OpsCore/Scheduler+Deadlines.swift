@@ -16,7 +16,11 @@ extension Scheduler {
 
     /// Returns the longest duration of an attempt.
     func timeout(of index: ExecutionIndex) -> Int64? {
-        policy(of: executions[index].operation)?.timeout(inAttempt: executions[index].attemptsInRun)
+        // Most have none, and a policy is large to copy.
+        guard let policy = table.policy(of: executions[index].operation), policies[policy].timeout != nil else {
+            return nil
+        }
+        return policies[policy].timeout(inAttempt: executions[index].attemptsInRun)
     }
 
     mutating func setTimeout(_ index: ExecutionIndex, at instant: Int64) {
