@@ -54,6 +54,8 @@ extension Daemon {
     private static func makeStateDirectory(_ path: String) throws {
         do {
             try Files.makePrivateDirectory(path)
+            // Operations of other users reach their output directories through it.
+            if Identity.uid == 0 { try Files.makeTraversable(path) }
         } catch {
             guard error.errno == SystemError.notPermitted else {
                 throw StartError(description: "cannot use the state directory: \(error)")

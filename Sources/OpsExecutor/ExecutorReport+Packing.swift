@@ -121,6 +121,7 @@ extension Packer {
             packer.pack(update.result) { $0.pack($1) }
             packer.pack(update.finished) { $0.pack($1) }
             packer.pack(update.extendTimeout) { $0.pack($1) }
+            if packer.recordsHaveLengths { packer.pack(update.hasOutputs) }
         }
     }
 
@@ -220,10 +221,12 @@ extension Unpacker {
     public mutating func notifyUpdate() throws(ProtocolError) -> NotifyUpdate {
         func text(_ from: inout Unpacker) throws(ProtocolError) -> String { try from.text() }
         return try record { (from: inout Unpacker) throws(ProtocolError) in
-            NotifyUpdate(
+            var update = NotifyUpdate(
                 status: try from.optional(text), progressDone: try from.optionalNumber(),
                 progressTotal: try from.optionalNumber(), result: try from.optional(text),
                 finished: try from.optionalNumber(), extendTimeout: try from.optionalNumber())
+            if from.recordsHaveLengths, !from.isAtEnd { update.hasOutputs = try from.flag() }
+            return update
         }
     }
 

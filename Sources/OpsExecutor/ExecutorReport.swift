@@ -175,9 +175,11 @@ public struct NotifyUpdate: Hashable, Sendable {
     public var finished: Int32?
     /// Extension of the timeout, in nanoseconds.
     public var extendTimeout: Int64?
+    /// The attempt has left something in its output directory.
+    public var hasOutputs: Bool
     public init(
         status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
-        finished: Int32? = nil, extendTimeout: Int64? = nil
+        finished: Int32? = nil, extendTimeout: Int64? = nil, hasOutputs: Bool = false
     ) {
         self.status = status
         self.progressDone = progressDone
@@ -185,6 +187,7 @@ public struct NotifyUpdate: Hashable, Sendable {
         self.result = result
         self.finished = finished
         self.extendTimeout = extendTimeout
+        self.hasOutputs = hasOutputs
     }
 
     public var isEmpty: Bool { self == NotifyUpdate() }

@@ -25,7 +25,7 @@ public struct LaunchRequest: Hashable, Sendable {
     public var slot: Int32
     /// Program and arguments. A program without a slash is searched in the PATH of `environment`.
     public var arguments: [String]
-    /// `NAME=value` for each variable. The runner adds NOTIFY_SOCKET and OPS_SLOT.
+    /// `NAME=value` for each variable. The runner adds NOTIFY_SOCKET, OPS_SLOT and OPS_OUTPUT_DIR.
     public var environment: CStringArray
     public var directory: String
     public var umask: UInt32
@@ -50,6 +50,8 @@ public struct LaunchRequest: Hashable, Sendable {
     public var niceness: Int32
     /// Job that opsd has stored for this attempt; empty if none. The executor keeps this one of several held jobs.
     public var job: String
+    /// Empty directory that the runner makes for the attempt; empty: none.
+    public var outputDirectory: String
 
     public init(
         attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: CStringArray = [], directory: String = "/",
@@ -57,7 +59,7 @@ public struct LaunchRequest: Hashable, Sendable {
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
         controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = Limits.usualGrace,
         logCap: Int64 = 256 << 20, executorOptions: String = "", timeLimit: Int64 = 0, niceness: Int32 = 0,
-        job: String = ""
+        job: String = "", outputDirectory: String = ""
     ) {
         self.attempt = attempt
         self.slot = slot
@@ -78,6 +80,7 @@ public struct LaunchRequest: Hashable, Sendable {
         self.timeLimit = timeLimit
         self.niceness = niceness
         self.job = job
+        self.outputDirectory = outputDirectory
     }
 }
 
@@ -107,6 +110,7 @@ extension Packer {
             packer.pack(request.timeLimit)
             packer.pack(request.niceness)
             packer.pack(request.job)
+            packer.pack(request.outputDirectory)
         }
     }
 }
@@ -126,6 +130,7 @@ extension Unpacker {
             request.timeLimit = try from.number()
             request.niceness = try from.number()
             request.job = try from.text()
+            if !from.isAtEnd { request.outputDirectory = try from.text() }
             return request
         }
     }

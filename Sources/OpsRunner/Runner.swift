@@ -25,6 +25,7 @@ public final class Runner {
     var descendants = DescendantTracker()
     var logs = LogTrimmer()
     var logSampler = LogSampler()
+    var outputDirectories = OutputDirectories()
     /// Trees of an earlier runner that are being killed.
     var staleTrees: [Attempt: StaleTree] = [:]
     var connection: DaemonConnection?
@@ -132,6 +133,7 @@ public final class Runner {
         try listener.setInherited(false)
         try notify.descriptor.setInherited(false)
         try logs.setInherited(false)
+        for (attempt, directory) in saved.outputDirectories { outputDirectories.restore(attempt, directory) }
         logErrors { logSampler = try LogSampler(resuming: logs.openLogs) }
         for record in saved.records { restore(record) }
         for startup in saved.startups {
@@ -268,6 +270,7 @@ public final class Runner {
     private func removeTraces() {
         logErrors { try groups?.close() }
         logErrors { try slotSockets.closeAll() }
+        logErrors { try outputDirectories.removeEmpty() }
         let isOurs = !hasLostItsDirectory
         let isInside = notify.address.hasPrefix(options.state + "/")
         if isOurs { logErrors { try Files.remove(options.socketPath) } }

@@ -205,7 +205,7 @@ import Testing
         try world.commit()
         func results(of owner: UInt32?, atMost limit: Int = 100) throws -> [String]? {
             try world.store.results(for: OperationID(2), of: owner, atMost: limit)?.map {
-                "\($0.name ?? "") \($0.result)"
+                "\($0.name ?? "") \($0.result ?? "")"
             }
         }
         #expect(try results(of: nil) == ["a 42"])

@@ -64,9 +64,11 @@ public struct OperationUpdate: Hashable, Sendable {
     public var result: String?
     public var finished: Int32?
     public var extendTimeout: Int64?
+    /// The attempt has left something in its output directory.
+    public var hasOutputs: Bool
     public init(
         status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
-        finished: Int32? = nil, extendTimeout: Int64? = nil
+        finished: Int32? = nil, extendTimeout: Int64? = nil, hasOutputs: Bool = false
     ) {
         self.status = status
         self.progressDone = progressDone
@@ -74,6 +76,7 @@ public struct OperationUpdate: Hashable, Sendable {
         self.result = result
         self.finished = finished
         self.extendTimeout = extendTimeout
+        self.hasOutputs = hasOutputs
     }
 }
 

@@ -52,6 +52,7 @@ struct LaunchComposer {
         try requireRoom(for: request, and: results)
         request.environment += results
         request.output = try output(attempt, details)
+        if policy.executor == nil { request.outputDirectory = logs.outputDirectory(of: attempt) }
         // One of the leftover processes may still report the result; opsd ends them once it is decided.
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
         request.grace = policy.grace
@@ -172,14 +173,22 @@ struct LaunchComposer {
     /// Returns the user whose results an operation is given; nil: it is given those of everybody.
     func reader(_ texts: LaunchTexts) -> UInt32? { authorization.isPrivileged(user: texts.uid) ? nil : texts.uid }
 
-    /// Returns OPS_RESULT_<NAME> for each dependency whose result the owner of the operation may read.
+    /// Returns OPS_RESULT_<NAME> and OPS_OUTPUTS_<NAME> for each dependency whose results the owner of the operation may
+    /// read.
     private func words(_ results: ResultsOfDependencies) throws -> CStringArray {
         let limit = DaemonLimits.launchBytes
         guard let results else {
             throw tooLarge("the results of its dependencies (more than \(SizeText.format(Int64(limit))))")
         }
-        return CStringArray(
-            results.map { "OPS_RESULT_\(Self.variableName($0.name ?? "\($0.id.rawValue)"))=\($0.result)" })
+        var words: [String] = []
+        for dependency in results {
+            let name = Self.variableName(dependency.name ?? "\(dependency.id.rawValue)")
+            if let result = dependency.result { words.append("OPS_RESULT_\(name)=\(result)") }
+            if let attempt = dependency.outputs {
+                words.append("OPS_OUTPUTS_\(name)=\(logs.outputDirectory(of: attempt))")
+            }
+        }
+        return CStringArray(words)
     }
 
     /// Refuses more than a process can be given, and names the largest part of it.

@@ -28,6 +28,16 @@ final class Logs {
         return "\(directory(of: attempt.operation))/\(attempt.operation.rawValue).\(attempt.number).\(suffix)"
     }
 
+    /// Path of the output directory of an attempt.
+    func outputDirectory(of attempt: AttemptID) -> String { Self.outputDirectory(of: attempt, in: outputs) }
+
+    static func outputDirectory(of attempt: AttemptID, in outputs: String) -> String {
+        "\(outputs)/\(attempt.operation.rawValue / 1000)/\(attempt.operation.rawValue).\(attempt.number)"
+    }
+
+    /// Directory of the output directories of all attempts.
+    var outputs: String { state + "/outputs" }
+
     func makeDirectory(for operation: OperationID) throws(SystemError) {
         let directory = directory(of: operation)
         if directory == made { return }
@@ -35,19 +45,23 @@ final class Logs {
         made = directory
     }
 
-    /// Moves the logs of operations that are not stored out of reach: where a backup was restored, or the database moved
+    /// Moves the logs and outputs of operations that are not stored out of reach: where a backup was restored, or the database moved
     /// away, ids are given again. Returns the directory that has them now; nil: there were none.
     func setAside(from next: OperationID) throws(SystemError) -> String? {
-        let logs = state + "/logs"
-        guard Files.isDirectory(logs) else { return nil }
-        let aside = "\(logs)/aside-\(Clock.read().wall / 1_000_000_000)"
+        let outputs = try setAside(from: next, in: outputs)
+        return try setAside(from: next, in: directory) ?? outputs
+    }
+
+    private func setAside(from next: OperationID, in all: String) throws(SystemError) -> String? {
+        guard Files.isDirectory(all) else { return nil }
+        let aside = "\(all)/aside-\(Clock.read().wall / 1_000_000_000)"
         var strangers: [String] = []
-        for thousand in try Files.list(logs) {
+        for thousand in try Files.list(all) {
             guard let number = Int64(thousand), number >= next.rawValue / 1000 else { continue }
             if number > next.rawValue / 1000 {
                 strangers.append(thousand)
             } else {
-                let names = try Files.list(logs + "/" + thousand)
+                let names = try Files.list(all + "/" + thousand)
                 strangers += names.filter { Logs.operation(ofFile: $0) ?? -1 >= next.rawValue }.map {
                     "\(thousand)/\($0)"
                 }
@@ -56,7 +70,7 @@ final class Logs {
         if strangers.isEmpty { return nil }
         try Files.makeDirectories(aside, mode: 0o700)
         for path in strangers {
-            try Files.move(logs + "/" + path, to: aside + "/" + (path.split(separator: "/").last ?? ""))
+            try Files.move(all + "/" + path, to: aside + "/" + (path.split(separator: "/").last ?? ""))
         }
         return aside
     }
@@ -66,10 +80,13 @@ final class Logs {
         name.split(separator: ".").first.flatMap { Int64($0) }
     }
 
-    func remove(_ attempt: AttemptID) throws(SystemError) {
+    /// Returns the output directory if something is in it: its removal may take long.
+    func remove(_ attempt: AttemptID) throws(SystemError) -> DirectoryTree? {
         for log in [path(attempt), path(attempt, .error)] {
             try Files.remove(log)
             try Files.remove(LogTimes.path(of: log))
         }
+        let outputs = outputDirectory(of: attempt)
+        return try Files.removeDirectoryIfEmpty(outputs) ? nil : DirectoryTree(outputs)
     }
 }

@@ -1,27 +1,37 @@
 internal import OpsSystem
 
-/// The logs that are removed so that all of them stay within a total: those of the operations submitted first.
+/// The logs and outputs that are removed so that all of them stay within a total: those of the operations submitted first.
 struct LogTotal: Sendable {
     struct Log: Sendable {
         let operation: Int64
         let path: String
         /// Together with its times, which are removed with it.
         let bytes: Int64
+        let isOutputs: Bool
+
+        func remove() throws(SystemError) {
+            if isOutputs { return try DirectoryTree(path).remove() }
+            try Files.remove(path)
+            try Files.remove(LogTimes.path(of: path))
+        }
     }
 
-    /// Directory of the logs, with a directory for each thousand operations.
-    let directory: String
+    /// Directory of the logs and that of the outputs, each with a directory for each thousand operations.
+    let logs: String
+    let outputs: String
     let limit: Int64
 
     /// Returns logs, the oldest first, without which the others are within the limit.
     func excess() throws(SystemError) -> [Log] {
-        guard Files.isDirectory(directory) else { return [] }
-        let thousands = try Files.list(directory).compactMap { Int64($0) }.sorted()
+        var thousands: Set<Int64> = []
+        for directory in [logs, outputs] where Files.isDirectory(directory) {
+            thousands.formUnion(try Files.list(directory).compactMap { Int64($0) })
+        }
         var total: Int64 = 0
-        for thousand in thousands { total += try logs(in: thousand).reduce(0) { $0 + $1.bytes } }
+        for thousand in thousands { total += try all(in: thousand).reduce(0) { $0 + $1.bytes } }
         var excess: [Log] = []
-        for thousand in thousands where total > limit {
-            for log in try logs(in: thousand).sorted(by: { $0.operation < $1.operation }) where total > limit {
+        for thousand in thousands.sorted() where total > limit {
+            for log in try all(in: thousand).sorted(by: { $0.operation < $1.operation }) where total > limit {
                 total -= log.bytes
                 excess.append(log)
             }
@@ -29,8 +39,13 @@ struct LogTotal: Sendable {
         return excess
     }
 
-    private func logs(in thousand: Int64) throws(SystemError) -> [Log] {
-        let folder = "\(directory)/\(thousand)"
+    private func all(in thousand: Int64) throws(SystemError) -> [Log] {
+        try entries(of: "\(logs)/\(thousand)", areOutputs: false)
+            + entries(of: "\(outputs)/\(thousand)", areOutputs: true)
+    }
+
+    private func entries(of folder: String, areOutputs: Bool) throws(SystemError) -> [Log] {
+        guard Files.isDirectory(folder) else { return [] }
         var logs: [Log] = []
         let names = try Files.list(folder)
         let all = Set(names)
@@ -42,7 +57,8 @@ struct LogTotal: Sendable {
                 let path = "\(folder)/\(name)"
                 let times = LogTimes.path(of: path)
                 let more = all.contains(name + LogTimes.suffix) ? try Files.bytesOnDisk(of: times) : 0
-                logs.append(Log(operation: operation, path: path, bytes: try Files.bytesOnDisk(of: path) + more))
+                let bytes = try areOutputs ? DirectoryTree(path).bytesOnDisk() : Files.bytesOnDisk(of: path)
+                logs.append(Log(operation: operation, path: path, bytes: bytes + more, isOutputs: areOutputs))
             } catch {
                 // Removed meanwhile.
                 guard error.errno == SystemError.noSuchFile else { throw error }

@@ -85,20 +85,45 @@ final class Retention {
         isHourly = false
         look(after: Self.hour)
         guard daemon.configuration.logTotal > 0 else { return }
-        let total = LogTotal(directory: daemon.logs.directory, limit: daemon.configuration.logTotal)
+        let total = LogTotal(
+            logs: daemon.logs.directory, outputs: daemon.logs.outputs, limit: daemon.configuration.logTotal)
         let find: @Sendable () -> Result<[LogTotal.Log], SystemError> = {
             Result { () throws(SystemError) in try total.excess() }
         }
         beside.run(find) { [unowned self] result in
             do {
-                for log in try result.get() where self.daemon.ask({ $0.contains(OperationID(log.operation)) }) == false
-                {
-                    try Files.remove(log.path)
-                    try Files.remove(LogTimes.path(of: log.path))
+                let logs = try result.get().filter { log in
+                    self.daemon.ask { $0.contains(OperationID(log.operation)) } == false
                 }
+                self.remove(logs)
             } catch {
                 self.daemon.log.warning("logs beyond log-total are not removed: \(error)")
             }
+        }
+    }
+
+    private func remove(_ logs: [LogTotal.Log]) {
+        besides(logs, "logs beyond log-total are not removed") { (log) throws(SystemError) in try log.remove() }
+    }
+
+    /// Removes things beside the loop, which may take long, and says the first error.
+    private func besides<Thing: Sendable>(
+        _ things: [Thing], _ trouble: String, _ remove: @escaping @Sendable (Thing) throws(SystemError) -> Void
+    ) {
+        if things.isEmpty { return }
+        let work: @Sendable () -> SystemError? = {
+            var failure: SystemError?
+            for thing in things {
+                do throws(SystemError) {
+                    try remove(thing)
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            return failure
+        }
+        beside.run(work) { [unowned self] failure in
+            if let failure { self.daemon.log.warning("\(trouble): \(failure)") }
         }
     }
 
@@ -114,12 +139,16 @@ final class Retention {
         }
         removed += pruning.removed - before
         daemon.finished.remove(pruning.removed - before)
+        var outputs: [DirectoryTree] = []
         for attempt in attempts {
             do throws(SystemError) {
-                try daemon.logs.remove(attempt)
+                if let directory = try daemon.logs.remove(attempt) { outputs.append(directory) }
             } catch {
                 daemon.log.warning("\(error)")
             }
+        }
+        besides(outputs, "outputs of removed operations are not removed") { (directory) throws(SystemError) in
+            try directory.remove()
         }
     }
 }

@@ -8,6 +8,8 @@ struct OperationRows: Sendable {
     let authorization: Authorization
     /// The client that reads the rows: results of others are left out.
     let reader: Caller
+    /// Directory of all output directories.
+    let outputs: String
 
     func row(_ record: OperationRecord) throws -> OperationRow { row(record, try Details(record.details)) }
 
@@ -125,6 +127,9 @@ struct OperationRows: Sendable {
                 row.finishedAt = attempt.finishedAt.map(InstantText.format)
                 row.usage = attempt.usage.map(usage)
                 if let scale, let limits { row.scaled = scaled(record.policy, limits, by: scale, count) }
+                if attempt.hasOutputs || record.policy.executor == nil && attempt.finishedAt == nil {
+                    row.outputs = Logs.outputDirectory(of: AttemptID(record.id, attempt.number), in: outputs)
+                }
             }
         }
     }
@@ -149,7 +154,9 @@ struct OperationRows: Sendable {
 }
 
 extension Daemon {
-    func rows(for reader: Caller) -> OperationRows { OperationRows(authorization: authorization, reader: reader) }
+    func rows(for reader: Caller) -> OperationRows {
+        OperationRows(authorization: authorization, reader: reader, outputs: logs.outputs)
+    }
     var selections: Selections { Selections(history) }
 
     /// Puts in what only the scheduler knows at this moment.

@@ -53,7 +53,8 @@ extension OperationUpdate {
     init(_ update: NotifyUpdate) {
         self.init(
             status: update.status, progressDone: update.progressDone, progressTotal: update.progressTotal,
-            result: update.result, finished: update.finished, extendTimeout: update.extendTimeout)
+            result: update.result, finished: update.finished, extendTimeout: update.extendTimeout,
+            hasOutputs: update.hasOutputs)
     }
 }
 

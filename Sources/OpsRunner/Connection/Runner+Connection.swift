@@ -117,5 +117,6 @@ extension Runner {
         withdrawGroup(of: record)
         if case .group(let group) = record.tree { watchLeftovers(in: group) }
         closeLogs(of: attempt, hasLeftovers: true)
+        logErrors { _ = try outputDirectories.release(attempt, hasLeftovers: true) }
     }
 }

@@ -42,6 +42,7 @@ extension Runner {
         _ request: LaunchRequest, in group: ControlGroup?, _ pooled: PooledControlGroup?, at before: Moment
     ) throws(SpawnError) -> AttemptRecord {
         do throws(SpawnError) {
+            try makeOutputDirectory(for: request)
             let socket = try notifySocket(for: request)
             var files: [LogFile] = []
             let pid: Int32
@@ -67,7 +68,18 @@ extension Runner {
         } catch {
             if let pooled { groupPool.withdraw(pooled) }
             if let group { logErrors { _ = try group.remove() } }
+            logErrors { _ = try outputDirectories.release(request.attempt, hasLeftovers: false) }
             throw error
+        }
+    }
+
+    private func makeOutputDirectory(for request: LaunchRequest) throws(SpawnError) {
+        if request.outputDirectory.isEmpty { return }
+        do throws(SystemError) {
+            try outputDirectories.make(
+                request.outputDirectory, for: request.attempt, owner: request.user.map { ($0.uid, $0.gid) })
+        } catch {
+            throw SpawnError(step: "output directory", errno: error.errno)
         }
     }
 
@@ -108,6 +120,9 @@ extension Runner {
         // An opsd of version 1 sets it itself.
         if request.slot >= 0, connection?.version ?? 0 >= LaunchProtocol.versionWithStaging {
             spawn.environment.append("OPS_SLOT=\(request.slot)")
+        }
+        if !request.outputDirectory.isEmpty {
+            spawn.environment.append("OPS_OUTPUT_DIR=" + request.outputDirectory)
         }
         spawn.directory = request.directory
         spawn.umask = request.umask

@@ -99,6 +99,7 @@ extension Runner {
         releaseNotifySocket(record.notifySocket, slot: record.slot)
         record.notifySocket = nil
         closeLogs(of: record.attempt, hasLeftovers: false)
+        logErrors { _ = try outputDirectories.release(record.attempt, hasLeftovers: false) }
         if record.tree == .descendants { descendants.end(record.attempt, main: record.process.pid) }
         // The process ended before its program ran, so it has left no other process.
         if !removeTreeIfEmpty(of: record), case .group(let group) = record.tree { watchLeftovers(in: group) }

@@ -52,5 +52,6 @@ extension NotifyUpdate {
         // The first exit status counts: a finished operation stays finished.
         finished = finished ?? later.finished
         extendTimeout = later.extendTimeout ?? extendTimeout
+        hasOutputs = hasOutputs || later.hasOutputs
     }
 }

@@ -17,6 +17,7 @@ struct ReexecutionState {
     var leftoverGroups: [ControlGroup]
     var staleTrees: [Attempt: StaleTree]
     var logs: LogTrimmer
+    var outputDirectories: [(attempt: Attempt, directory: OutputDirectories.Directory)] = []
     /// Descriptors, open in this process; the new program owns them.
     var lock: Int32
     var listener: Int32
@@ -123,6 +124,11 @@ extension ReexecutionState {
             $0.pack($1.1) { $0.pack($1) }
         }
         logs.packOpen(into: &packer)
+        packer.pack(outputDirectories) {
+            $0.pack($1.attempt)
+            $0.pack($1.directory.path)
+            $0.pack($1.directory.uid)
+        }
     }
 
     private init(from: inout Unpacker) throws(ProtocolError) {
@@ -174,6 +180,11 @@ extension ReexecutionState {
         }
         for (attempt, uid) in staleUsers { staleTrees[attempt]?.uid = uid }
         logs = try LogTrimmer(openFrom: &from)
+        // A program from before there were output directories ends here.
+        if from.isAtEnd { return }
+        outputDirectories = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+            (try from.attempt(), OutputDirectories.Directory(path: try from.text(), uid: try from.number()))
+        }
     }
 }
 

@@ -143,6 +143,7 @@ extension Runner {
     func finish(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool, hasLeftovers: Bool = false) {
         receiveNotifications(of: record)
         closeLogs(of: record.attempt, hasLeftovers: hasLeftovers)
+        noteOutputs(of: record, hasLeftovers: hasLeftovers)
         releaseNotifySocket(record.notifySocket, slot: record.slot)
         record.notifySocket = nil
         releaseSlot(of: record, exit, isNews: isNews)
@@ -153,6 +154,16 @@ extension Runner {
         // Its last update comes before its end.
         reportUpdates()
         report(isNews ? .exited(record.attempt, exit, treeIsGone: true) : .gone(record.attempt))
+    }
+
+    /// Tells opsd if the attempt has left something in its output directory.
+    private func noteOutputs(of record: AttemptRecord, hasLeftovers: Bool) {
+        logErrors {
+            guard try outputDirectories.release(record.attempt, hasLeftovers: hasLeftovers) else { return }
+            record.update.hasOutputs = true
+            record.unreportedUpdate.hasOutputs = true
+            updatedAttempts.insert(record.attempt)
+        }
     }
 
     /// Ends what is done for the logs of an attempt while it runs.

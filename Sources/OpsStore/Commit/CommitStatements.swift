@@ -193,7 +193,7 @@ struct AttemptStatements {
             """
             UPDATE attempt SET
                 progressDone = ifnull(?3, progressDone), progressTotal = ifnull(?4, progressTotal),
-                status = ifnull(?5, status), result = ifnull(?6, result)
+                status = ifnull(?5, status), result = ifnull(?6, result), outputs = outputs OR ?7
             WHERE operation = ?1 AND number = ?2
             """)
         timeoutMoved = try make("UPDATE attempt SET timeout = ?3 WHERE operation = ?1 AND number = ?2")

@@ -83,6 +83,7 @@ extension Store {
         statement.bind(4, update.progressTotal)
         statement.bind(5, update.status)
         statement.bind(6, update.result)
+        statement.bind(7, update.hasOutputs)
         try statement.run()
     }
 

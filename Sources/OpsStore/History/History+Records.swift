@@ -75,7 +75,7 @@ extension History {
         let rows = try statement(
             """
             SELECT number, run, outcome, cause, \(ownStatus()), startedAt, finishedAt, exitedAt,
-                userMicroseconds, systemMicroseconds, maxResidentBytes
+                userMicroseconds, systemMicroseconds, maxResidentBytes, outputs
             FROM attempt WHERE operation = ?1 ORDER BY number
             """)
         rows.bind(1, id.rawValue)
@@ -86,7 +86,7 @@ extension History {
                     number: rows.int32(0), run: rows.int32(1), outcome: Outcome(stored: rows.optionalInt(2)),
                     cause: rows.optionalText(3), exitCode: rows.optionalInt32(4), signal: rows.optionalInt32(5),
                     startedAt: rows.int(6), finishedAt: rows.optionalInt(7),
-                    usage: rows.isNull(8) ? nil : Self.usage(rows, from: 9)))
+                    usage: rows.isNull(8) ? nil : Self.usage(rows, from: 9), hasOutputs: rows.bool(12)))
         }
         return attempts
     }

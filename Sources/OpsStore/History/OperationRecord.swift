@@ -71,4 +71,6 @@ public struct AttemptRecord: Equatable, Sendable {
     public internal(set) var startedAt: Int64
     public internal(set) var finishedAt: Int64?
     public internal(set) var usage: Usage?
+    /// It has left something in its output directory.
+    public internal(set) var hasOutputs: Bool
 }

@@ -1,10 +1,12 @@
 public import OpsCore
 
-/// The result that a dependency has published.
+/// The result that a dependency has published, and the attempt that has left outputs.
 public struct DependencyResult: Sendable {
     public let id: OperationID
     public let name: String?
-    public let result: String
+    public let result: String?
+    /// Nil: it has left no outputs.
+    public let outputs: AttemptID?
 }
 
 extension Store {
@@ -33,9 +35,9 @@ extension DependencyResult {
     ) throws(StoreError) -> [DependencyResult]? {
         let rows = try prepare(
             """
-            SELECT DISTINCT d.id, d.name, a.result FROM edge e JOIN operation d ON d.id = e.dependency
+            SELECT DISTINCT d.id, d.name, a.result, a.outputs, a.number FROM edge e JOIN operation d ON d.id = e.dependency
             JOIN attempt a ON a.operation = d.id AND a.number = d.attempt
-            WHERE e.operation = ?1 AND a.result IS NOT NULL AND (?2 IS NULL OR ?2 =
+            WHERE e.operation = ?1 AND (a.result IS NOT NULL OR a.outputs) AND (?2 IS NULL OR ?2 =
                 (SELECT uid FROM submission WHERE first <= d.id ORDER BY first DESC LIMIT 1))
             ORDER BY d.id
             """)
@@ -46,8 +48,9 @@ extension DependencyResult {
         defer { rows.reset() }
         while try rows.step() {
             let row = DependencyResult(
-                id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.text(2))
-            bytes += (row.name?.utf8.count ?? 0) + row.result.utf8.count
+                id: OperationID(rows.int(0)), name: rows.optionalText(1), result: rows.optionalText(2),
+                outputs: rows.bool(3) ? AttemptID(OperationID(rows.int(0)), rows.int32(4)) : nil)
+            bytes += (row.name?.utf8.count ?? 0) + (row.result?.utf8.count ?? 0)
             if bytes > limit { return nil }
             results.append(row)
         }

@@ -121,6 +121,11 @@ public enum Files {
     /// Returns the names in a directory, without `.` and `..`, in no order.
     public static func list(_ path: String) throws(SystemError) -> [String] {
         guard let directory = unsafe opendir(path) else { throw .last("open directory \(path)") }
+        return try unsafe names(in: directory)
+    }
+
+    /// Closes the directory.
+    static func names(in directory: OpaquePointer) throws(SystemError) -> [String] {
         defer { unsafe closedir(directory) }
         var names: [String] = []
         while true {
@@ -128,7 +133,7 @@ public enum Files {
             errno = 0
             guard let entry = unsafe readdir(directory) else {
                 if errno == 0 { return names }
-                throw .last("read directory \(path)")
+                throw .last("read directory")
             }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }

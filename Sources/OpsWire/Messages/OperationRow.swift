@@ -157,6 +157,7 @@ public struct AttemptRow: WireRecord {
     public var finishedAt: String?
     public var usage: UsageRow?
     public var scaled: JSONObject?
+    public var outputs: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("attempt", &attempt)
@@ -169,6 +170,7 @@ public struct AttemptRow: WireRecord {
         try visitor.field("finishedAt", &finishedAt)
         try visitor.field("usage", &usage)
         try visitor.field("scaled", &scaled)
+        try visitor.field("outputs", &outputs)
     }
 }
 

@@ -2,7 +2,8 @@
 enum VerbTable {
     static let all: [Verb] = [
         SubmitVerb.verb, RunVerb.verb,
-        LsVerb.verb, ShowVerb.verb, WhyVerb.verb, StatusVerb.verb, LogVerb.verb, WaitVerb.verb, WatchVerb.verb,
+        LsVerb.verb, ShowVerb.verb, WhyVerb.verb, StatusVerb.verb, LogVerb.verb, OutputsVerb.verb, WaitVerb.verb,
+        WatchVerb.verb,
         GraphVerb.verb, StatsVerb.verb, MetricsVerb.verb, ExportVerb.verb, TopVerb.verb, WebVerb.verb,
         ScheduleVerb.verb,
         CancelVerb.verb, SuspendVerb.verb, SuspendVerb.resume, RetryVerb.verb, FinishVerb.verb, SetVerb.verb,
@@ -27,6 +28,7 @@ enum VerbTable {
         case "why": WhyVerb.verb
         case "status": StatusVerb.verb
         case "log", "logs": LogVerb.verb
+        case "outputs": OutputsVerb.verb
         case "wait": WaitVerb.verb
         case "watch", "events": WatchVerb.verb
         default: all.first { $0.name == word || $0.aliases.contains(word) }

@@ -442,7 +442,7 @@ class Details:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """Parameters: "scaled": the values of this attempt that "retry.scale" multiplies, by the present settings of
-    the operation.
+    the operation. "outputs": its output directory, while it runs and once it has left something there.
     """
 
     attempt: int
@@ -455,6 +455,7 @@ class Attempt:
     finished_at: str | None = None
     usage: Usage | None = None
     scaled: dict[str, Any] | None = None
+    outputs: str | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -470,6 +471,7 @@ class Attempt:
             finished_at=value.get("finishedAt"),
             usage=None if value.get("usage") is None else Usage.from_json(value["usage"]),
             scaled=value.get("scaled"),
+            outputs=value.get("outputs"),
         )
 
 

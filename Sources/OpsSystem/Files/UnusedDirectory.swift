@@ -1,0 +1,66 @@
+internal import Glibc
+
+/// A new directory whose time of change lies far back, so that any use of it shows, also within one tick of the clock.
+public enum UnusedDirectory {
+    private static let mark = 1
+
+    /// Makes a directory with mode 0700. `owner`: nil for the user of this process.
+    public static func make(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) {
+        if unsafe mkdir(path, 0o700) != 0 {
+            // Left by an attempt of the same name, in a database that was set aside since.
+            guard errno == EEXIST, unsafe rmdir(path) == 0, unsafe mkdir(path, 0o700) == 0 else {
+                throw .last("make directory \(path)")
+            }
+        }
+        if let owner, owner.uid != geteuid() || owner.gid != getegid() {
+            try retrying("chown \(path)") { unsafe lchown(path, owner.uid, owner.gid) }
+        }
+        let instant = timespec(tv_sec: mark, tv_nsec: 0)
+        try retrying("set the time of \(path)") {
+            unsafe withUnsafePointer(to: (instant, instant)) { pair in
+                unsafe pair.withMemoryRebound(to: timespec.self, capacity: 2) { times in
+                    unsafe utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW)
+                }
+            }
+        }
+    }
+
+    /// Returns whether nothing was ever made in it or removed from it.
+    public static func isUnused(_ path: String) throws(SystemError) -> Bool {
+        var status = stat()
+        try retrying("examine \(path)") { unsafe lstat(path, &status) }
+        return status.st_mtim.tv_sec == mark && status.st_mtim.tv_nsec == 0
+    }
+}
+
+extension Files {
+    /// Makes a directory, and those above it, that every user can pass through and nobody else can list or change.
+    public static func makeTraversableDirectories(_ path: String) throws(SystemError) {
+        if unsafe mkdir(path, 0o711) == 0 {
+            // The mask of this process may have taken more away.
+            try retrying("chmod \(path)") { unsafe chmod(path, 0o711) }
+            return
+        }
+        if errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            throw .last("make directory \(path)")
+        }
+        try makeTraversableDirectories(String(path[..<slash]))
+        try makeTraversableDirectories(path)
+    }
+
+    /// Lets every user pass through a directory of ours, not list it.
+    public static func makeTraversable(_ path: String) throws(SystemError) {
+        var status = stat()
+        try retrying("examine \(path)") { unsafe stat(path, &status) }
+        if status.st_mode & 0o011 == 0o011 { return }
+        try retrying("chmod \(path)") { unsafe chmod(path, status.st_mode & 0o7777 | 0o011) }
+    }
+
+    /// Returns false if the directory is not empty; true if it is not there any more.
+    public static func removeDirectoryIfEmpty(_ path: String) throws(SystemError) -> Bool {
+        if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
+        if errno == ENOTEMPTY || errno == EEXIST { return false }
+        throw .last("remove directory \(path)")
+    }
+}

@@ -1,0 +1,64 @@
+internal import OpsWire
+
+/// `outputs`: the directory in which an operation has left files.
+enum OutputsVerb {
+    private static let attempt = Option.value("attempt", "N", .integer, "that of this attempt (default: the newest)")
+
+    static let verb = Verb(
+        "outputs", .looking, "print the output directory of an operation",
+        forms: ["OPERATION [--attempt N]"],
+        about: [
+            "Each attempt finds an empty directory of its own in $OPS_OUTPUT_DIR. Operations that depend on it find the path "
+                + "in $OPS_OUTPUTS_NAME, if something was left there. It is removed together with the log."
+        ],
+        operands: .one(.operation, "OPERATION"),
+        options: [OptionGroup("Choosing", [attempt])],
+        examples: [
+            .init("The files of a build", "opsctl outputs build"),
+            .init("That of the first attempt", "opsctl outputs build --attempt 1"),
+        ],
+        action: run)
+
+    private static func run(_ session: Session) throws(Failure) -> ExitStatus {
+        let reply = try session.call(ShowRequest.with { $0.ref = session.arguments.operands.first ?? "" })
+        let id = reply.operation.id
+        let number = session.arguments.integer(attempt) ?? reply.operation.attempt
+        guard let row = reply.attempts.first(where: { $0.attempt == number }) else {
+            throw session.named(
+                Failure(
+                    .notFound, "\(id)", number == 0 ? "it has not started" : "it has no attempt \(number)",
+                    "see opsctl show \(id)"))
+        }
+        guard let path = row.outputs else {
+            throw session.named(
+                Failure(.notFound, "\(id)", "it has left no outputs", "they would be in its $OPS_OUTPUT_DIR"))
+        }
+        if session.wantsJSON {
+            try session.row(OutputsRow(id: id, name: reply.operation.name, attempt: number, path: path))
+        } else {
+            try session.output.line(path)
+        }
+        return .done
+    }
+}
+
+private struct OutputsRow: WireRecord {
+    static let typeName = "Outputs"
+    private var id: Int64 = 0
+    private var name: String?
+    private var attempt = 0
+    private var path = ""
+
+    init() {}
+
+    init(id: Int64, name: String?, attempt: Int, path: String) {
+        (self.id, self.name, self.attempt, self.path) = (id, name, attempt, path)
+    }
+
+    mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+        try visitor.field("id", &id)
+        try visitor.field("name", &name)
+        try visitor.field("attempt", &attempt)
+        try visitor.field("path", &path)
+    }
+}
