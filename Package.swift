@@ -37,6 +37,7 @@ let package = Package(
         .executable(name: "opsctl", targets: ["opsctl"]),
         .executable(name: "opsd-fetch", targets: ["opsd-fetch"]),
         .executable(name: "opsd-transfer", targets: ["opsd-transfer"]),
+        .executable(name: "opsd-step", targets: ["opsd-step"]),
         .executable(name: "opsd-web", targets: ["opsd-web"]),
         .library(name: "OpsClient", targets: ["OpsClient"]),
     ],
@@ -65,6 +66,7 @@ let package = Package(
         // The digest is optimised in every build: tests verify megabytes with it.
         .target(name: "COpsTransfer", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-O2"])]),
         .target(name: "OpsTransfer", dependencies: ["OpsSystem", "CCurl", "COpsTransfer"], swiftSettings: pointers),
+        .target(name: "OpsSlurm", dependencies: ["OpsExecutor", "OpsSystem", "OpsModel"], swiftSettings: strict),
         .target(
             name: "OpsDaemon",
             dependencies: ["OpsCalendar", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsExecutor"],
@@ -76,6 +78,10 @@ let package = Package(
         .executableTarget(
             name: "opsd-runner", dependencies: ["OpsRunner", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
+        // Copied into the spool, and run on nodes that have no library of ours.
+        .executableTarget(
+            name: "opsd-step", dependencies: ["OpsSlurm", "OpsExecutor", "OpsSystem"], swiftSettings: strict,
+            linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
         .target(name: "OpsDrawing", swiftSettings: strict),
         .executableTarget(
             name: "opsd-fetch", dependencies: ["OpsTransfer", "OpsSystem", "COpsTransfer"], swiftSettings: strict,
@@ -159,6 +165,7 @@ let package = Package(
             dependencies: ["OpsTransfer", "OpsExecutor", "OpsSystem", "opsd-fetch", "opsd-transfer"],
             exclude: ["Server"],
             swiftSettings: strict),
+        tests("OpsSlurmTests", ["OpsSlurm", "OpsExecutor", "OpsModel", "OpsSystem", "opsd-step"]),
         tests(
             "OpsDaemonTests",
             [

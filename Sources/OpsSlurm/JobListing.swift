@@ -1,0 +1,79 @@
+/// One row of a listing: a job of this instance.
+public struct JobRow: Hashable, Sendable {
+    public var job: String
+    public var comment: JobComment
+    public var user: UInt32
+    public var state: JobState
+    public var reason: String
+    /// Wait status of the script, as wait(2) returns it.
+    public var waitStatus: Int
+    public var restarts: Int
+    public var nodes: String
+
+    public init(
+        job: String, comment: JobComment, user: UInt32, state: JobState, reason: String, waitStatus: Int, restarts: Int,
+        nodes: String
+    ) {
+        self.job = job
+        self.comment = comment
+        self.user = user
+        self.state = state
+        self.reason = reason
+        self.waitStatus = waitStatus
+        self.restarts = restarts
+        self.nodes = nodes
+    }
+
+    /// True if the job waits for a release by its owner.
+    public var isHeld: Bool { state.meaning == .pending && reason == "JobHeldUser" }
+
+    /// True if Slurm says after the release that the job can never run.
+    public var isImpossible: Bool {
+        state.meaning == .pending && ["BadConstraints", "PartitionConfig", "PartitionNodeLimit"].contains(reason)
+    }
+
+    /// State and reason for people: `PENDING (Priority)`.
+    public var text: String {
+        state.meaning == .pending && !reason.isEmpty && reason != "None" ? "\(state.name) (\(reason))" : state.name
+    }
+}
+
+/// Listing of all jobs of an instance, taken with one command.
+public struct JobListing: Hashable, Sendable {
+    public private(set) var rows: [JobRow] = []
+
+    /// Fields of a row, in this order. The comment is last: its owner can put any text into it.
+    private static let fields = [
+        "JobID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "Comment",
+    ]
+
+    /// Command that prints the jobs of the user that runs it. Others could put whole rows into their comments.
+    public static func command(instance: String) -> [String] {
+        [
+            "squeue", "--me", "--name=\(JobComment.jobName(of: instance))", "-t", "all", "-h",
+            "--Format=" + fields.map { "\($0):|" }.joined(separator: ","),
+        ]
+    }
+
+    public init() {}
+
+    /// Reads what squeue has printed. Returns nil if rows lack a field: squeue leaves out those that it does not know, says
+    /// so among its errors, and succeeds. Jobs with other comments are left out.
+    public init?(_ output: String, errors: String = "", instance: String) {
+        if errors.contains("Invalid job format") { return nil }
+        for line in output.split(separator: "\n") {
+            let parts = line.split(
+                separator: "|", maxSplits: Self.fields.count - 1, omittingEmptySubsequences: false)
+            guard parts.count == Self.fields.count, parts[7].last == "|", let comment = JobComment(parts[7].dropLast()),
+                comment.instance == instance
+            else { continue }
+            guard let user = UInt32(parts[1]), let status = Int(parts[4]), let restarts = Int(parts[5]),
+                !parts[0].isEmpty, parts[0].allSatisfy(\.isNumber)
+            else { return nil }
+            rows.append(
+                JobRow(
+                    job: String(parts[0]), comment: comment, user: user, state: JobState(parts[2]),
+                    reason: String(parts[3]), waitStatus: status, restarts: restarts, nodes: String(parts[6])))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// Arguments of sbatch for one job.
+public struct JobRequest: Hashable, Sendable {
+    public var cpus: Int64?
+    /// Bytes on each node.
+    public var memory: Int64?
+    public var gpus: Int64?
+    public var nodes: Int64?
+    public var tasks: Int64?
+    public var partition: String?
+    public var account: String?
+    public var qos: String?
+    public var constraint: String?
+    /// Further options of sbatch, checked when they were given.
+    public var further: [String] = []
+    /// Nanoseconds; 0: no limit.
+    public var timeLimit: Int64 = 0
+    public var niceness: Int32 = 0
+
+    public init() {}
+
+    /// Returns the words for a held job. `script`: the program that it runs, and its arguments.
+    public func submission(_ comment: JobComment, output: String, script: [String]) -> [String] {
+        var words = [
+            "sbatch", "--hold", "--no-requeue", "--parsable", "--export=ALL", "--open-mode=append",
+            "--job-name=\(JobComment.jobName(of: comment.instance))", "--comment=\(comment.text)",
+            "--output=\(Self.quoted(output))", "--chdir=/",
+        ]
+        if let minutes { words.append("--time=\(minutes)") }
+        if niceness > 0 { words.append("--nice=\(niceness)") }
+        return words + resources + script
+    }
+
+    /// Returns the words that ask whether such a job could ever run. A held job is not checked.
+    public func test(script: [String]) -> [String] {
+        ["sbatch", "--test-only"] + (minutes.map { ["--time=\($0)"] } ?? []) + resources + script
+    }
+
+    /// Whole minutes, rounded up. Slurm takes 0 for no limit.
+    private var minutes: Int64? {
+        guard timeLimit > 0 else { return nil }
+        return (timeLimit - 1) / 60_000_000_000 + 1
+    }
+
+    private var resources: [String] {
+        var words: [String] = []
+        if let cpus { words.append("--cpus-per-task=\(cpus)") }
+        if let memory { words.append("--mem=\((max(memory, 1) - 1) / 1024 + 1)K") }
+        if let gpus { words.append("--gpus=\(gpus)") }
+        if let nodes { words.append("--nodes=\(nodes)") }
+        if let tasks { words.append("--ntasks=\(tasks)") }
+        if let partition { words.append("--partition=\(partition)") }
+        if let account { words.append("--account=\(account)") }
+        if let qos { words.append("--qos=\(qos)") }
+        if let constraint { words.append("--constraint=\(constraint)") }
+        return words + further
+    }
+
+    /// Slurm replaces %j and others in file names.
+    private static func quoted(_ path: String) -> String {
+        path.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%")
+    }
+}

@@ -1,0 +1,158 @@
+internal import OpsExecutor
+public import OpsModel
+
+/// Facts: records in the spool, and listings.
+extension JobTracker {
+    /// Takes the records that the job has written. The exit record prevails over whatever Slurm says, except where a signal
+    /// ended the command: then Slurm may know why.
+    public mutating func found(start: StartRecord?, exit: ExitRecord?, now: Moment) -> [Effect] {
+        guard !hasEnded else { return [] }
+        var effects: [Effect] = []
+        if let start, self.start == nil {
+            self.start = start
+            if record.job == nil || !record.isReleased {
+                if record.job == nil { record.job = start.job }
+                record.mayBeSubmitted = true
+                record.isReleased = true
+                effects.append(.store(record))
+            }
+            isHandedDown = false
+            phase = .released(since: now.monotonic)
+            effects.append(.report(launched(start, now)))
+            if record.isTerminated, let job = record.job { effects.append(.terminate(job: job)) }
+        }
+        guard let exit, self.start != nil else { return effects }
+        self.exit = exit
+        if case .signal = exit.status, !record.isTerminated {
+            if signalSince == nil {
+                signalSince = now.monotonic
+                effects.append(.list)
+            }
+            if now.monotonic - (signalSince ?? 0) < settings.recordGrace { return effects }
+        }
+        return effects + conclude(exit.status, now: now)
+    }
+
+    /// Takes a listing of all jobs. `askedAt`: instant before the question; `reason`: texts of rows for `why`.
+    public mutating func listed(_ all: [JobRow], askedAt: Int64, now: Moment) -> [Effect] {
+        let rows = all.filter { $0.user == user }
+        let strays = rows.filter { $0.isHeld && $0.job != record.job }.map(\.job)
+        switch phase {
+        case .submitting: return []
+        case .ended: return strays.isEmpty ? [] : [.cancel(jobs: strays)]
+        case .looking(let since): return look(rows, isComplete: askedAt >= since, now: now)
+        case .held(let since):
+            return cancelling(strays, unlessAdopted: listedWhileHeld(rows, askedAt: askedAt, since: since, now: now))
+        case .released(let since):
+            guard let row = rows.first(where: { $0.job == record.job }) else {
+                return cancelling(strays, unlessAdopted: askedAt < since ? [] : isMissing(now: now))
+            }
+            return cancelling(strays, unlessAdopted: listedAfterRelease(row, askedAt: askedAt, now: now))
+        }
+    }
+
+    private func cancelling(_ strays: [String], unlessAdopted effects: [Effect]) -> [Effect] {
+        let others = strays.filter { $0 != record.job }
+        return others.isEmpty ? effects : effects + [.cancel(jobs: others)]
+    }
+
+    /// Looks for a job of a submission whose reply was lost. None, and the reply cannot come any more: submits.
+    private mutating func look(_ rows: [JobRow], isComplete: Bool, now: Moment) -> [Effect] {
+        let candidates = rows.filter { !$0.state.hasEnded }
+        if let row = candidates.first(where: { !$0.isHeld }) ?? candidates.first {
+            let others = candidates.filter { $0.isHeld && $0.job != row.job }.map(\.job)
+            var effects = adopt(row.job, now: now)
+            if !row.isHeld { effects += noteRelease(now: now) }
+            return others.isEmpty ? effects : effects + [.cancel(jobs: others)]
+        }
+        guard isComplete else { return [] }
+        if record.isTerminated { return conclude(.signal(15), now: now) }
+        record.mayBeSubmitted = true
+        phase = .submitting
+        return [.store(record), .submit]
+    }
+
+    private mutating func noteRelease(now: Moment) -> [Effect] {
+        record.isReleased = true
+        isHandedDown = false
+        phase = .released(since: now.monotonic)
+        return [.store(record)]
+    }
+
+    private mutating func listedWhileHeld(
+        _ rows: [JobRow], askedAt: Int64, since: Int64, now: Moment
+    ) -> [Effect] {
+        guard let job = record.job else { return [] }
+        guard let row = rows.first(where: { $0.job == job }) else {
+            guard askedAt >= since else { return [] }
+            if isHandedDown { return conclude(.interrupted, "Slurm has no record of job \(job)", now: now) }
+            // It was never released: Slurm has lost it, and another one may take its place.
+            record.job = nil
+            phase = .looking(since: askedAt)
+            return [.store(record)] + look(rows, isComplete: true, now: now)
+        }
+        if row.state.hasEnded { return conclude(row, now: now) }
+        guard row.isHeld else { return noteRelease(now: now) }
+        if isHandedDown {
+            isHandedDown = false
+            return [.store(record), .report(.accepted(attempt, job: job))]
+        }
+        guard isReleaseWanted, !record.isTerminated else { return [] }
+        return noteRelease(now: now) + [.release(job: job), .list]
+    }
+
+    private mutating func listedAfterRelease(_ row: JobRow, askedAt: Int64, now: Moment) -> [Effect] {
+        if row.state.hasEnded { return concludeIfSettled(row, askedAt: askedAt, now: now) }
+        endedSince = nil
+        if row.isImpossible, start == nil {
+            return [.cancel(jobs: [row.job])]
+                + refuse("\(row.reason): Slurm cannot run job \(row.job) with these resources")
+        }
+        // The controller has forgotten the release. Once the command has started, another release could only do harm.
+        if row.isHeld { return start == nil && !record.isTerminated ? [.release(job: row.job)] : [] }
+        guard row.text != status else { return [] }
+        status = row.text
+        return [.report(.updated(attempt, NotifyUpdate(status: status)))]
+    }
+
+    /// Acts on a job that has ended for Slurm: the record of the exit gets time to become visible.
+    private mutating func concludeIfSettled(_ row: JobRow, askedAt: Int64, now: Moment) -> [Effect] {
+        if let exit {
+            guard askedAt >= signalSince ?? 0 else { return [] }
+            switch row.state.meaning {
+            case .succeeded, .failed: return conclude(exit.status, now: now)
+            default: return conclude(row, now: now)
+            }
+        }
+        let since = endedSince ?? now.monotonic
+        if endedSince == nil { endedSince = since }
+        let mayRun = start != nil && (row.state.meaning == .nodeFailed || row.waitStatus == 0) && !record.isTerminated
+        guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
+        return conclude(row, now: now)
+    }
+
+    /// Acts on a listing without a job that was released.
+    private mutating func isMissing(now: Moment) -> [Effect] {
+        if let exit { return conclude(exit.status, now: now) }
+        let since = endedSince ?? now.monotonic
+        if endedSince == nil { endedSince = since }
+        let mayRun = start != nil && !record.isTerminated
+        guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
+        return conclude(.interrupted, "Slurm has no record of job \(record.job ?? "")", now: now)
+    }
+
+    /// Ends the attempt as Slurm's state of the job says.
+    private mutating func conclude(_ row: JobRow, now: Moment) -> [Effect] {
+        let job = "Slurm job \(row.job)"
+        switch row.state.meaning {
+        case .timedOut: return conclude(.timedOut, "\(job) reached its time limit", now: now)
+        case .outOfMemory: return conclude(.outOfMemory, "\(job) ran out of memory", now: now)
+        case .cancelled: return conclude(.cancelled, "\(job) was cancelled in Slurm", now: now)
+        case .preempted: return conclude(.interrupted, "\(job) was preempted", now: now)
+        case .nodeFailed: return conclude(.interrupted, "node \(row.nodes) failed under \(job)", now: now)
+        case .pending, .active, .succeeded, .failed:
+            let cause = "\(job) ended as \(row.state.name) (\(row.reason)) without a record of its exit"
+            return conclude(.interrupted, cause, now: now)
+        }
+    }
+}

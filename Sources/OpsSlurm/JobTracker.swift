@@ -1,0 +1,135 @@
+public import OpsExecutor
+public import OpsModel
+
+/// One attempt on its way through Slurm: what is known of it, and the next step. It performs nothing itself.
+///
+/// ```
+/// looking -> submitting -> held -> released -> ended
+///    ^           |           |        ^
+///    +-----------+-----------+        |   a lost reply; a held job that Slurm has forgotten
+///    +--------------------------------+   a job of this attempt that is not held
+/// ```
+/// Every effect that Slurm can see follows the `store` of the record that allows for it, so that a tracker made of the
+/// stored record goes on safely after a crash at any moment.
+public struct JobTracker {
+    public enum Effect: Hashable, Sendable {
+        /// Stores the record, durably, before the effects that follow.
+        case store(AttemptRecord)
+        case submit
+        case release(job: String)
+        /// Ends jobs: held ones at once, others with SIGTERM and after Slurm's own grace with SIGKILL.
+        case cancel(jobs: [String])
+        /// Sends SIGTERM to a running job.
+        case terminate(job: String)
+        case report(ExecutorReport)
+        /// Takes a listing soon.
+        case list
+    }
+
+    public struct Settings: Hashable, Sendable {
+        /// Time after a lost reply after which a submission cannot arrive any more. Longer than Slurm's MessageTimeout.
+        public var settling: Int64 = 15_000_000_000
+        /// Time for a record to become visible after Slurm says that the job has ended.
+        public var recordGrace: Int64 = 15_000_000_000
+        /// The same where the processes may go on although Slurm has lost the job.
+        public var lostAfter: Int64 = 600_000_000_000
+        public init() {}
+    }
+
+    enum Phase: Hashable {
+        /// No job is known. A listing taken at or after `since` without a job of this attempt allows a submission.
+        case looking(since: Int64)
+        case submitting
+        /// The job waits for the release. `since`: older listings may lack it.
+        case held(since: Int64)
+        case released(since: Int64)
+        case ended(ExecutorReport)
+    }
+
+    public let attempt: Attempt
+    /// Owner of its jobs.
+    public let user: UInt32
+    let settings: Settings
+    public internal(set) var record: AttemptRecord
+    var phase: Phase
+    /// True if the job is known from opsd alone: whether it was released is not.
+    var isHandedDown = false
+    /// True once opsd has stored the job.
+    var isReleaseWanted = false
+    var start: StartRecord?
+    var exit: ExitRecord?
+    /// Instant from which on the job has to be gone by force.
+    var killDeadline: Int64?
+    /// Instant since which Slurm says that the job has ended, or lacks it.
+    var endedSince: Int64?
+    /// Instant at which a record with a signal was seen; Slurm's state may name another outcome.
+    var signalSince: Int64?
+    public internal(set) var status = ""
+
+    /// Makes the tracker of a launch. `record`: nil for an attempt that the spool does not have.
+    public init(
+        _ attempt: Attempt, user: UInt32, record: AttemptRecord?, jobOfOpsd: String, settings: Settings, now: Moment
+    ) {
+        self.attempt = attempt
+        self.user = user
+        self.settings = settings
+        self.record = record ?? AttemptRecord()
+        if record == nil, !jobOfOpsd.isEmpty {
+            self.record.mayBeSubmitted = true
+            self.record.job = jobOfOpsd
+            isHandedDown = true
+        }
+        let since = now.monotonic
+        if self.record.isTerminated { killDeadline = since + settings.recordGrace }
+        if let end = self.record.end {
+            phase = .ended(
+                .ended(attempt, ExternalEnd(outcome: end.outcome, cause: end.cause, at: now.past(wall: end.at))))
+        } else if let refusal = self.record.refusal {
+            phase = .ended(.refused(attempt, cause: refusal))
+        } else if self.record.isReleased {
+            phase = .released(since: since)
+        } else if self.record.job != nil {
+            phase = .held(since: since)
+        } else {
+            phase = .looking(since: self.record.mayBeSubmitted ? since + settings.settling : since)
+        }
+    }
+
+    public var hasEnded: Bool { if case .ended = phase { true } else { false } }
+    public var hasStarted: Bool { start != nil }
+
+    /// True while a listing can change something that no file in the spool tells.
+    public var needsListing: Bool { !hasEnded && phase != .submitting }
+
+    /// State for the greeting; nil: opsd is to launch the attempt again, which changes nothing here.
+    public func greetingState(now: Moment) -> ExecutorGreeting.State? {
+        switch presentState(now: now) {
+        case .accepted(_, let job): .accepted(job: job)
+        case .launched(_, let process): .running(process)
+        case .refused(_, let cause): .refused(cause: cause)
+        case .ended(_, let end): .ended(end)
+        case .exited(_, let exit, _): .gone(exit)
+        default: nil
+        }
+    }
+
+    /// The report that repeats what opsd should know by now; nil: there is no job yet.
+    public func presentState(now: Moment) -> ExecutorReport? {
+        if case .ended(let report) = phase { return report }
+        if let start { return launched(start, now) }
+        if isHandedDown { return nil }
+        return record.job.map { .accepted(attempt, job: $0) }
+    }
+
+    func launched(_ start: StartRecord, _ now: Moment) -> ExecutorReport {
+        .launched(attempt, LaunchedProcess(pid: 0, startTicks: 0, at: now.past(wall: start.at)))
+    }
+}
+
+extension Moment {
+    /// Returns the moment of a wall instant of another machine, whose clock may differ: never later than this moment.
+    func past(wall instant: Int64) -> Moment {
+        let age = instant > 0 ? min(max(wall - instant, 0), max(monotonic, 0)) : 0
+        return Moment(monotonic: monotonic - age, wall: wall - age)
+    }
+}

@@ -1,0 +1,134 @@
+public import OpsExecutor
+
+/// Lines `name value`, the form of all records in the spool. Unknown names are skipped.
+struct RecordText {
+    private(set) var values: [String: String] = [:]
+
+    init(_ bytes: [UInt8]) {
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            values[String(parts[0])] = parts.count > 1 ? String(parts[1]) : ""
+        }
+    }
+
+    func number<Number: FixedWidthInteger>(_ name: String) -> Number? { values[name].flatMap { Number($0) } }
+
+    static func bytes(_ lines: [(name: String, value: String)]) -> [UInt8] {
+        Array(lines.map { "\($0.name) \($0.value.filter { $0 != "\n" })\n" }.joined().utf8)
+    }
+}
+
+/// First record of an attempt on a node: its existence keeps a second start from running the command.
+public struct StartRecord: Hashable, Sendable {
+    public var node: String
+    public var job: String
+    /// Wall instant in nanoseconds.
+    public var at: Int64
+
+    public init(node: String, job: String, at: Int64) {
+        self.node = node
+        self.job = job
+        self.at = at
+    }
+
+    public var bytes: [UInt8] { RecordText.bytes([("node", node), ("job", job), ("at", "\(at)")]) }
+
+    /// A record that is not complete yet has the values for unknown.
+    public init(_ bytes: [UInt8]) {
+        let text = RecordText(bytes)
+        self.init(node: text.values["node"] ?? "", job: text.values["job"] ?? "", at: text.number("at") ?? 0)
+    }
+}
+
+/// End of a command and its processes, as the node saw it.
+public struct ExitRecord: Hashable, Sendable {
+    public var status: ProcessExit.Status
+    public var userMicroseconds: Int64 = 0
+    public var systemMicroseconds: Int64 = 0
+    public var maxResidentBytes: Int64 = 0
+    /// Wall instant in nanoseconds.
+    public var at: Int64
+
+    public init(status: ProcessExit.Status, at: Int64) {
+        self.status = status
+        self.at = at
+    }
+
+    public var bytes: [UInt8] {
+        let end =
+            switch status {
+            case .code(let code): (name: "code", value: "\(code)")
+            case .signal(let number): (name: "signal", value: "\(number)")
+            }
+        return RecordText.bytes([
+            end, ("user", "\(userMicroseconds)"), ("system", "\(systemMicroseconds)"),
+            ("memory", "\(maxResidentBytes)"), ("at", "\(at)"),
+        ])
+    }
+
+    /// Returns nil for bytes that are no record.
+    public init?(_ bytes: [UInt8]) {
+        let text = RecordText(bytes)
+        guard let at: Int64 = text.number("at") else { return nil }
+        if let code: Int32 = text.number("code") {
+            self.init(status: .code(code), at: at)
+        } else if let number: Int32 = text.number("signal") {
+            self.init(status: .signal(number), at: at)
+        } else {
+            return nil
+        }
+        userMicroseconds = text.number("user") ?? 0
+        systemMicroseconds = text.number("system") ?? 0
+        maxResidentBytes = text.number("memory") ?? 0
+    }
+}
+
+/// Progress of an attempt, as the executor keeps it in the spool.
+public struct AttemptRecord: Hashable, Sendable {
+    /// True from before the first submission on: a job may exist.
+    public var mayBeSubmitted = false
+    /// Job that is kept; nil: none is known.
+    public var job: String?
+    /// True from before the first release on: the job may have started.
+    public var isReleased = false
+    /// True from the first request to end the attempt on.
+    public var isTerminated = false
+    /// Words of Slurm, if the attempt can never run.
+    public var refusal: String?
+    /// End that Slurm decided.
+    public var end: End?
+
+    public struct End: Hashable, Sendable {
+        public var outcome: ExternalEnd.Outcome
+        public var cause: String
+        /// Wall instant in nanoseconds.
+        public var at: Int64
+    }
+
+    public init() {}
+
+    public var bytes: [UInt8] {
+        var lines: [(name: String, value: String)] = []
+        if mayBeSubmitted { lines.append(("submitted", "")) }
+        if let job { lines.append(("job", job)) }
+        if isReleased { lines.append(("released", "")) }
+        if isTerminated { lines.append(("terminated", "")) }
+        if let refusal { lines.append(("refused", refusal)) }
+        if let end {
+            lines += [("outcome", "\(end.outcome.rawValue)"), ("cause", end.cause), ("at", "\(end.at)")]
+        }
+        return RecordText.bytes(lines)
+    }
+
+    public init(_ bytes: [UInt8]) {
+        let text = RecordText(bytes)
+        mayBeSubmitted = text.values["submitted"] != nil
+        job = text.values["job"]
+        isReleased = text.values["released"] != nil
+        isTerminated = text.values["terminated"] != nil
+        refusal = text.values["refused"]
+        if let outcome = text.number("outcome").flatMap(ExternalEnd.Outcome.init(rawValue:)) {
+            end = End(outcome: outcome, cause: text.values["cause"] ?? "", at: text.number("at") ?? 0)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/// Outcome of a submission, as far as sbatch knows it.
+public enum Submission: Hashable, Sendable {
+    case accepted(job: String)
+    /// Nothing was sent, or Slurm has said no: in its words.
+    case refused(String)
+    /// The reply is lost: the job may be there.
+    case ambiguous(String)
+
+    /// Words of errors that Slurm itself answers with. Anything else may be a lost reply.
+    private static let refusals = [
+        "invalid", "not available", "not permitted", "denied", "unrecognized", "not found", "no such", "violates",
+        "more processors requested", "exceeds", "unable to allocate resources", "cannot be satisfied", "too many",
+    ]
+    private static let losses = ["socket timed out", "unable to contact", "connection refused", "communication"]
+
+    /// Reads an end of sbatch. `status`: exit status; nil: a signal ended it, such as that of its deadline.
+    public init(status: Int32?, output: String, errors: String) {
+        let text = Self.words(errors)
+        let first = output.split(separator: "\n").last.map { $0.split(separator: ";")[0] } ?? ""
+        if status == 0, !first.isEmpty, first.allSatisfy(\.isNumber) {
+            self = .accepted(job: String(first))
+        } else if let status, status != 0 {
+            let lower = text.lowercased()
+            let isLost = Self.losses.contains { lower.contains($0) }
+            let isRefusal = status == 255 || Self.refusals.contains { lower.contains($0) }
+            self = isRefusal && !isLost ? .refused(text) : .ambiguous(text)
+        } else {
+            self = .ambiguous(text.isEmpty ? "sbatch did not answer" : text)
+        }
+    }
+
+    /// Returns the last error without the name of the program.
+    static func words(_ errors: String) -> String {
+        var line = errors.split(separator: "\n").last { $0.contains(where: { !$0.isWhitespace }) } ?? ""
+        for prefix in ["sbatch: ", "allocation failure: ", "error: ", "Batch job submission failed: "]
+        where line.hasPrefix(prefix) {
+            line = line.dropFirst(prefix.count)
+        }
+        return String(line)
+    }
+}

@@ -1,0 +1,130 @@
+internal import Glibc
+internal import OpsExecutor
+internal import OpsSlurm
+internal import OpsSystem
+
+/// One attempt on a node: runs the command, passes signals on to its processes, and records its exit once all have ended.
+struct Step {
+    /// Exit status of a start that the fence has refused. Its end is not that of the attempt.
+    private static let refused: Int32 = 75
+    private static let signals: [Int32] = [
+        SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGURG, SIGXCPU, SIGCHLD,
+    ]
+
+    private let paths: SpoolPaths
+    private let request: LaunchRequest
+    private var main: Int32 = 0
+    private var end: EndedChild?
+    private var endedAt: Int64 = 0
+    /// Instant at which leftover processes are killed; nil: never.
+    private var killAt: Int64?
+
+    init(directory: String) throws {
+        paths = SpoolPaths(directory: directory)
+        guard let found = try SpooledLaunch.request(try Files.read(paths.launch, limit: 64 << 20)) else {
+            throw SystemError("read \(paths.launch)", errno: SystemError.invalid)
+        }
+        request = found
+    }
+
+    /// Returns the exit status for Slurm.
+    consuming func run() throws(SystemError) -> Int32 {
+        var waited = Self.set(Self.signals)
+        guard sigprocmask(SIG_BLOCK, &waited, nil) == 0 else { throw SystemError("block signals", errno: errno) }
+        let start = StartRecord(
+            node: Environment["SLURMD_NODENAME"] ?? "", job: Environment["SLURM_JOB_ID"] ?? "", at: Clock.read().wall)
+        guard try Fence.pass(paths, start) else {
+            Program.writeError("opsd-step: this attempt has started before; it is not started again")
+            return Self.refused
+        }
+        try Children.adoptOrphans()
+        do throws(SpawnError) {
+            main = try CommandLaunch.spawn(request, paths).start()
+        } catch {
+            return try refuse(error)
+        }
+        while try !collect() { try wait(for: &waited) }
+        return try writeExit()
+    }
+
+    private static func set(_ numbers: [Int32]) -> sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in numbers { sigaddset(&set, number) }
+        return set
+    }
+
+    /// Records a command that could not be started as a shell does.
+    private func refuse(_ error: SpawnError) throws(SystemError) -> Int32 {
+        Program.writeError("opsd-step: \(error)")
+        let code: Int32 = error.errno == SpawnError.noSuchFile ? 127 : 126
+        try Files.replace(
+            paths.exit, with: ExitRecord(status: .code(code), at: Clock.read().wall).bytes, mode: 0o600)
+        return code
+    }
+
+    /// Collects processes that have ended. Returns true once none is left.
+    private mutating func collect() throws(SystemError) -> Bool {
+        while let child = try Children.collectEnded() {
+            guard child.pid == main else { continue }
+            end = child
+            endedAt = Clock.read().wall
+            if request.leftovers == .kill {
+                try Self.signal(Signals.terminate)
+                killAt = Clock.read().monotonic.clampedSum(request.grace)
+            }
+        }
+        guard end != nil else { return false }
+        return try Children.all().isEmpty
+    }
+
+    /// Waits for the next signal, and passes it on.
+    private mutating func wait(for signals: inout sigset_t) throws(SystemError) {
+        var timeout = timespec(tv_sec: 3600, tv_nsec: 0)
+        if let killAt {
+            let left = max(killAt - Clock.read().monotonic, 0)
+            timeout = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
+        }
+        let number = sigtimedwait(&signals, nil, &timeout)
+        if number > 0, number != SIGCHLD {
+            try Self.signal(number)
+        } else if number < 0, let killAt, killAt <= Clock.read().monotonic {
+            try Self.signal(Signals.kill)
+            // Processes that fork meanwhile are found by the next round.
+            self.killAt = Clock.read().monotonic + 100_000_000
+        }
+    }
+
+    /// Sends a signal to all descendants: orphans among them are children of this process.
+    private static func signal(_ number: Int32) throws(SystemError) {
+        let all = try ProcessRecord.all()
+        var family: Set<Int32> = [Identity.pid]
+        var grows = true
+        while grows {
+            let more = all.filter { family.contains($0.parent) && !family.contains($0.pid) }
+            grows = !more.isEmpty
+            for process in more { family.insert(process.pid) }
+        }
+        for process in all where process.pid != Identity.pid && family.contains(process.pid) && !process.hasEnded {
+            _ = try Signals.send(number, to: process)
+        }
+    }
+
+    private func writeExit() throws(SystemError) -> Int32 {
+        guard let end else { return Self.refused }
+        let status: ProcessExit.Status =
+            switch end.status {
+            case .code(let code): .code(code)
+            case .signal(let number): .signal(number)
+            }
+        var record = ExitRecord(status: status, at: endedAt)
+        record.userMicroseconds = end.userMicroseconds
+        record.systemMicroseconds = end.systemMicroseconds
+        record.maxResidentBytes = end.maxResidentBytes
+        try Files.replace(paths.exit, with: record.bytes, mode: 0o600)
+        switch end.status {
+        case .code(let code): return code
+        case .signal(let number): return 128 + number
+        }
+    }
+}

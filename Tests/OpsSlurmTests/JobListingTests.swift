@@ -1,0 +1,98 @@
+import OpsExecutor
+import OpsSlurm
+import OpsSystem
+import Testing
+
+/// Texts of Slurm 22.05.
+@Suite struct JobListingTests {
+    @Test func `a listing is read with comments of others in it`() throws {
+        let text = """
+            4711|1000|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|
+            4712|1000|FAILED|NonZeroExitCode|768|1|n[1-2]|opsd:ab12:13.2|
+            4713|1000|RUNNING|None|0|0|n1|a|b|
+            of two lines|
+            4714|1001|RUNNING|None|0|0|n1|opsd:other:12.1|
+            4715|1001|RUNNING|None|0|0|n1|(null)|
+            """
+        let rows = try #require(JobListing(text, instance: "ab12")).rows
+        #expect(rows.map(\.job) == ["4711", "4712"])
+        #expect(rows[0].isHeld)
+        #expect(rows[0].text == "PENDING (JobHeldUser)")
+        #expect(rows[1].comment.attempt == Attempt(operation: 13, number: 2))
+        #expect(rows[1].waitStatus == 768)
+        #expect(rows[1].state.meaning == .failed)
+        #expect(rows[1].nodes == "n[1-2]")
+    }
+
+    @Test func `a listing that lacks a column is no listing`() {
+        let text = "4711|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|\n"
+        #expect(
+            JobListing(text, errors: "squeue: error: Invalid job format specification: UserID", instance: "ab12") == nil
+        )
+        #expect(JobListing("", instance: "ab12")?.rows.isEmpty == true)
+    }
+
+    @Test func `an unknown state is displayed and is no end`() {
+        #expect(JobState("STAGE_OUT").meaning == .active)
+        #expect(!JobState("STAGE_OUT").hasEnded)
+    }
+
+    @Test(arguments: ["opsd:i:12", "opsd::12.1", "opsd:i:12.1:", "opsd:i:012.1", "opsd:i:12.-1", "(null)"])
+    func `texts that are no comment of opsd are refused`(text: String) { #expect(JobComment(text) == nil) }
+
+    @Test func `replies of sbatch are told apart`() {
+        #expect(Submission(status: 0, output: "4711\n", errors: "") == .accepted(job: "4711"))
+        #expect(
+            Submission(status: 0, output: "4711;t\n", errors: "sbatch: error: No PATH environment variable\n")
+                == .accepted(job: "4711"))
+        let lost = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n"
+        #expect(
+            Submission(status: 1, output: "", errors: lost) == .ambiguous("Socket timed out on send/recv operation"))
+        let wrong =
+            "sbatch: error: invalid partition specified: x\n"
+            + "sbatch: error: Batch job submission failed: Invalid partition name specified\n"
+        #expect(Submission(status: 1, output: "", errors: wrong) == .refused("Invalid partition name specified"))
+        #expect(Submission(status: nil, output: "", errors: "") == .ambiguous("sbatch did not answer"))
+        #expect(Submission(status: 0, output: "", errors: "") == .ambiguous("sbatch did not answer"))
+    }
+
+    @Test func `a request becomes options of sbatch`() {
+        var request = JobRequest()
+        request.cpus = 4
+        request.memory = 8 << 30
+        request.partition = "long"
+        request.further = ["--gres=gpu:1"]
+        request.timeLimit = 90_000_000_000
+        request.niceness = 3
+        let words = request.submission(
+            JobComment(instance: "i", attempt: Attempt(operation: 12, number: 1)), output: "/s/50%/log",
+            script: ["/s/step.sh", "/s/12.1"])
+        #expect(words.contains("--hold"))
+        #expect(words.contains("--comment=opsd:i:12.1"))
+        #expect(words.contains("--time=2"))
+        #expect(words.contains("--nice=3"))
+        #expect(words.contains("--mem=8388608K"))
+        #expect(words.contains("--output=/s/50%%/log"))
+        #expect(words.suffix(3) == ["--gres=gpu:1", "/s/step.sh", "/s/12.1"])
+        #expect(!request.test(script: ["/s/step.sh"]).contains("--hold"))
+    }
+
+    @Test func `records survive being written and read`() throws {
+        var exit = ExitRecord(status: .signal(11), at: 5)
+        exit.userMicroseconds = 1
+        exit.systemMicroseconds = 2
+        exit.maxResidentBytes = 3
+        #expect(ExitRecord(exit.bytes) == exit)
+        #expect(ExitRecord([]) == nil)
+        let start = StartRecord(node: "n1", job: "4711", at: 5)
+        #expect(StartRecord(start.bytes) == start)
+        var record = AttemptRecord()
+        record.mayBeSubmitted = true
+        record.job = "4711"
+        record.isReleased = true
+        record.refusal = "no such partition"
+        #expect(AttemptRecord(record.bytes) == record)
+        let launch = LaunchRequest(attempt: Attempt(operation: 1, number: 2), arguments: ["a", "b c"], job: "9")
+        #expect(try SpooledLaunch.request(SpooledLaunch.bytes(launch)) == launch)
+    }
+}

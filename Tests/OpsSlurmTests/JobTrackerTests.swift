@@ -1,0 +1,208 @@
+import OpsExecutor
+import OpsModel
+import OpsSlurm
+import Testing
+
+/// The steps of one attempt through Slurm, without Slurm.
+@Suite struct JobTrackerTests {
+    private static let attempt = Attempt(operation: 12, number: 1)
+    private static let second: Int64 = 1_000_000_000
+    private static func at(_ seconds: Int64) -> Moment {
+        Moment(monotonic: 1000 * second + seconds * second, wall: 5000 * second + seconds * second)
+    }
+
+    private static func tracker(_ record: AttemptRecord? = nil, job: String = "", at seconds: Int64 = 0) -> JobTracker {
+        JobTracker(attempt, user: 7, record: record, jobOfOpsd: job, settings: .init(), now: at(seconds))
+    }
+
+    private static func row(
+        _ job: String, _ state: String, _ reason: String = "None", wait: Int = 0, user: UInt32 = 7
+    ) -> JobRow {
+        JobRow(
+            job: job, comment: JobComment(instance: "i", attempt: attempt), user: user, state: JobState(state),
+            reason: reason, waitStatus: wait, restarts: 0, nodes: "n1")
+    }
+
+    private static func held(_ job: String) -> JobRow { row(job, "PENDING", "JobHeldUser") }
+
+    private static func list(_ tracker: inout JobTracker, _ rows: [JobRow], at seconds: Int64) -> [JobTracker.Effect] {
+        tracker.listed(rows, askedAt: at(seconds).monotonic, now: at(seconds))
+    }
+
+    /// A tracker whose job 4711 is released.
+    private static func released() -> JobTracker {
+        var tracker = tracker()
+        _ = list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "4711"), now: at(0))
+        _ = tracker.release()
+        _ = list(&tracker, [held("4711")], at: 1)
+        return tracker
+    }
+
+    private static func started() -> JobTracker {
+        var tracker = released()
+        _ = tracker.found(start: StartRecord(node: "n1", job: "4711", at: at(2).wall), exit: nil, now: at(3))
+        return tracker
+    }
+
+    private static func reports(_ effects: [JobTracker.Effect]) -> [ExecutorReport] {
+        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
+    }
+
+    @Test func `an attempt is looked for, submitted, stored, checked and released in this order`() {
+        var tracker = Self.tracker()
+        #expect(tracker.launch(now: Self.at(0)) == [.list])
+        var stored = AttemptRecord()
+        stored.mayBeSubmitted = true
+        #expect(Self.list(&tracker, [], at: 0) == [.store(stored), .submit])
+        stored.job = "4711"
+        #expect(
+            tracker.submitted(.accepted(job: "4711"), now: Self.at(0))
+                == [.store(stored), .report(.accepted(Self.attempt, job: "4711"))])
+        // Nothing is released before opsd has stored the job.
+        #expect(Self.list(&tracker, [Self.held("4711")], at: 1).isEmpty)
+        #expect(tracker.release() == [.list])
+        stored.isReleased = true
+        #expect(
+            Self.list(&tracker, [Self.held("4711")], at: 2) == [.store(stored), .release(job: "4711"), .list])
+        let start = StartRecord(node: "n1", job: "4711", at: Self.at(3).wall)
+        #expect(
+            tracker.found(start: start, exit: nil, now: Self.at(4))
+                == [.report(.launched(Self.attempt, LaunchedProcess(pid: 0, startTicks: 0, at: Self.at(3))))])
+        let end = ExitRecord(status: .code(3), at: Self.at(5).wall)
+        #expect(
+            tracker.found(start: start, exit: end, now: Self.at(6))
+                == [.report(.exited(Self.attempt, ProcessExit(status: .code(3), at: Self.at(5)), treeIsGone: true))])
+    }
+
+    @Test func `a lost reply is looked for until it cannot arrive any more`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        #expect(tracker.submitted(.ambiguous("timed out"), now: Self.at(10)) == [.list])
+        #expect(Self.list(&tracker, [], at: 11).isEmpty)
+        #expect(Self.list(&tracker, [], at: 24).isEmpty)
+        #expect(Self.list(&tracker, [], at: 26).contains(.submit))
+        _ = tracker.submitted(.ambiguous("timed out"), now: Self.at(27))
+        let found = Self.list(&tracker, [Self.held("4711"), Self.held("4712")], at: 28)
+        #expect(Self.reports(found) == [.accepted(Self.attempt, job: "4711")])
+        #expect(found.contains(.cancel(jobs: ["4712"])))
+    }
+
+    @Test func `the job that is stored is kept of several`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "4712"), now: Self.at(0))
+        #expect(Self.list(&tracker, [Self.held("4711"), Self.held("4712")], at: 1) == [.cancel(jobs: ["4711"])])
+    }
+
+    @Test func `a held job that Slurm has forgotten is submitted once more`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "4711"), now: Self.at(1))
+        #expect(Self.list(&tracker, [], at: 0).isEmpty, "the listing is older than the job")
+        // The number belongs to somebody else now.
+        #expect(Self.list(&tracker, [Self.row("4711", "RUNNING", user: 8)], at: 2).contains(.submit))
+    }
+
+    @Test func `a job that opsd knows and nobody else is not submitted again`() {
+        var tracker = Self.tracker(job: "4711")
+        #expect(tracker.launch(now: Self.at(0)) == [.list])
+        guard case .ended(_, let end)? = Self.reports(Self.list(&tracker, [], at: 1)).first else {
+            Issue.record("it has not ended")
+            return
+        }
+        #expect(end.outcome == .interrupted)
+        #expect(end.cause == "Slurm has no record of job 4711")
+    }
+
+    @Test func `a crash at each step leads to no second submission and no release without a check`() {
+        var record = AttemptRecord()
+        record.mayBeSubmitted = true
+        var tracker = Self.tracker(record)
+        #expect(Self.list(&tracker, [], at: 1).isEmpty, "the reply may still be under way")
+        #expect(Self.reports(Self.list(&tracker, [Self.held("4711")], at: 2)) == [.accepted(Self.attempt, job: "4711")])
+        record.job = "4711"
+        tracker = Self.tracker(record)
+        #expect(tracker.presentState(now: Self.at(0)) == .accepted(Self.attempt, job: "4711"))
+        #expect(tracker.release() == [.list])
+        #expect(Self.list(&tracker, [Self.held("4711")], at: 1).contains(.release(job: "4711")))
+        record.isReleased = true
+        tracker = Self.tracker(record)
+        // Stored and not performed, or performed and forgotten: both are released again, and the fence decides.
+        #expect(Self.list(&tracker, [Self.held("4711")], at: 1) == [.release(job: "4711")])
+        _ = tracker.found(start: StartRecord(node: "n1", job: "4711", at: 0), exit: nil, now: Self.at(2))
+        #expect(Self.list(&tracker, [Self.held("4711")], at: 3).isEmpty, "it has started")
+    }
+
+    @Test func `the exit record prevails over the state of the job`() {
+        var tracker = Self.started()
+        #expect(Self.list(&tracker, [Self.row("4711", "CANCELLED")], at: 5).isEmpty)
+        let end = ExitRecord(status: .code(0), at: Self.at(6).wall)
+        let reports = Self.reports(tracker.found(start: nil, exit: end, now: Self.at(7)))
+        #expect(reports == [.exited(Self.attempt, ProcessExit(status: .code(0), at: Self.at(6)), treeIsGone: true)])
+    }
+
+    @Test(arguments: [
+        ("TIMEOUT", ExternalEnd.Outcome.timedOut), ("CANCELLED", .cancelled), ("NODE_FAIL", .interrupted),
+        ("PREEMPTED", .interrupted), ("OUT_OF_MEMORY", .outOfMemory),
+    ])
+    func `Slurm's state names the outcome of a command that a signal ended`(
+        state: String, outcome: ExternalEnd.Outcome
+    ) {
+        var tracker = Self.started()
+        let end = ExitRecord(status: .signal(15), at: Self.at(6).wall)
+        #expect(tracker.found(start: nil, exit: end, now: Self.at(7)) == [.list])
+        #expect(Self.list(&tracker, [Self.row("4711", "COMPLETING")], at: 8).filter { $0 != .list }.count <= 1)
+        guard case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", state)], at: 9)).first
+        else {
+            Issue.record("it has not ended")
+            return
+        }
+        #expect(found.outcome == outcome)
+        #expect(found.exit?.status == .signal(15))
+    }
+
+    @Test func `a failed node does not end an attempt before lost-after`() {
+        var tracker = Self.started()
+        #expect(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 10).isEmpty)
+        #expect(Self.list(&tracker, [], at: 600).isEmpty)
+        guard
+            case .ended(_, let end)? = Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 610)).first
+        else {
+            Issue.record("it has not ended")
+            return
+        }
+        #expect(end.cause == "node n1 failed under Slurm job 4711")
+    }
+
+    @Test func `a job that can never run is refused after its release`() {
+        var tracker = Self.released()
+        let effects = Self.list(&tracker, [Self.row("4711", "PENDING", "BadConstraints")], at: 2)
+        #expect(effects.first == .cancel(jobs: ["4711"]))
+        guard case .refused(_, let cause)? = Self.reports(effects).first else {
+            Issue.record("it was not refused")
+            return
+        }
+        #expect(cause.hasPrefix("BadConstraints"))
+    }
+
+    @Test func `a command that was started is ended with SIGTERM and by force after its grace`() {
+        var tracker = Self.started()
+        #expect(tracker.terminate(grace: 5 * Self.second, now: Self.at(10)).contains(.terminate(job: "4711")))
+        #expect(tracker.timePassed(now: Self.at(14)).isEmpty)
+        #expect(tracker.timePassed(now: Self.at(15)) == [.cancel(jobs: ["4711"]), .list])
+        _ = Self.list(&tracker, [Self.row("4711", "CANCELLED", wait: 15)], at: 20)
+        let reports = Self.reports(Self.list(&tracker, [Self.row("4711", "CANCELLED", wait: 15)], at: 40))
+        #expect(reports == [.exited(Self.attempt, ProcessExit(status: .signal(9), at: Self.at(40)), treeIsGone: true)])
+    }
+
+    @Test func `a cancel before the reply of sbatch cancels the job that appears`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.terminate(grace: 0, now: Self.at(1))
+        #expect(tracker.submitted(.accepted(job: "4711"), now: Self.at(2)).contains(.cancel(jobs: ["4711"])))
+        #expect(
+            Self.reports(Self.list(&tracker, [Self.row("4711", "CANCELLED", "JobHeldUser")], at: 3))
+                == [.exited(Self.attempt, ProcessExit(status: .signal(15), at: Self.at(3)), treeIsGone: true)])
+    }
+}

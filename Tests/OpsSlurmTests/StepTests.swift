@@ -1,0 +1,141 @@
+import Foundation
+import OpsExecutor
+import OpsModel
+import OpsSlurm
+import OpsSystem
+import Testing
+
+/// The program on the node, with real processes and without Slurm.
+@Suite struct StepTests {
+    /// An attempt in a spool of its own.
+    private final class Attempt {
+        let directory: String
+        let paths: SpoolPaths
+        private var process: Process?
+
+        init(
+            _ arguments: [String], environment: [String] = [], leftovers: Leftovers = .kill,
+            grace: Int64 = 5_000_000_000
+        ) throws {
+            directory = NSTemporaryDirectory() + "step-\(UUID().uuidString)"
+            paths = SpoolPaths(directory: directory)
+            try FileManager.default.createDirectory(atPath: paths.run, withIntermediateDirectories: true)
+            var request = LaunchRequest(
+                attempt: .init(operation: 12, number: 1), arguments: arguments,
+                environment: .init(["PATH=/usr/bin:/bin"] + environment), directory: directory, output: .log("unused"))
+            request.leftovers = leftovers
+            request.grace = grace
+            #expect(
+                FileManager.default.createFile(atPath: paths.launch, contents: Data(SpooledLaunch.bytes(request))))
+        }
+
+        deinit {
+            do {
+                try FileManager.default.removeItem(atPath: directory)
+            } catch {
+                Issue.record(error)
+            }
+        }
+
+        func start(_ variables: [String: String] = [:]) throws -> Process {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: StepTests.program)
+            process.arguments = [directory]
+            process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
+            process.standardInput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            self.process = process
+            return process
+        }
+
+        func run(_ variables: [String: String] = [:]) throws -> Int32 {
+            let process = try start(variables)
+            process.waitUntilExit()
+            return process.terminationStatus
+        }
+
+        func exit() throws -> ProcessExit.Status? {
+            try ExitRecord(Array(Data(contentsOf: URL(fileURLWithPath: paths.exit))))?.status
+        }
+
+        func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+        /// Reads a pipe that the command writes to: returns once it has.
+        func waitForLine(_ name: String) throws -> String {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: directory + "/" + name))
+            return String(decoding: handle.availableData, as: UTF8.self)
+        }
+
+        func makePipe(_ name: String) { #expect(mkfifo(directory + "/" + name, 0o600) == 0) }
+    }
+
+    private static var program: String {
+        let bundle = CommandLine.arguments.dropFirst().first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+        return (bundle as NSString).deletingLastPathComponent + "/opsd-step"
+    }
+
+    @Test func `a command runs with its environment and directory, and its exit is recorded`() throws {
+        let attempt = try Attempt(
+            ["sh", "-c", "echo $A $SLURM_JOB_ID; pwd; echo wrong >&2; exit 3"],
+            environment: ["A=1 2", "SLURM_JOB_ID=1"])
+        #expect(try attempt.run(["SLURM_JOB_ID": "4711", "SLURMD_NODENAME": "n1"]) == 3)
+        #expect(try attempt.exit() == .code(3))
+        #expect(try attempt.text(attempt.paths.output) == "1 2 4711\n\(attempt.directory)\nwrong\n")
+        let start = StartRecord(Array(try Data(contentsOf: URL(fileURLWithPath: attempt.paths.started))))
+        #expect(start.job == "4711")
+        #expect(start.node == "n1")
+    }
+
+    @Test func `a second start runs nothing and leaves the record of the first`() throws {
+        let attempt = try Attempt(["sh", "-c", "echo x >> runs"])
+        #expect(try attempt.run() == 0)
+        let record = try attempt.text(attempt.paths.exit)
+        #expect(try attempt.run() == 75)
+        #expect(try attempt.text(attempt.directory + "/runs") == "x\n")
+        #expect(try attempt.text(attempt.paths.exit) == record)
+    }
+
+    @Test func `a signal is passed on to processes in sessions of their own`() throws {
+        let attempt = try Attempt([
+            "sh", "-c",
+            "setsid sh -c 'trap \"echo child >> ended; exit\" TERM; echo > ready; while :; do sleep 0.05; done' & "
+                + "trap 'wait; exit 9' TERM; wait",
+        ])
+        attempt.makePipe("ready")
+        let process = try attempt.start()
+        #expect(try attempt.waitForLine("ready") == "\n")
+        process.terminate()
+        process.waitUntilExit()
+        #expect(try attempt.exit() == .code(9))
+        #expect(try attempt.text(attempt.directory + "/ended") == "child\n")
+    }
+
+    @Test func `leftover processes are killed before the exit is recorded`() throws {
+        let attempt = try Attempt(
+            ["sh", "-c", "(trap '' TERM; echo > ready; sleep 600) & read x < ready; kill -KILL $$"],
+            grace: 100_000_000)
+        attempt.makePipe("ready")
+        #expect(try attempt.run() == 128 + 9)
+        #expect(try attempt.exit() == .signal(9))
+    }
+
+    @Test func `a program that is missing ends as in a shell`() throws {
+        let attempt = try Attempt(["/no/such/program"])
+        #expect(try attempt.run() == 127)
+        #expect(try attempt.exit() == .code(127))
+    }
+
+    @Test func `no record of an exit is left where the step itself is killed`() throws {
+        let attempt = try Attempt(["sh", "-c", "echo $$ > ready; exec sleep 600"])
+        attempt.makePipe("ready")
+        let process = try attempt.start()
+        let line = try attempt.waitForLine("ready")
+        let child = try #require(pid_t(line.dropLast()))
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        kill(child, SIGKILL)
+        #expect(!FileManager.default.fileExists(atPath: attempt.paths.exit))
+        #expect(try attempt.run() == 75)
+    }
+}
