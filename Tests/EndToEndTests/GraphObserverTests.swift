@@ -5,7 +5,9 @@ import Testing
 @Suite struct GraphObserverTests {
     /// Returns a command that adds a line to a file: the variables and the event.
     private func note(_ file: String) -> String {
-        #"["/bin/sh", "-c", "printf '%s %s %s ' $OPS_GRAPH \"$OPS_GRAPH_NAME\" $OPS_GRAPH_OUTCOME >> \#(file); cat >> \#(file)"]"#
+        // In one write, so that no reader sees half a line.
+        let script = #"event=$(cat); echo \"$OPS_GRAPH $OPS_GRAPH_NAME $OPS_GRAPH_OUTCOME $event\" >> \#(file)"#
+        return #"["/bin/sh", "-c", "\#(script)"]"#
     }
 
     private func lines(_ file: String) -> [String] {
@@ -13,8 +15,7 @@ import Testing
     }
 
     private func wait(for count: Int, in file: String) throws -> [String] {
-        let end = Date().addingTimeInterval(30)
-        while lines(file).count < count, Date() < end { usleep(20_000) }
+        try waitUntil("fewer than \(count) lines in \(file)") { lines(file).count >= count }
         return lines(file)
     }
 
@@ -91,6 +92,27 @@ import Testing
         gate.open()
         try machine.start()
         #expect(try wait(for: 1, in: ends).first?.contains("\"outcome\":\"succeeded\"") == true)
+    }
+
+    @Test func `each run of a schedule has the observers of its graph`() throws {
+        let machine = try Machine()
+        let ends = machine.state + "/ends"
+        func apply(_ observers: String) throws -> Output {
+            let text = """
+                {"name": "nightly", "schedule": {"at": "0 3 * * *"}, "observers": \(observers),
+                 "operations": [{"name": "a", "command": ["true"]}, {"name": "b", "command": ["true"]}]}
+                """
+            return try machine.begin(["schedule", "apply", "-f", "-"], input: text).wait()
+        }
+        let wrong = try apply(#"{"finish": []}"#)
+        #expect(wrong.status == 5 && wrong.err.contains("observers.finish"), "\(wrong.err)")
+        let added = try apply(#"{"finish": ["/bin/sh", "-c", "echo $OPS_GRAPH_NAME ${scheduled} >> \#(ends)"]}"#)
+        #expect(added.status == 0, "\(added.err)")
+        for count in 1...2 {
+            try machine.ok("schedule", "run", "nightly")
+            #expect(try wait(for: count, in: ends).count == count)
+        }
+        #expect(lines(ends).allSatisfy { $0.contains(/^nightly \d{4}-\d\d-\d\dT/) }, "\(lines(ends))")
     }
 
     @Test func `wrong observers of a graph are refused with their place`() throws {

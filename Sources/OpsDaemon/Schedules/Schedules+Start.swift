@@ -177,6 +177,8 @@ extension Schedules {
         let request = definition.request
         let defaults = text.fill(try Self.labelled(request))
         let operations = text.fill(request.operations.bytes)
+        var order = order
+        order.observers = order.observers.map(text.fill)
         var input = try decode(operations, defaults)
         guard isSerial else { return try build(input, order, owner) }
         let category = "schedule/\(owner.name)/\(request.name)"
