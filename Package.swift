@@ -37,6 +37,7 @@ let package = Package(
         .executable(name: "opsctl", targets: ["opsctl"]),
         .executable(name: "opsd-fetch", targets: ["opsd-fetch"]),
         .executable(name: "opsd-transfer", targets: ["opsd-transfer"]),
+        .executable(name: "opsd-slurm", targets: ["opsd-slurm"]),
         .executable(name: "opsd-step", targets: ["opsd-step"]),
         .executable(name: "opsd-web", targets: ["opsd-web"]),
         .library(name: "OpsClient", targets: ["OpsClient"]),
@@ -77,6 +78,10 @@ let package = Package(
             linkerSettings: withoutSharedRuntimes),
         .executableTarget(
             name: "opsd-runner", dependencies: ["OpsRunner", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
+            linkerSettings: withoutSharedRuntimes),
+        .executableTarget(
+            name: "opsd-slurm",
+            dependencies: ["OpsSlurm", "OpsExecutor", "OpsWire", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
         // Copied into the spool, and run on nodes that have no library of ours.
         .executableTarget(
@@ -180,7 +185,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "opsd", "opsd-runner", "opsctl", "opsd-web", "pipeline", "log-holder", "fake-executor", "OpsClient",
-                "PseudoTerminal",
+                "opsd-slurm", "opsd-step", "PseudoTerminal",
                 "OpsTesting", "TestSupport", "CSQLite",
             ]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),

@@ -8,7 +8,7 @@ struct Step {
     /// Exit status of a start that the fence has refused. Its end is not that of the attempt.
     private static let refused: Int32 = 75
     private static let signals: [Int32] = [
-        SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGURG, SIGXCPU, SIGCHLD,
+        SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGALRM, SIGURG, SIGXCPU, SIGCHLD,
     ]
 
     private let paths: SpoolPaths
@@ -87,7 +87,9 @@ struct Step {
         }
         let number = sigtimedwait(&signals, nil, &timeout)
         if number > 0, number != SIGCHLD {
-            try Self.signal(number)
+            // The step itself must not stop: it says when the command ends.
+            try Self.signal(number == SIGTSTP ? Signals.stop : number)
+            if number == Signals.terminate { try Self.signal(Signals.resume) }
         } else if number < 0, let killAt, killAt <= Clock.read().monotonic {
             try Self.signal(Signals.kill)
             // Processes that fork meanwhile are found by the next round.

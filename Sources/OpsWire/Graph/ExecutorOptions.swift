@@ -133,7 +133,7 @@ extension HTTPOptions {
 }
 
 /// One element of `slurm.args`: an option of sbatch, written as one word.
-enum SlurmArgument {
+public enum SlurmArgument {
     /// Options that the executor gives itself, or with which a job could not be found again.
     private static let reserved = [
         "array", "batch", "begin", "chdir", "clusters", "comment", "dependency", "error", "export", "export-file",
@@ -147,7 +147,7 @@ enum SlurmArgument {
     ]
 
     /// Returns what is wrong with an argument; nil if it is fit for sbatch.
-    static func complaint(about argument: String) -> String? {
+    public static func complaint(about argument: String) -> String? {
         guard argument.hasPrefix("--"), argument.utf8.count > 2 else {
             return "must be a long option of sbatch such as \"--gres=gpu:1\""
         }

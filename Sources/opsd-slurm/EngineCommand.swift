@@ -1,0 +1,88 @@
+internal import Glibc
+internal import OpsSystem
+
+/// One run of a command of Slurm, with a deadline.
+struct EngineCommand: Sendable {
+    struct End: Sendable {
+        /// Exit status; nil: a signal ended it, such as that of the deadline.
+        var status: Int32?
+        var output = ""
+        var errors = ""
+    }
+
+    /// Clients of a controller that does not answer give up after up to 20 s.
+    static let deadline: Int64 = 60_000_000_000
+    private static let outputLimit = 64 << 20
+
+    var arguments: [String]
+    var user: Spawn.User?
+
+    /// Variables of the commands. A job gets them, too: nothing else of this process shall reach it.
+    private static var environment: CStringArray {
+        let names = ["PATH", "SLURM_CONF", "LANG", "LC_ALL"]
+        return CStringArray(names.compactMap { name in Environment[name].map { "\(name)=\($0)" } })
+    }
+
+    /// Runs the command to its end, or kills it at the deadline.
+    func run() -> End {
+        do {
+            return try perform()
+        } catch {
+            return End(status: nil, errors: "\(arguments.first ?? ""): \(error)")
+        }
+    }
+
+    private func perform() throws -> End {
+        let output = try Self.pipe()
+        let errors = try Self.pipe()
+        var spawn = Spawn(arguments: arguments, environment: Self.environment)
+        spawn.directory = "/"
+        spawn.umask = 0o077
+        spawn.user = user
+        spawn.standardOutput = .descriptor(output.writer)
+        spawn.standardError = .descriptor(errors.writer)
+        let started = Result { try spawn.start() }
+        close(output.writer)
+        close(errors.writer)
+        defer {
+            close(output.reader)
+            close(errors.reader)
+        }
+        let pid = try started.get()
+        var texts: [[UInt8]] = [[], []]
+        let isOver = Self.read([output.reader, errors.reader], into: &texts)
+        // It leads a session of its own.
+        if !isOver { kill(-pid, SIGKILL) }
+        var end = End()
+        if case .code(let code)? = try Children.wait(for: pid)?.status, isOver { end.status = code }
+        end.output = String(decoding: texts[0], as: UTF8.self)
+        end.errors = String(decoding: texts[1], as: UTF8.self)
+        return end
+    }
+
+    private static func pipe() throws(SystemError) -> (reader: Int32, writer: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard Glibc.pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
+            throw SystemError("pipe", errno: errno)
+        }
+        return (ends[0], ends[1])
+    }
+
+    /// Reads all pipes to their ends. Returns false at the deadline.
+    private static func read(_ pipes: [Int32], into texts: inout [[UInt8]]) -> Bool {
+        let end = Clock.read().monotonic + deadline
+        var polled = pipes.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while polled.contains(where: { $0.fd >= 0 }) {
+            let left = (end - Clock.read().monotonic) / 1_000_000
+            guard left > 0, texts.allSatisfy({ $0.count < outputLimit }) else { return false }
+            guard poll(&polled, nfds_t(polled.count), Int32(left)) >= 0 || errno == EINTR else { return false }
+            for index in polled.indices where polled[index].fd >= 0 && polled[index].revents != 0 {
+                let count = Glibc.read(polled[index].fd, &buffer, buffer.count)
+                if count > 0 { texts[index] += buffer[..<count] }
+                if count == 0 || count < 0 && errno != EINTR { polled[index].fd = -1 }
+            }
+        }
+        return true
+    }
+}

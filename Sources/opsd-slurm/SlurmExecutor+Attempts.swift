@@ -1,0 +1,251 @@
+internal import Glibc
+internal import OpsExecutor
+internal import OpsSlurm
+internal import OpsSystem
+internal import OpsSystemd
+internal import OpsWire
+
+/// The times at which jobs are listed.
+struct ListingTimes {
+    /// Instant of the last question.
+    var last: Int64 = .min
+    /// Listings under way, one for each user.
+    var underWay = 0
+    /// True if something waits for the next listing.
+    var isWanted = false
+}
+
+/// Attempts: their spool, their steps and their facts.
+extension SlurmExecutor {
+    private static let shortestPause: Int64 = 1_000_000_000
+
+    var settings: JobTracker.Settings {
+        var settings = JobTracker.Settings()
+        settings.settling = configuration.interval
+        settings.recordGrace = configuration.interval
+        settings.lostAfter = configuration.lostAfter
+        return settings
+    }
+
+    // MARK: The spool
+
+    var scriptPath: String { spool + "/step.sh" }
+    var stepPath: String { spool + "/opsd-step" }
+
+    /// Puts the program of all jobs into the spool: nodes need nothing else of opsd.
+    func prepareSpool() throws(SystemError) {
+        try Files.makePrivateDirectory(spool, mode: 0o711)
+        let script = Array("#!/bin/sh\nexec \"$1\" \"$2\"\n".utf8)
+        try Self.replace(scriptPath, with: script)
+        let own = try Program.path()
+        let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? ""
+        // Beside this program where it was built, apart from the commands of users where it is installed.
+        let installed = "\(folder)/../lib/opsd/opsd-step"
+        let step = Files.exists(installed) ? installed : "\(folder)/opsd-step"
+        try Self.replace(stepPath, with: try Files.read(step, limit: 1 << 30))
+    }
+
+    private static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        guard try Files.readIfPresent(path, limit: 1 << 30) != bytes else { return }
+        try Files.replace(path, with: bytes, mode: 0o755)
+    }
+
+    /// Reads all attempts from the spool.
+    func recover() throws(SystemError) {
+        for name in try Files.list(spool) {
+            guard let attempt = Attempt(spoolName: name) else { continue }
+            let paths = SpoolPaths(attempt: attempt, in: spool)
+            let bytes = try Files.readIfPresent(paths.launch, limit: 64 << 20)
+            guard let bytes, let request = Self.request(bytes), request.attempt == attempt else {
+                // It was being made or removed, and no job can know of it.
+                try Self.removeRest(of: paths)
+                continue
+            }
+            let record = try Files.readIfPresent(paths.state, limit: 1 << 20).map { AttemptRecord($0) }
+            try add(request, paths, record)
+        }
+        for attempt in table.values { readRecords(of: attempt) }
+    }
+
+    private static func request(_ bytes: [UInt8]) -> LaunchRequest? {
+        do throws(ProtocolError) {
+            return try SpooledLaunch.request(bytes)
+        } catch {
+            Program.writeError("opsd-slurm: a launch in the spool: \(error)")
+            return nil
+        }
+    }
+
+    private static func removeRest(of paths: SpoolPaths) throws(SystemError) {
+        for path in [paths.launch, paths.launch + ".new", paths.state] { try Files.remove(path) }
+        if Files.isDirectory(paths.run) {
+            for name in try Files.list(paths.run) { try Files.remove("\(paths.run)/\(name)") }
+            try Files.removeDirectory(paths.run)
+        }
+        try Files.removeDirectory(paths.directory)
+    }
+
+    @discardableResult
+    private func add(
+        _ request: LaunchRequest, _ paths: SpoolPaths, _ record: AttemptRecord?
+    ) throws(SystemError) -> SlurmAttempt {
+        try engine.prepare(request.user)
+        let tracker = JobTracker(
+            request.attempt, user: request.user?.uid ?? Identity.uid, record: record, jobOfOpsd: request.job,
+            settings: settings, now: Clock.read())
+        let attempt = SlurmAttempt(request, paths: paths, tracker: tracker)
+        table[request.attempt] = attempt
+        listings.isWanted = true
+        return attempt
+    }
+
+    /// Takes an attempt on; one that is known gets its present state reported.
+    func launch(_ request: LaunchRequest) {
+        let known = table[request.attempt]
+        do throws(SystemError) {
+            let attempt: SlurmAttempt
+            if let known {
+                attempt = known
+            } else {
+                if case .journal = request.output {
+                    return report(.refused(request.attempt, cause: "output to the journal needs this machine"))
+                }
+                let paths = SpoolPaths(attempt: request.attempt, in: spool)
+                try SlurmAttempt.spool(request, at: paths)
+                attempt = try add(request, paths, nil)
+                try attempt.makeLogs()
+            }
+            perform(attempt.tracker.launch(now: Clock.read()), for: attempt)
+        } catch {
+            report(.failed(request.attempt, step: error.call, errno: error.errno))
+        }
+    }
+
+    /// Forgets an attempt whose end is stored. One that was given up is ended first.
+    func forget(_ id: Attempt) {
+        guard let attempt = table[id] else { return }
+        attempt.isAcknowledged = true
+        guard attempt.tracker.hasEnded else {
+            return perform(attempt.tracker.terminate(grace: 0, now: Clock.read()), for: attempt)
+        }
+        table[id] = nil
+        // A held job that shows later is nobody's, and cancelled.
+        do throws(SystemError) {
+            try attempt.removeSpool()
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+        }
+    }
+
+    // MARK: Steps
+
+    /// Performs effects in their order.
+    func perform(_ effects: [JobTracker.Effect], for attempt: SlurmAttempt) {
+        for effect in effects {
+            switch effect {
+            case .store(let record):
+                do throws(SystemError) {
+                    try Files.replace(attempt.paths.state, with: record.bytes, mode: 0o600)
+                } catch {
+                    // Nothing may follow that the record does not allow for.
+                    return self.attempt { () throws(SystemError) in throw error }
+                }
+            case .submit: submit(attempt)
+            case .release(let job): engine.release(job, of: attempt.uid)
+            case .cancel(let jobs): engine.cancel(jobs, of: attempt.uid)
+            case .terminate(let job): engine.signal(Signals.terminate, job, of: attempt.uid)
+            case .list: listings.isWanted = true
+            case .report(let report): send(report, of: attempt)
+            }
+        }
+        if attempt.isAcknowledged, attempt.tracker.hasEnded { return forget(attempt.attempt) }
+        listIfDue()
+    }
+
+    private func send(_ report: ExecutorReport, of attempt: SlurmAttempt) {
+        switch report {
+        case .exited, .ended, .refused: copyLogs(of: attempt, isLast: true)
+        case .launched:
+            if attempt.isFrozen, let job = attempt.tracker.record.job { engine.signal(SIGTSTP, job, of: attempt.uid) }
+        default: break
+        }
+        self.report(report)
+    }
+
+    private func submit(_ attempt: SlurmAttempt) {
+        do throws(JSONError) {
+            let request = try JobRequest(attempt.request, furtherArguments: configuration.arguments)
+            let script = [scriptPath, stepPath, attempt.paths.directory]
+            let comment = JobComment(instance: instance, attempt: attempt.attempt)
+            engine.submit(
+                request.submission(comment, output: attempt.paths.stepLog, script: script),
+                testing: request.test(script: Array(script.prefix(1))), for: attempt.uid
+            ) { [unowned self] submission in
+                if case .ambiguous(let words) = submission { Program.writeError("opsd-slurm: sbatch: \(words)") }
+                perform(attempt.tracker.submitted(submission, now: Clock.read()), for: attempt)
+            }
+        } catch {
+            perform(attempt.tracker.refuse("the key \"slurm\": \(error)"), for: attempt)
+        }
+    }
+
+    func releaseJobs() { engine.sendReleases() }
+
+    // MARK: Facts
+
+    func readRecords(of attempt: SlurmAttempt) {
+        do throws(SystemError) {
+            let records = try attempt.records()
+            if attempt.tracker.hasStarted { copyLogs(of: attempt, isLast: false) }
+            let effects = attempt.tracker.found(start: records.start, exit: records.exit, now: Clock.read())
+            perform(effects, for: attempt)
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+        }
+    }
+
+    private func copyLogs(of attempt: SlurmAttempt, isLast: Bool) {
+        do throws(SystemError) {
+            try attempt.copyLogs(isLast: isLast)
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+        }
+    }
+
+    /// Asks for the jobs of all users if it is time.
+    func listIfDue() {
+        let now = Clock.read().monotonic
+        guard listings.underWay == 0 else { return }
+        let pause = listings.isWanted ? min(configuration.interval, Self.shortestPause) : configuration.interval
+        guard listings.last < now - pause else { return }
+        let users = Set(table.values.filter { $0.tracker.needsListing }.map(\.uid))
+        guard listings.isWanted || !users.isEmpty || !unknown.isEmpty else { return }
+        listings.isWanted = false
+        listings.last = now
+        for uid in users.isEmpty ? [Identity.uid] : users {
+            listings.underWay += 1
+            engine.list(instance, of: uid) { [unowned self] listing, askedAt in
+                listings.underWay -= 1
+                if let listing { take(listing, of: uid, askedAt: askedAt) }
+            }
+        }
+    }
+
+    private func take(_ listing: JobListing, of uid: UInt32, askedAt: Int64) {
+        let rows = Dictionary(grouping: listing.rows.filter { $0.user == uid }, by: \.comment.attempt)
+        for attempt in table.values where attempt.uid == uid {
+            // Records first: they may be newer than the listing, and prevail.
+            if !attempt.tracker.hasEnded { readRecords(of: attempt) }
+            let found = rows[attempt.attempt] ?? []
+            perform(attempt.tracker.listed(found, askedAt: askedAt, now: Clock.read()), for: attempt)
+        }
+        for (id, jobs) in rows where table[id] == nil {
+            let ending = jobs.filter { $0.isHeld || unknown.contains(id) && !$0.state.hasEnded }
+            if !ending.isEmpty { engine.cancel(ending.map(\.job), of: uid) }
+        }
+        for id in unknown where rows[id]?.contains(where: { !$0.state.hasEnded }) != true {
+            unknown.remove(id)
+            report(.gone(id))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Operations as jobs of Slurm: a whole opsd with opsd-slurm, opsd-step and a Slurm of scripts, which lies now and then.
+@Suite struct SlurmTests {
+    /// A machine with an executor `cluster`, and the directory of its Slurm.
+    private final class Cluster {
+        let directory = TemporaryDirectory()
+        let machine: Machine
+        private let file: String
+
+        init(settings: String = "") throws {
+            machine = try Machine(start: false)
+            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .appendingPathComponent("FakeSlurm/slurm").path
+            for name in ["sbatch", "squeue", "scontrol", "scancel"] {
+                try FileManager.default.createSymbolicLink(
+                    atPath: "\(directory.path)/\(name)", withDestinationPath: source)
+            }
+            file = machine.state + "/opsd.conf"
+            try "[executor cluster]\nkind = slurm\ninterval = 300ms\n\(settings)".write(
+                toFile: file, atomically: true, encoding: .utf8)
+            try start()
+        }
+
+        func start() throws {
+            try machine.start(
+                ["--config", file],
+                within: [
+                    "/usr/bin/env", "PATH=\(directory.path):/usr/bin:/bin", "SLURM_CONF=\(directory.path)/slurm.conf",
+                ])
+        }
+
+        func submit(_ words: String...) throws -> Int {
+            let output = try machine.begin(["submit", "--executor", "cluster"] + words).wait()
+            try #require(output.status == 0, "submit: \(output.err)")
+            return try #require(Int(output.out.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+
+        func finish(_ id: Int) throws -> [String: Any] {
+            _ = try machine.ctl("wait", "\(id)", "--timeout", "60s")
+            return try machine.show(id)
+        }
+
+        func write(_ text: String, to name: String) throws {
+            try text.write(toFile: "\(directory.path)/\(name)", atomically: true, encoding: .utf8)
+        }
+
+        func calls(_ beginning: String) throws -> [String] {
+            try String(contentsOfFile: "\(directory.path)/calls", encoding: .utf8).split(separator: "\n").map(
+                String.init
+            )
+            .filter { $0.hasPrefix(beginning) }
+        }
+
+        /// Changes the table of jobs as Slurm would.
+        func change(_ body: (inout [String: [String: Any]]) -> Void) throws {
+            let lock = open("\(directory.path)/lock", O_RDWR | O_CREAT, 0o600)
+            defer { close(lock) }
+            flock(lock, LOCK_EX)
+            let path = URL(fileURLWithPath: "\(directory.path)/jobs")
+            let found = try JSONSerialization.jsonObject(with: try Data(contentsOf: path))
+            var jobs = try #require(found as? [String: [String: Any]])
+            body(&jobs)
+            try JSONSerialization.data(withJSONObject: jobs).write(to: path)
+        }
+
+        func executorPID() throws -> pid_t? {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { pid in
+                // A process that has just ended has no command line.
+                let words = (try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)) ?? ""
+                return words.contains("opsd-slurm") && words.contains(machine.state)
+            }
+        }
+    }
+
+    @Test func `an operation runs as a job, with its log, environment and exit status`() throws {
+        let cluster = try Cluster()
+        let good = try cluster.finish(
+            try cluster.submit("--env", "A=b c", "--slurm", "cpus=2", "--", "sh", "-c", "echo $A $SLURM_JOB_ID"))
+        #expect(good["outcome"] as? String == "succeeded")
+        #expect(good["job"] as? String == "4711")
+        #expect(try cluster.machine.ok("log", "\(good["id"] ?? 0)").out == "b c 4711\n")
+        #expect(try cluster.calls("sbatch --hold").first?.contains("--cpus-per-task=2") == true)
+        let bad = try cluster.finish(try cluster.submit("--", "sh", "-c", "exit 3"))
+        #expect(bad["exitCode"] as? Int == 3)
+        let killed = try cluster.finish(try cluster.submit("--", "sh", "-c", "kill -SEGV $$"))
+        #expect(killed["signal"] as? String == "SEGV" || killed["signal"] as? Int == 11)
+    }
+
+    @Test func `a request that Slurm can never fulfil is refused in its words`() throws {
+        let cluster = try Cluster()
+        let refused = try cluster.finish(try cluster.submit("--slurm", "cpus=99", "--", "true"))
+        #expect(refused["cause"] as? String == "refused: Requested node configuration is not available")
+        #expect(try cluster.calls("sbatch --hold").isEmpty)
+    }
+
+    @Test(arguments: ["lost-reply", "lost-job", "timeout"])
+    func `an sbatch that lies leads to one start`(lie: String) throws {
+        let cluster = try Cluster()
+        try cluster.write(lie, to: "lie")
+        let runs = cluster.directory.path + "/runs"
+        let row = try cluster.finish(try cluster.submit("--", "sh", "-c", "echo x >> \(runs)"))
+        #expect(row["outcome"] as? String == "succeeded")
+        #expect(try String(contentsOfFile: runs, encoding: .utf8) == "x\n")
+        #expect(try cluster.calls("scontrol release").count == 1)
+    }
+
+    @Test func `jobs outlive opsd and its executor`() throws {
+        let cluster = try Cluster()
+        let machine = cluster.machine
+        let running = try cluster.submit(
+            "--", "sh", "-c", "echo begun; until [ -e \(machine.state)/go ]; do sleep 0.1; done; exit 4")
+        try machine.await("started", of: running)
+        try cluster.write("", to: "busy")
+        let waiting = try cluster.submit("--", "true")
+        try machine.await("progress", of: waiting)
+        #expect(try machine.show(waiting)["statusText"] as? String == "PENDING (Resources)")
+        try machine.killDaemon()
+        kill(try #require(try cluster.executorPID()), SIGKILL)
+        #expect(FileManager.default.createFile(atPath: machine.state + "/go", contents: nil))
+        try cluster.start()
+        #expect(try cluster.finish(running)["exitCode"] as? Int == 4)
+        #expect(try machine.ok("log", "\(running)").out == "begun\n")
+        #expect(try cluster.calls("sbatch --hold").count == 2)
+        try machine.ok("cancel", "\(waiting)")
+        #expect(try cluster.finish(waiting)["outcome"] as? String == "cancelled")
+    }
+
+    @Test func `cancel sends SIGTERM first`() throws {
+        let cluster = try Cluster()
+        let id = try cluster.submit(
+            "--", "sh", "-c", "trap 'echo ended; exit 1' TERM; echo begun; while :; do sleep 0.1; done")
+        try cluster.machine.await("started", of: id)
+        let log = try cluster.machine.begin(["log", "-f", "\(id)"])
+        try log.until { $0.contains("begun") }
+        try cluster.machine.ok("cancel", "\(id)")
+        #expect(try cluster.finish(id)["outcome"] as? String == "cancelled")
+        // The shell may say that its sleep was terminated.
+        let lines = try cluster.machine.ok("log", "\(id)").out.split(separator: "\n")
+        #expect(lines.contains("begun") && lines.contains("ended"))
+        _ = try log.wait(seconds: 20)
+    }
+
+    @Test func `a job that Slurm has lost is interrupted, and one cancelled there is cancelled`() throws {
+        let cluster = try Cluster(settings: "lost-after = 300ms\n")
+        try cluster.write("", to: "busy")
+        let lost = try cluster.submit("--", "true")
+        try cluster.machine.await("progress", of: lost)
+        try cluster.change { $0["4711"] = nil }
+        let row = try cluster.finish(lost)
+        #expect(row["outcome"] as? String == "interrupted")
+        #expect(row["cause"] as? String == "Slurm has no record of job 4711")
+        let cancelled = try cluster.submit("--", "true")
+        try cluster.machine.await("progress", of: cancelled)
+        try cluster.change { $0["4712"]?["state"] = "CANCELLED" }
+        #expect(try cluster.finish(cancelled)["cause"] as? String == "Slurm job 4712 was cancelled in Slurm")
+    }
+
+    @Test func `a job that Slurm starts twice runs once`() throws {
+        let cluster = try Cluster()
+        let runs = cluster.directory.path + "/runs"
+        let go = cluster.directory.path + "/go"
+        let id = try cluster.submit("--", "sh", "-c", "echo x >> \(runs); until [ -e \(go) ]; do sleep 0.1; done")
+        try cluster.machine.await("started", of: id)
+        // The controller has forgotten the release, and somebody releases the job.
+        try cluster.change {
+            $0["4711"]?["state"] = "PENDING"
+            $0["4711"]?["reason"] = "JobHeldUser"
+        }
+        let release = Process()
+        release.executableURL = URL(fileURLWithPath: cluster.directory.path + "/scontrol")
+        release.arguments = ["release", "4711"]
+        release.environment = ["SLURM_CONF": cluster.directory.path + "/slurm.conf", "PATH": "/usr/bin:/bin"]
+        try release.run()
+        release.waitUntilExit()
+        try cluster.write("", to: "go")
+        #expect(try cluster.finish(id)["outcome"] as? String == "succeeded")
+        #expect(try String(contentsOfFile: runs, encoding: .utf8) == "x\n")
+    }
+}
