@@ -10,11 +10,11 @@ SEED ?= 1
 COUNT ?= 100
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 # The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd, libcurl
-# (opsd-fetch and opsd-transfer alone), libmicrohttpd (opsd-web alone) and libc only, opsctl nothing.
+# (opsd-fetch and opsd-transfer alone), libmicrohttpd (opsd-web alone) and libc only, opsctl and opsd-step nothing.
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,8 @@ build: setup ## build the programs, optimised, into .build/release
 	swift build $(RELEASE) --product opsctl
 	swift build $(RELEASE) --product opsd-fetch
 	swift build $(RELEASE) --product opsd-transfer
+	swift build $(RELEASE) --product opsd-slurm
+	swift build $(RELEASE) --product opsd-step
 	swift build $(RELEASE) --product opsd-web
 
 run: build ## build, run an example graph in a private daemon, show it live, leave nothing running
@@ -68,6 +70,10 @@ test-web: setup ## check the page in Chromium: every view and action, hostile cl
 	@for product in opsd opsd-runner opsctl opsd-web; do swift build --product $$product || exit 1; done
 	scripts/clean-run scripts/test-web .build/debug
 	scripts/clean-run scripts/test-web .build/debug --cockpit
+
+test-slurm: setup ## run operations as jobs of a real Slurm on the loopback interface, and kill its controller
+	@for product in opsd opsd-runner opsctl opsd-slurm opsd-step; do swift build --explicit-target-dependency-import-check error --product $$product || exit 1; done
+	scripts/clean-run scripts/test-slurm .build/debug
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
