@@ -10,6 +10,8 @@ extension DocumentedCommandsTests {
         "journalctl": "needs a systemd: scripts/boot-test boots one",
         "opsctl watch": "never ends: WatchTests ends it",
         "opsctl web": "never ends: WebTests ends it",
+        "opsctl submit --executor cluster": "needs a Slurm: SlurmTests has one",
+        "opsctl queue set big --executor cluster": "needs this executor: ExecutorTests has one",
     ]
 
     private static let standIns = [
