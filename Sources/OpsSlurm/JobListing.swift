@@ -32,6 +32,12 @@ public struct JobRow: Hashable, Sendable {
         state.meaning == .pending && ["BadConstraints", "PartitionConfig", "PartitionNodeLimit"].contains(reason)
     }
 
+    /// True if the processes of a job that has ended are gone. A node that is out of touch can still run them; a controller
+    /// that has forgotten the start cancels the job without a signal, or starts it once more for the fence to refuse.
+    var provesEnd: Bool {
+        state.meaning != .nodeFailed && waitStatus != 0 && waitStatus != Int(StartRecord.refusedStatus) << 8
+    }
+
     /// State and reason for people: `PENDING (Priority)`.
     public var text: String {
         state.meaning == .pending && !reason.isEmpty && reason != "None" ? "\(state.name) (\(reason))" : state.name

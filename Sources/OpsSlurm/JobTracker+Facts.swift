@@ -126,7 +126,7 @@ extension JobTracker {
         }
         let since = endedSince ?? now.monotonic
         if endedSince == nil { endedSince = since }
-        let mayRun = start != nil && (row.state.meaning == .nodeFailed || row.waitStatus == 0) && !record.isTerminated
+        let mayRun = start != nil && !row.provesEnd && !record.isTerminated
         guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
         return conclude(row, now: now)
     }

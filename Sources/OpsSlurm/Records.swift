@@ -20,6 +20,9 @@ struct RecordText {
 
 /// First record of an attempt on a node: its existence keeps a second start from running the command.
 public struct StartRecord: Hashable, Sendable {
+    /// Exit status of a start that this record has refused. The end of that start is not the end of the attempt.
+    public static let refusedStatus: Int32 = 75
+
     public var node: String
     public var job: String
     /// Wall instant in nanoseconds.

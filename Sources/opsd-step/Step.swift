@@ -5,8 +5,6 @@ internal import OpsSystem
 
 /// One attempt on a node: runs the command, passes signals on to its processes, and records its exit once all have ended.
 struct Step {
-    /// Exit status of a start that the fence has refused. Its end is not that of the attempt.
-    private static let refused: Int32 = 75
     private static let signals: [Int32] = [
         SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGALRM, SIGURG, SIGXCPU, SIGCHLD,
     ]
@@ -35,7 +33,7 @@ struct Step {
             node: Environment["SLURMD_NODENAME"] ?? "", job: Environment["SLURM_JOB_ID"] ?? "", at: Clock.read().wall)
         guard try Fence.pass(paths, start) else {
             Program.writeError("opsd-step: this attempt has started before; it is not started again")
-            return Self.refused
+            return StartRecord.refusedStatus
         }
         try Children.adoptOrphans()
         do throws(SpawnError) {
@@ -113,7 +111,7 @@ struct Step {
     }
 
     private func writeExit() throws(SystemError) -> Int32 {
-        guard let end else { return Self.refused }
+        guard let end else { return StartRecord.refusedStatus }
         let status: ProcessExit.Status =
             switch end.status {
             case .code(let code): .code(code)

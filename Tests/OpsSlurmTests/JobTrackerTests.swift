@@ -175,6 +175,16 @@ import Testing
         #expect(end.cause == "node n1 failed under Slurm job 4711")
     }
 
+    @Test func `a second start that the fence refused does not end the attempt`() {
+        var tracker = Self.started()
+        let refused = Self.row("4711", "FAILED", "NonZeroExitCode", wait: 75 << 8)
+        #expect(Self.list(&tracker, [refused], at: 10).isEmpty)
+        #expect(Self.list(&tracker, [refused], at: 600).isEmpty)
+        let end = ExitRecord(status: .code(0), at: Self.at(601).wall)
+        let reports = Self.reports(tracker.found(start: nil, exit: end, now: Self.at(602)))
+        #expect(reports == [.exited(Self.attempt, ProcessExit(status: .code(0), at: Self.at(601)), treeIsGone: true)])
+    }
+
     @Test func `a job that can never run is refused after its release`() {
         var tracker = Self.released()
         let effects = Self.list(&tracker, [Self.row("4711", "PENDING", "BadConstraints")], at: 2)
