@@ -126,7 +126,7 @@ extension JobTracker {
         }
         let since = endedSince ?? now.monotonic
         if endedSince == nil { endedSince = since }
-        let mayRun = start != nil && !row.provesEnd && !record.isTerminated
+        let mayRun = start != nil && !row.provesEnd
         guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
         return conclude(row, now: now)
     }
@@ -136,7 +136,7 @@ extension JobTracker {
         if let exit { return conclude(exit.status, now: now) }
         let since = endedSince ?? now.monotonic
         if endedSince == nil { endedSince = since }
-        let mayRun = start != nil && !record.isTerminated
+        let mayRun = start != nil
         guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
         return conclude(.interrupted, "Slurm has no record of job \(record.job ?? "")", now: now)
     }

@@ -185,6 +185,17 @@ import Testing
         #expect(reports == [.exited(Self.attempt, ProcessExit(status: .code(0), at: Self.at(601)), treeIsGone: true)])
     }
 
+    @Test(arguments: [("NODE_FAIL", 0), ("NODE_FAIL", 9), ("CANCELLED", 0), (nil, 0)])
+    func `a cancelled command that may still run holds its attempt until lost-after`(state: String?, wait: Int) {
+        var tracker = Self.started()
+        _ = tracker.terminate(grace: 0, now: Self.at(5))
+        let rows = state.map { [Self.row("4711", $0, wait: wait)] } ?? []
+        #expect(Self.reports(Self.list(&tracker, rows, at: 10)).isEmpty)
+        #expect(Self.reports(Self.list(&tracker, rows, at: 609)).isEmpty)
+        let reports = Self.reports(Self.list(&tracker, rows, at: 610))
+        #expect(reports == [.exited(Self.attempt, ProcessExit(status: .signal(9), at: Self.at(610)), treeIsGone: true)])
+    }
+
     @Test func `a job that can never run is refused after its release`() {
         var tracker = Self.released()
         let effects = Self.list(&tracker, [Self.row("4711", "PENDING", "BadConstraints")], at: 2)
