@@ -231,6 +231,7 @@ const char *ops_spawn_step_name(int step) {
     case OPS_SPAWN_EXEC: return "exec";
     case OPS_SPAWN_INTERPRETER: return "interpreter";
     case OPS_SPAWN_TIME: return "start";
+    case OPS_SPAWN_SECRET: return "secret";
     }
     return "unknown";
 }

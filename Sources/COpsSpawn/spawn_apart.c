@@ -30,7 +30,7 @@ static const char *put_string(struct writer *writer, const char *string) {
     return string == NULL ? NULL : put(writer, string, strlen(string) + 1);
 }
 
-static const char *const *put_strings(struct writer *writer, const char *const *strings) {
+static const char **put_strings(struct writer *writer, const char *const *strings) {
     size_t count = 0;
     while (strings[count] != NULL) count++;
     const char **copy = put(writer, strings, (count + 1) * sizeof *strings);
@@ -41,11 +41,29 @@ static const char *const *put_strings(struct writer *writer, const char *const *
     return copy;
 }
 
+/* Copies the secrets, and lets the last variables be theirs. */
+static const struct ops_spawn_secret *put_secrets(
+    struct writer *writer, const struct ops_spawn_request *request, const char **envp) {
+    struct ops_spawn_secret *copy = put(writer, request->secrets, request->secret_count * sizeof *request->secrets);
+    size_t count = 0;
+    while (request->envp[count] != NULL) count++;
+    for (size_t index = 0; index < request->secret_count; index++) {
+        const struct ops_spawn_secret *secret = &request->secrets[index];
+        const char *path = put_string(writer, secret->path);
+        char *variable = put(writer, secret->variable, strlen(secret->variable) + OPS_SPAWN_SECRET_SIZE + 2);
+        if (copy == NULL) continue;
+        copy[index] = (struct ops_spawn_secret){.path = path, .variable = variable};
+        envp[count - request->secret_count + index] = variable;
+    }
+    return copy;
+}
+
 /* Returns a child that refers to nothing outside the room; NULL without one. */
 static struct ops_spawn_child *put_child(struct writer *writer, const struct ops_spawn_request *request, int report_fd) {
     struct ops_spawn_request copy = *request;
     copy.argv = put_strings(writer, request->argv);
-    copy.envp = put_strings(writer, request->envp);
+    copy.envp = put_strings(writer, (const char *const *)request->envp);
+    copy.secrets = put_secrets(writer, request, copy.envp);
     copy.directory = put_string(writer, request->directory);
     for (int stream = 0; stream < 3; stream++) {
         copy.streams[stream].path = put_string(writer, request->streams[stream].path);

@@ -126,6 +126,33 @@ static int open_stream(const struct ops_spawn_request *request, int stream) {
     return flags < 0 ? flags : raw_fcntl(stream, F_SETFL, flags & ~O_NONBLOCK);
 }
 
+/*
+ * Reads the value of a secret behind its name. A file that is none (a FIFO, a terminal) cannot delay the caller.
+ */
+static int read_secret(const struct ops_spawn_secret *secret) {
+    char *value = secret->variable;
+    while (*value != '=') value++;
+    value++;
+    int fd = raw_open(secret->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    if (fd < 0) return fd;
+    long size = 0;
+    for (;;) {
+        long count = raw_call(SYS_read, fd, (long)(value + size), OPS_SPAWN_SECRET_SIZE + 1 - size);
+        if (count == -EINTR) continue;
+        if (count < 0) return (int)count;
+        if (count == 0) break;
+        size += count;
+        if (size > OPS_SPAWN_SECRET_SIZE) return -EFBIG;
+    }
+    raw_close(fd);
+    if (size > 0 && value[size - 1] == '\n') size--;
+    value[size] = 0;
+    for (long at = 0; at < size; at++) {
+        if (value[at] == 0) return -EINVAL;
+    }
+    return 0;
+}
+
 static int set_limits(const struct ops_spawn_request *request) {
     for (size_t index = 0; index < request->limit_count; index++) {
         const struct ops_spawn_limit *from = &request->limits[index];
@@ -157,7 +184,7 @@ static int reset_signals(uint64_t numbers) {
     return (int)raw_call5(SYS_rt_sigprocmask, SIG_SETMASK, (long)&no_signals, 0, sizeof no_signals, 0);
 }
 
-static const char *search_path(const char *const *envp) {
+static const char *search_path(const char **envp) {
     for (; *envp != NULL; envp++) {
         const char *value = *envp;
         for (const char *name = path_variable; *name != 0 && *value == *name; name++) value++;
@@ -227,6 +254,9 @@ static int run(const struct ops_spawn_child *child, int *error) {
     raw_call(SYS_umask, request->umask, 0, 0);
     if (request->directory != NULL && (*error = (int)raw_call(SYS_chdir, (long)request->directory, 0, 0)) < 0)
         return OPS_SPAWN_DIRECTORY;
+    for (size_t index = 0; index < request->secret_count; index++) {
+        if ((*error = read_secret(&request->secrets[index])) < 0) return OPS_SPAWN_SECRET + (int)index;
+    }
     for (int stream = 0; stream < 3; stream++) {
         if ((*error = open_stream(request, stream)) < 0) return OPS_SPAWN_STDIN + stream;
     }

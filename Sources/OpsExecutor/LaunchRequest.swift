@@ -52,6 +52,18 @@ public struct LaunchRequest: Hashable, Sendable {
     public var job: String
     /// Empty directory that the runner makes for the attempt; empty: none.
     public var outputDirectory: String
+    /// Variables whose values the process reads from files, with its own rights.
+    public var secrets: [Secret]
+
+    /// A variable and the file with its value.
+    public struct Secret: Hashable, Sendable {
+        public var name: String
+        public var path: String
+        public init(name: String, path: String) {
+            self.name = name
+            self.path = path
+        }
+    }
 
     public init(
         attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: CStringArray = [], directory: String = "/",
@@ -59,7 +71,7 @@ public struct LaunchRequest: Hashable, Sendable {
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
         controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = Limits.usualGrace,
         logCap: Int64 = 256 << 20, executorOptions: String = "", timeLimit: Int64 = 0, niceness: Int32 = 0,
-        job: String = "", outputDirectory: String = ""
+        job: String = "", outputDirectory: String = "", secrets: [Secret] = []
     ) {
         self.attempt = attempt
         self.slot = slot
@@ -81,6 +93,7 @@ public struct LaunchRequest: Hashable, Sendable {
         self.niceness = niceness
         self.job = job
         self.outputDirectory = outputDirectory
+        self.secrets = secrets
     }
 }
 
@@ -111,6 +124,10 @@ extension Packer {
             packer.pack(request.niceness)
             packer.pack(request.job)
             packer.pack(request.outputDirectory)
+            packer.pack(request.secrets) {
+                $0.pack($1.name)
+                $0.pack($1.path)
+            }
         }
     }
 }
@@ -130,7 +147,11 @@ extension Unpacker {
             request.timeLimit = try from.number()
             request.niceness = try from.number()
             request.job = try from.text()
-            if !from.isAtEnd { request.outputDirectory = try from.text() }
+            if from.isAtEnd { return request }
+            request.outputDirectory = try from.text()
+            request.secrets = try from.list { (from: inout Unpacker) throws(ProtocolError) in
+                LaunchRequest.Secret(name: try from.text(), path: try from.text())
+            }
             return request
         }
     }

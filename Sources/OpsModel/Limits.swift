@@ -5,6 +5,8 @@ public enum Limits {
     public static let groupDepth = 32
     public static let categoriesPerOperation = 32
     public static let conditionsPerOperation = 16
+    /// Secrets of one operation.
+    public static let secrets = 16
     /// Patterns of inputs or of outputs of one condition.
     public static let patterns = 64
     /// A hundred years in nanoseconds: longer durations are mistakes, and sums of two still fit 64 bits.

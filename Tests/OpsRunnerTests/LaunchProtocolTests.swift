@@ -113,8 +113,8 @@ import Testing
     @Test func `a launch of an older opsd has no job and no limit of time`() throws {
         let request = LaunchRequest(attempt: Self.attempt, arguments: ["a"], logCap: 7)
         var frame = bytes([ExecutorCommand.launch(request)])
-        // The appended fields: three texts and two numbers. The lengths of frame and record fit in their first byte.
-        let appended = 4 + 8 + 4 + 4 + 4
+        // The appended fields: three texts, two numbers and a list. The lengths of frame and record fit in their first byte.
+        let appended = 4 + 8 + 4 + 4 + 4 + 4
         frame.removeLast(appended)
         for offset in [0, 5] { frame[offset] -= UInt8(appended) }
         var reader = FrameReader<ExecutorCommand>()

@@ -27,6 +27,8 @@ enum ops_spawn_step {
     OPS_SPAWN_INTERPRETER,
     /* The program did not run within OPS_SPAWN_SECONDS, and its process was killed. */
     OPS_SPAWN_TIME,
+    /* The first secret; the second one is the next number. */
+    OPS_SPAWN_SECRET = 100,
 };
 
 /* Longest time from the clone to the exec. */
@@ -48,6 +50,16 @@ struct ops_spawn_limit {
     uint64_t hard;
 };
 
+/* Most bytes of the value of a secret. */
+#define OPS_SPAWN_SECRET_SIZE (64 * 1024)
+
+/* A variable whose value the new process reads from a file, with its own credentials. */
+struct ops_spawn_secret {
+    const char *path;
+    /* `NAME=`, in OPS_SPAWN_SECRET_SIZE + 2 bytes more than that. The value is read into them. */
+    char *variable;
+};
+
 enum ops_spawn_flags {
     OPS_SPAWN_SET_USER = 1,
     OPS_SPAWN_SET_NICE = 2,
@@ -58,7 +70,10 @@ enum ops_spawn_flags {
 struct ops_spawn_request {
     const char *const *argv;
     /* If argv[0] has no slash, the program is searched in the PATH of this environment. */
-    const char *const *envp;
+    const char **envp;
+    /* Their variables are the last ones of `envp`. */
+    const struct ops_spawn_secret *secrets;
+    size_t secret_count;
     const char *directory;
     mode_t umask;
     unsigned flags;

@@ -37,7 +37,7 @@ struct LaunchComposer {
         let details = try details(texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
-            environment: try environment(texts, details, replacing: units.compactMap(\.export)),
+            environment: try environment(texts, details, replacing: units.compactMap(\.export) + details.own.secrets.map(\.name)),
             directory: details.directory, umask: details.umask, stdin: details.stdin ?? "/dev/null",
             user: try launchUser(texts, details),
             logCap: logCap)
@@ -52,6 +52,7 @@ struct LaunchComposer {
         try requireRoom(for: request, and: results)
         request.environment += results
         request.output = try output(attempt, details)
+        request.secrets = details.own.secrets.map { LaunchRequest.Secret(name: $0.name, path: Self.path(of: $0)) }
         if policy.executor == nil { request.outputDirectory = logs.outputDirectory(of: attempt) }
         // One of the leftover processes may still report the result; opsd ends them once it is decided.
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
@@ -160,6 +161,14 @@ struct LaunchComposer {
             return ["HOME": "/", "USER": user.name, "LOGNAME": user.name, "SHELL": "/bin/sh"]
         }
         return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
+    }
+
+    /// Returns the file with the value of a secret. Without credentials it is one that is not there.
+    private static func path(of secret: Secret) -> String {
+        switch secret.source {
+        case .file(let path): path
+        case .credential(let name): (Credentials.directory ?? "/run/credentials/opsd.service") + "/" + name
+        }
     }
 
     private func results(for operation: OperationID, _ texts: LaunchTexts) throws -> ResultsOfDependencies {

@@ -195,6 +195,16 @@ struct SubmissionBuilder: Sendable {
             }
             runUserOfDetails.append(user)
             refuseReserved(in: own.environment, index())
+            for secret in own.secrets {
+                let uid = user?.uid ?? caller.user
+                if ReservedVariables.contains(secret.name) {
+                    problem(index(), "secrets.\(secret.name)", "opsd sets this variable itself")
+                } else if let refusal = Credentials.refusal(of: secret, user: uid) {
+                    problem(index(), "secrets.\(secret.name).credential", refusal)
+                } else if own.slurm != nil || own.http != nil {
+                    problem(index(), "secrets", "only commands on this machine can have secrets")
+                }
+            }
             for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
             for (number, condition) in own.conditions.enumerated()
             where condition.test.timeout > Limits.evaluation {

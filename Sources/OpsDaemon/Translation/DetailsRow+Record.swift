@@ -39,6 +39,7 @@ extension DetailsRow {
         job = record.job
         slurm = try object("slurm")
         http = try object("http")
+        secrets = try object("secrets")
         if case .array(let elements)? = details.members.first(where: { $0.key == "conditions" })?.value {
             conditions = elements.compactMap { if case .object(let members) = $0 { JSONObject(members) } else { nil } }
         }

@@ -120,6 +120,28 @@ extension KeyEntry {
             ])
     }
 
+    static var secrets: KeyEntry {
+        KeyEntry(
+            .identity, .process,
+            .entries(
+                .object([
+                    .init("file", .path, default: "", "The file with the value, which the operation's user has to be able to read."),
+                    .init(
+                        "credential", .name, default: "",
+                        "Name of a systemd credential of opsd's unit (`LoadCredential=`); for operations of root."),
+                ]), maxEntries: Limits.secrets),
+            .init(
+                default: "none",
+                "Variables whose values are not stored: the new process reads each from its file, with its own rights, before "
+                    + "the command runs. One newline at the end is removed. opsctl log shows `***` in place of a value for as "
+                    + "long as the file has it. A value has at most 64K.",
+                example: #""secrets": {"API_TOKEN": {"file": "/home/ann/.token"}}"#),
+            options: [
+                .value("secret", "NAME=FILE", .keyValue, "set a variable to what FILE contains, which is not stored")
+                    .known(as: "secrets")
+            ])
+    }
+
     static var umask: KeyEntry {
         KeyEntry(
             .identity, .process, .octal,

@@ -20,6 +20,8 @@ extension ValueForm {
         case .choice(let words): #"{"enum": [\#(Self.quoted(words))]}"#
         case .map(let entries):
             #"{"type": "object", "maxProperties": \#(entries), "additionalProperties": {"type": "string"}}"#
+        case .entries(let form, let entries):
+            #"{"type": "object", "maxProperties": \#(entries), "additionalProperties": \#(form.schema)}"#
         case .object(let members): Self.object(members)
         case .argumentVector: #"{"type": "array", "minItems": 1, "items": {"type": "string"}}"#
         case .list(let element, let range):

@@ -16,6 +16,8 @@ public indirect enum ValueForm: Sendable {
     case choice([String])
     /// An object of texts.
     case map(maxEntries: Int)
+    /// An object whose names the user chooses.
+    case entries(ValueForm, maxEntries: Int)
     case object([Member])
     /// A program and its arguments.
     case argumentVector

@@ -124,6 +124,7 @@ extension Runner {
         if !request.outputDirectory.isEmpty {
             spawn.environment.append("OPS_OUTPUT_DIR=" + request.outputDirectory)
         }
+        spawn.secrets = request.secrets.map { Spawn.Secret(name: $0.name, path: $0.path) }
         spawn.directory = request.directory
         spawn.umask = request.umask
         spawn.standardInput = .reading(request.stdin)

@@ -38,7 +38,7 @@ final class Startup {
 
     /// Returns `nil` while the outcome is not known, and ends the watch once it is.
     func outcome() -> Result<Void, SpawnError>? {
-        if known == nil { known = process.outcome() }
+        if known == nil { known = process.outcome(secrets: request.secrets.map(\.name)) }
         if known != nil {
             source?.cancel()
             source = nil

@@ -27,6 +27,15 @@ public struct Spawn: Sendable {
         }
     }
 
+    public struct Secret: Hashable, Sendable {
+        public var name: String
+        public var path: String
+        public init(name: String, path: String) {
+            self.name = name
+            self.path = path
+        }
+    }
+
     public struct Limit: Hashable, Sendable {
         /// RLIMIT number of the kernel.
         public var resource: Int32
@@ -43,6 +52,8 @@ public struct Spawn: Sendable {
     public var arguments: [String]
     /// All variables, `NAME=value`.
     public var environment: CStringArray
+    /// Variables whose values the new process reads from files, with its own credentials.
+    public var secrets: [Secret] = []
     public var directory: String?
     public var umask: UInt32 = 0o022
     public var standardInput: Stream = .reading("/dev/null")
@@ -77,7 +88,11 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The program did not run in time, and its process was killed.
     public static let outOfTime = SpawnError(step: name(ofStep: Int32(OPS_SPAWN_TIME.rawValue)), errno: ETIMEDOUT)
 
-    fileprivate static func name(ofStep step: Int32) -> String { unsafe String(cString: ops_spawn_step_name(step)) }
+    fileprivate static func name(ofStep step: Int32, secrets: [String] = []) -> String {
+        let place = Int(step) - Int(OPS_SPAWN_SECRET.rawValue)
+        if secrets.indices.contains(place) { return "secret \(secrets[place])" }
+        return unsafe String(cString: ops_spawn_step_name(step))
+    }
 
     /// The machine lacks a feature that the request needs.
     public static let notSupported = ENOTSUP
@@ -97,13 +112,13 @@ public struct StartingProcess: ~Copyable {
     }
 
     /// Returns the outcome; `nil`: not known yet. A process that died before its program ran counts as started, and its
-    /// exit status tells the rest. A failed process has to be waited for.
-    public func outcome() -> Result<Void, SpawnError>? {
+    /// exit status tells the rest. A failed process has to be waited for. `secrets`: names of the process's secrets.
+    public func outcome(secrets: [String] = []) -> Result<Void, SpawnError>? {
         var step: Int32 = 0
         var error: Int32 = 0
         guard unsafe ops_spawn_outcome(report.rawValue, &step, &error) != 0 else { return nil }
         if step == Int32(OPS_SPAWN_STARTED.rawValue) { return .success(()) }
-        return .failure(SpawnError(step: SpawnError.name(ofStep: step), errno: error))
+        return .failure(SpawnError(step: SpawnError.name(ofStep: step, secrets: secrets), errno: error))
     }
 }
 
@@ -132,13 +147,17 @@ extension Spawn {
         let limits = limits.map { ops_spawn_limit(resource: $0.resource, soft: $0.soft, hard: $0.hard) }
         let groups = user?.groups ?? []
         var result = ops_spawn_result()
-        unsafe arguments.withPointers { argv in
-            unsafe environment.withPointers { envp in
-                unsafe paths.withPointers { path in
+        let rooms = SecretRooms(secrets)
+        defer { rooms.wipe() }
+        unsafe arguments.withPointers([]) { argv in
+            unsafe environment.withPointers(rooms.variables) { envp in
+                unsafe paths.withPointers([]) { path in
                     unsafe limits.withUnsafeBufferPointer { limits in
                         unsafe groups.withUnsafeBufferPointer { groups in
                             var request = unsafe plain
-                            unsafe request.argv = argv.baseAddress
+                            unsafe request.argv = UnsafePointer(argv.baseAddress)
+                            unsafe request.secrets = UnsafePointer(rooms.requests.baseAddress)
+                            unsafe request.secret_count = secrets.count
                             unsafe request.envp = envp.baseAddress
                             unsafe request.directory = unsafe directory == nil ? nil : path[3]
                             unsafe request.streams.0 = unsafe standardInput.request(path[0])
@@ -155,7 +174,8 @@ extension Spawn {
             }
         }
         guard result.step == Int32(OPS_SPAWN_STARTED.rawValue) else {
-            throw SpawnError(step: SpawnError.name(ofStep: result.step), errno: result.error)
+            throw SpawnError(
+                step: SpawnError.name(ofStep: result.step, secrets: secrets.map(\.name)), errno: result.error)
         }
         return result
     }
@@ -207,21 +227,22 @@ extension Spawn.Stream {
 }
 
 extension CStringArray {
-    /// Calls `body` with an array of pointers that ends in NULL.
+    /// Calls `body` with an array of pointers, `more` behind them, that ends in NULL.
     fileprivate func withPointers<Result>(
-        _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
+        _ more: [UnsafePointer<CChar>], _ body: (UnsafeMutableBufferPointer<UnsafePointer<CChar>?>) -> Result
     ) -> Result {
         unsafe bytes.withUnsafeBytes { block in
             var pointers: [UnsafePointer<CChar>?] = unsafe []
-            unsafe pointers.reserveCapacity(count + 1)
+            unsafe pointers.reserveCapacity(count + more.count + 1)
             var word = unsafe block.assumingMemoryBound(to: CChar.self).baseAddress
             for _ in 0..<count {
                 unsafe pointers.append(word)
                 // Past its NUL, which every word has.
                 unsafe word = word.map { unsafe $0 + strlen($0) + 1 }
             }
+            unsafe pointers.append(contentsOf: more.map { unsafe $0 })
             unsafe pointers.append(nil)
-            return unsafe pointers.withUnsafeBufferPointer { unsafe body($0) }
+            return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0) }
         }
     }
 }

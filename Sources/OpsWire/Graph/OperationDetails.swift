@@ -60,6 +60,7 @@ public struct OperationDetails: Equatable, Sendable {
     public var conditions: [Condition] = []
     /// Laid over the captured environment.
     public var environment = StringMap()
+    public var secrets: [Secret] = []
     public var slurm: SlurmOptions?
     public var http: HTTPOptions?
 
@@ -92,6 +93,7 @@ public struct OperationDetails: Equatable, Sendable {
         case .limits: limits = try ResourceLimits(from: &scanner)
         case .observers: observers = try Observers(from: &scanner)
         case .environment: environment = try scanner.environment()
+        case .secrets: secrets = try Secret.list(from: &scanner)
         case .slurm: slurm = try SlurmOptions(from: &scanner)
         case .http: http = try HTTPOptions(from: &scanner)
         case .conditions:
@@ -125,6 +127,7 @@ public struct OperationDetails: Equatable, Sendable {
             writer.key("environment")
             environment.write(to: &writer)
         }
+        if !secrets.isEmpty { Secret.write(secrets, to: &writer) }
         if let slurm {
             writer.key("slurm")
             slurm.write(to: &writer)

@@ -195,6 +195,7 @@ public struct DetailsRow: WireRecord {
     public var job: String?
     public var slurm: JSONObject?
     public var http: JSONObject?
+    public var secrets: JSONObject?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("pid", &pid)
@@ -216,5 +217,6 @@ public struct DetailsRow: WireRecord {
         try visitor.field("job", &job)
         try visitor.field("slurm", &slurm)
         try visitor.field("http", &http)
+        try visitor.field("secrets", &secrets)
     }
 }

@@ -210,6 +210,7 @@ extension ValueForm {
         case .percent: "text such as `\"150%\"`, of one processor"
         case .choice(let words): "one of " + words.map { "`\"\($0)\"`" }.joined(separator: ", ")
         case .map(let entries): "object of at most \(entries) texts"
+        case .entries(let form, let entries): "object of at most \(entries) entries, each: \(form.description)"
         case .object: "object"
         case .argumentVector:
             "array of texts, a program and its arguments, of at most \(Self.bytes(Limits.commandBytes))"

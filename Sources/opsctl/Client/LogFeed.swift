@@ -33,6 +33,7 @@ final class LogFeed {
     /// An output that goes elsewhere has no log, and its reader does not mind.
     private let isOptional: Bool
     private let isShared: Bool
+    private var mask: SecretMask
     private var offset: Int64?
     /// The same when the connection was opened.
     private var firstOffset: Int64?
@@ -52,6 +53,7 @@ final class LogFeed {
         id = reply.operation.id
         name = reply.operation.name
         graph = reply.operation.graph
+        mask = SecretMask(reply.details.secrets, directory: reply.operation.directory)
         let newest = reply.operation.attempt
         var first = max(1, newest)
         if let since = request.since {
@@ -66,12 +68,14 @@ final class LogFeed {
         if isOpen { try open() }
     }
 
-    /// The only operation of a submission just made, from its first attempt on.
-    init(_ session: Session, id: Int64, errors: Bool) throws(Failure) {
+    /// The only operation of a submission just made, from its first attempt on. `hasSecrets`: its output is masked.
+    init(_ session: Session, id: Int64, errors: Bool, hasSecrets: Bool) throws(Failure) {
         self.session = session
         request = Request(errors: errors, follows: true)
         (self.id, name, graph) = (id, nil, "")
         (attempt, lastAttempt, isOptional, isShared) = (1, nil, true, false)
+        let secrets = try hasSecrets ? session.call(ShowRequest.with { $0.ref = "\(id)" }).details.secrets : nil
+        mask = SecretMask(secrets, directory: nil)
         try open()
     }
 
@@ -99,9 +103,10 @@ final class LogFeed {
         if !data.isEmpty {
             tellGap(before: reply.offset)
             offset = reply.offset + Int64(data.count)
-            try each(reply, data)
+            try show(mask.take(data), of: reply, each)
         }
         guard replies?.isOver ?? true else { return }
+        try show(mask.finish(), of: reply, each)
         if let lastAttempt, attempt >= lastAttempt {
             isOpen = false
         } else {
@@ -110,6 +115,16 @@ final class LogFeed {
             let next = demand
             replies = try session.speaking { () throws(ClientError) in try replies?.connection.stream(next) }
         }
+    }
+
+    private func show(
+        _ data: [UInt8], of reply: LogReply, _ each: (LogReply, [UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        if data.isEmpty { return }
+        if mask.isEmpty { return try each(reply, data) }
+        var masked = reply
+        masked.data = Base64.encode(data)
+        try each(masked, data)
     }
 
     /// Names the bytes that the cap took away where they were: the gap is no end and no beginning.

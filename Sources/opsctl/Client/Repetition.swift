@@ -32,6 +32,7 @@ struct Repetition {
         }
         write(details.retry, "retry", to: &object)
         write(details.limits, "limits", to: &object)
+        write(details.secrets, "secrets", to: &object)
         write(details.observers, "observers", to: &object)
         if !details.conditions.isEmpty {
             object.key("conditions")

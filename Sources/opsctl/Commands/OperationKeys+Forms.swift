@@ -151,6 +151,16 @@ extension OperationKeys {
         }
     }
 
+    func writeSecrets(to text: inout JSONWriter) {
+        text.key("secrets")
+        text.object { object in
+            for secret in arguments.pairs(.secret) {
+                object.key(secret.key)
+                object.object { $0.member("file", located(secret.value)) }
+            }
+        }
+    }
+
     /// `usual`: the destination where no option names one.
     func writeOutput(_ usual: String?, to text: inout JSONWriter) throws(Failure) {
         let stdout = arguments.text(.stdout).map(located)

@@ -91,6 +91,7 @@ struct OperationKeys {
         case .categories: writeCategories(to: &text)
         case .conditions: try writeConditions(to: &text)
         case .observers: try writeObservers(to: &text)
+        case .secrets: writeSecrets(to: &text)
         case .output: try writeOutput(nil, to: &text)
         default: break
         }

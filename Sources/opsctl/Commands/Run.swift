@@ -73,8 +73,9 @@ private final class Foreground {
         self.session = session
         self.id = id
         self.interruption = interruption
-        output = try LogFeed(session, id: id, errors: false)
-        errors = try LogFeed(session, id: id, errors: true)
+        let hasSecrets = session.arguments.has(.secret) || session.arguments.has(.again)
+        output = try LogFeed(session, id: id, errors: false, hasSecrets: hasSecrets)
+        errors = try LogFeed(session, id: id, errors: true, hasSecrets: hasSecrets)
         ending = try session.open(WaitRequest(Selection(id)))
     }
 

@@ -94,6 +94,7 @@ enum ShowVerb {
         fields.add("leftovers", details.leftovers == "kill" ? nil : details.leftovers)
         fields.add("qos", details.qos)
         fields.add("limits", details.limits.map(text))
+        fields.add("secrets", details.secrets.map(text))
         fields.add(
             "output", details.output == "log" ? nil : files.isEmpty ? details.output : files.joined(separator: ", "))
         fields.add("input", details.stdin)

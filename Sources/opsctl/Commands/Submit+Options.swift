@@ -9,6 +9,7 @@ extension Option {
     static let delay = of(.notBefore)
     static let at = of(.notBefore, 1)
     static let env = of(.environment)
+    static let secret = of(.secrets)
     static let cleanEnv = of(.environment, 1)
     static let priority = of(.priority)
     static let after = of(.after)

@@ -412,6 +412,7 @@ class Details:
     job: str | None = None
     slurm: dict[str, Any] | None = None
     http: dict[str, Any] | None = None
+    secrets: dict[str, Any] | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -436,6 +437,7 @@ class Details:
             job=value.get("job"),
             slurm=value.get("slurm"),
             http=value.get("http"),
+            secrets=value.get("secrets"),
         )
 
 

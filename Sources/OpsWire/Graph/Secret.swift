@@ -1,0 +1,69 @@
+/// A variable whose value is not stored: the process of the operation reads it before its command runs.
+public struct Secret: Hashable, Sendable {
+    public enum Source: Hashable, Sendable {
+        /// Path, relative to the directory of the operation.
+        case file(String)
+        /// Name of a systemd credential of opsd.
+        case credential(String)
+    }
+
+    public let name: String
+    public let source: Source
+
+    static func list(from scanner: inout JSONScanner) throws(JSONError) -> [Secret] {
+        var secrets: [Secret] = []
+        try scanner.beginObject()
+        while let text = try scanner.nextMember() {
+            let name = scanner.string(text)
+            if secrets.contains(where: { $0.name == name }) {
+                throw scanner.error(.duplicateKey(name), at: text.start - 1).inside(name)
+            }
+            guard secrets.count < Limits.secrets else {
+                throw scanner.error(.refused("at most \(Limits.secrets) are possible"), at: text.start - 1)
+            }
+            if let complaint = NameSyntax.complaint(aboutVariable: name, value: "") {
+                throw scanner.error(.refused(complaint), at: text.start - 1).inside(name)
+            }
+            do throws(JSONError) {
+                secrets.append(Secret(name: name, source: try Source(from: &scanner)))
+            } catch {
+                throw error.inside(name)
+            }
+        }
+        return secrets
+    }
+
+    static func write(_ secrets: [Secret], to writer: inout JSONWriter) {
+        writer.key("secrets")
+        writer.beginObject()
+        for secret in secrets {
+            writer.key(secret.name)
+            writer.beginObject()
+            switch secret.source {
+            case .file(let path): writer.member("file", path)
+            case .credential(let name): writer.member("credential", name)
+            }
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+}
+
+extension Secret.Source {
+    fileprivate init(from scanner: inout JSONScanner) throws(JSONError) {
+        _ = try scanner.peek()
+        let start = scanner.position
+        var sources: [Self] = []
+        try scanner.members(of: ["file", "credential"]) { (key, scanner) throws(JSONError) in
+            if key == "file" {
+                sources.append(.file(try scanner.path()))
+            } else {
+                sources.append(.credential(try scanner.nameOfSomething()))
+            }
+        }
+        guard sources.count == 1, let source = sources.first else {
+            throw scanner.error(.refused("needs either \"file\" or \"credential\""), at: start)
+        }
+        self = source
+    }
+}
