@@ -40,6 +40,23 @@ import Testing
         #expect(try machine.ok("log", "\(id)", "--attempt", "2").out.isEmpty)
     }
 
+    @Test func `a copy with all attributes stays, and no later attempt gets its directory`() throws {
+        let machine = try Machine()
+        let source = machine.state + "/source"
+        let copy = try machine.submit(
+            "--shell",
+            "mkdir \(source) && touch \(source)/f && touch -d @1 \(source) && cp -a \(source)/. $OPS_OUTPUT_DIR")
+        #expect(try machine.ctl("wait", "\(copy)", "--timeout", "20s").status == 0)
+        let closed = try machine.submit("--shell", "ls -A $OPS_OUTPUT_DIR; chmod 0 $OPS_OUTPUT_DIR")
+        #expect(try machine.ctl("wait", "\(closed)", "--timeout", "20s").status == 0)
+        let next = try machine.submit("--shell", "ls -A $OPS_OUTPUT_DIR; stat -c %a $OPS_OUTPUT_DIR")
+        #expect(try machine.ctl("wait", "\(next)", "--timeout", "20s").status == 0)
+        let path = try machine.ok("outputs", "\(copy)").out.dropLast()
+        #expect(FileManager.default.fileExists(atPath: path + "/f"))
+        #expect(try machine.ok("log", "\(closed)").out.isEmpty)
+        #expect(try machine.ok("log", "\(next)").out == "700\n")
+    }
+
     @Test func `outputs are removed with their operation, however deep, and links are not followed`() throws {
         let machine = try Machine()
         let kept = machine.state + "/kept"

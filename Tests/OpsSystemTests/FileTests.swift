@@ -16,6 +16,25 @@ import Testing
         #expect(try canTakeLock(path))
     }
 
+    @Test func `a directory that was used is not taken for unused, whatever its time says`() throws {
+        let scratch = TemporaryDirectory()
+        let path = scratch.path + "/outputs"
+        try UnusedDirectory.make(path, owner: nil)
+        #expect(try UnusedDirectory.isUnused(path))
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        let times = [status.st_mtim, status.st_mtim]
+        try Files.replace(path + "/file", with: [1], mode: 0o600)
+        #expect(try !UnusedDirectory.isUnused(path))
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        #expect(try !UnusedDirectory.isUnused(path))
+        try Files.remove(path + "/file")
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        #expect(try UnusedDirectory.isUnused(path))
+        #expect(chmod(path, 0o500) == 0)
+        #expect(try !UnusedDirectory.isUnused(path))
+    }
+
     @Test func `replacing a file leaves no other file behind`() throws {
         let scratch = TemporaryDirectory()
         let path = scratch.path + "/file"

@@ -25,11 +25,16 @@ public enum UnusedDirectory {
         }
     }
 
-    /// Returns whether nothing was ever made in it or removed from it.
+    /// Returns whether the directory is still as `make` has left it.
+    ///
+    /// A copy with all attributes (`cp -a`) sets any time: the time alone does not show that the directory is empty.
     public static func isUnused(_ path: String) throws(SystemError) -> Bool {
         var status = stat()
         try retrying("examine \(path)") { unsafe lstat(path, &status) }
-        return status.st_mtim.tv_sec == mark && status.st_mtim.tv_nsec == 0
+        guard status.st_mtim.tv_sec == mark, status.st_mtim.tv_nsec == 0, status.st_mode & 0o7777 == 0o700 else {
+            return false
+        }
+        return try Files.list(path).isEmpty
     }
 }
 
