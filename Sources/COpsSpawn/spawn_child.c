@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define IOPRIO_WHO_PROCESS 1
@@ -127,7 +128,7 @@ static int open_stream(const struct ops_spawn_request *request, int stream) {
 }
 
 /*
- * Reads the value of a secret behind its name. A file that is none (a FIFO, a terminal) cannot delay the caller.
+ * Reads the value of a secret behind its name. Only a regular file has one: a FIFO or a terminal could delay the caller.
  */
 static int read_secret(const struct ops_spawn_secret *secret) {
     char *value = secret->variable;
@@ -135,6 +136,10 @@ static int read_secret(const struct ops_spawn_secret *secret) {
     value++;
     int fd = raw_open(secret->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
     if (fd < 0) return fd;
+    struct stat status;
+    int error = raw_status(fd, &status);
+    if (error < 0) return error;
+    if (!S_ISREG(status.st_mode)) return -EINVAL;
     long size = 0;
     for (;;) {
         long count = raw_call(SYS_read, fd, (long)(value + size), OPS_SPAWN_SECRET_SIZE + 1 - size);

@@ -74,8 +74,8 @@ final class LogFeed {
         request = Request(errors: errors, follows: true)
         (self.id, name, graph) = (id, nil, "")
         (attempt, lastAttempt, isOptional, isShared) = (1, nil, true, false)
-        let secrets = try hasSecrets ? session.call(ShowRequest.with { $0.ref = "\(id)" }).details.secrets : nil
-        mask = SecretMask(secrets, directory: nil)
+        let shown = try hasSecrets ? session.call(ShowRequest.with { $0.ref = "\(id)" }) : nil
+        mask = SecretMask(shown?.details.secrets, directory: shown?.operation.directory)
         try open()
     }
 

@@ -10,16 +10,19 @@ struct SecretMask {
     /// The end of what has come, as far as it may be the beginning of a value.
     private var held: [UInt8] = []
     private static let largest = 64 << 10
+    /// Directory of the credentials of opsd's unit, which root can read.
+    private static let credentials = "/run/credentials/opsd.service"
     private static let stars = Array("***".utf8)
 
     /// `secrets`: as `Show` tells them. `directory`: the one that relative paths start from.
     init(_ secrets: JSONObject?, directory: String?) {
         var values: Set<[UInt8]> = []
         for secret in secrets?.members ?? [] {
-            guard case .object(let members) = secret.value,
-                case .string(let file)? = members.first(where: { $0.key == "file" })?.value
+            guard case .object(let members) = secret.value, let source = members.first,
+                case .string(let name) = source.value
             else { continue }
-            let path = file.hasPrefix("/") ? file : "\(directory ?? "")/\(file)"
+            let place = source.key == "credential" ? Self.credentials : directory ?? ""
+            let path = name.hasPrefix("/") ? name : place + "/" + name
             if let value = Self.value(path), !value.isEmpty { values.insert(value) }
         }
         self.values = values.sorted { $0.count > $1.count }
