@@ -65,6 +65,8 @@ public struct Report: Sendable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         case submitted, ready, started, progress, produced, retrying, cancelling, suspended, resumed, finished
         case edited, conditionFalse, interrupted
+        /// Decisions about instants of a schedule.
+        case fired, skipped, missed, refused
     }
     public var sequence: Int64
     public var kind: Kind
@@ -78,7 +80,7 @@ public struct Report: Sendable {
     /// Outcome of `finished`.
     public var outcome: Outcome?
     public var at: Int64
-    /// Anything else: attempt number, queue name, condition detail, edited key.
+    /// Anything else: attempt number, queue name, condition detail, edited key, an instant of a schedule.
     public var detail: String?
     public init(
         sequence: Int64, kind: Kind, operation: OperationID? = nil, graph: GraphID? = nil, old: OperationState? = nil,

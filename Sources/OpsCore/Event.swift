@@ -62,6 +62,8 @@ public enum Event: Sendable {
     /// The attempt can never run there.
     case refused(AttemptID, String)
     case ended(AttemptID, ExternalEnd)
+    /// Instants of a schedule were decided: by the run that is this graph, or without one.
+    case instantDecided(Report.Kind, GraphID?, String)
     /// Nothing happened but time.
     case tick
 }
@@ -76,7 +78,7 @@ extension Event {
             .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .setObserversOfAll,
             .setExecutors, .external, .accepted, .refused, .ended,
             .runnerConnected, .runnerLost,
-            .conditionsAnswered, .observed, .tick:
+            .conditionsAnswered, .observed, .instantDecided, .tick:
             false
         }
     }

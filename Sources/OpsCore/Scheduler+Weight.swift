@@ -76,7 +76,8 @@ extension Scheduler {
             if edit.aging != .keep, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
         case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser,
             .setObserversOfAll, .setExecutors, .accepted, .launched,
-            .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .tick, .suspend(.daemon, _),
+            .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .instantDecided, .tick,
+            .suspend(.daemon, _),
             .resume(.daemon),
             .conditionsAnswered(_, _, .allTrue):
             break

@@ -77,6 +77,7 @@ public struct Scheduler {
         case .runnerLost: runnerLost()
         case .conditionsAnswered(let id, let token, let answer): conditionsAnswered(id, token: token, answer)
         case .observed(let id, let run): observed(id, run: run)
+        case .instantDecided(let kind, let graph, let detail): instantDecided(kind, graph, detail)
         // Executors report these, within `external`.
         case .accepted, .refused, .ended: break
         case .tick: break
@@ -132,6 +133,11 @@ public struct Scheduler {
     private mutating func observed(_ id: OperationID, run: Int32) {
         record(.observed(id, run: run))
         output.withdraw(.observeFinish(id, run: run))
+    }
+
+    private mutating func instantDecided(_ kind: Report.Kind, _ graph: GraphID?, _ detail: String) {
+        let at = now.wall
+        output.publish { Report(sequence: $0, kind: kind, graph: graph, at: at, detail: detail) }
     }
 
     // MARK: Telling

@@ -21,7 +21,7 @@ struct FinishedCount {
             case .finished: count += 1
             case .retrying: if report.old == .finished { count -= 1 }
             case .submitted, .ready, .started, .progress, .produced, .cancelling, .suspended, .resumed, .edited,
-                .conditionFalse, .interrupted:
+                .conditionFalse, .interrupted, .fired, .skipped, .missed, .refused:
                 break
             }
         }

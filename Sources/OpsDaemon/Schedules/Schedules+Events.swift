@@ -57,7 +57,7 @@ extension Schedules {
     ) throws {
         var (write, after) = schedule.accounting(record, of: event)
         write.instant.note = note
-        try store(write)
+        try store(write, of: schedule, from: record.nominal, count: record.count)
         schedule.take(after, isRun: false)
     }
 }

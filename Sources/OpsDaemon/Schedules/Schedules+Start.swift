@@ -137,7 +137,7 @@ extension Schedules {
         var texts = try self.texts(of: definition, order, text, isSerial: isSerial, owner: try owner(of: schedule))
         texts.scheduled = write
         let cancelled = try runs.flatMap { try daemon.history.unfinishedOperations(of: $0) }
-        try daemon.submit(texts, then: answer)
+        try daemon.submit(texts, for: DecidedInstants(schedule.name, from: nominal, count: 1), then: answer)
         guard !cancelled.isEmpty else { return }
         daemon.cancel(cancelled, by: "schedule \(schedule.name)", reason: "the next run of the schedule is due")
     }

@@ -160,22 +160,23 @@ final class Schedules {
                     schedule.returned(at: instant)
                 }
                 try decide(schedule, at: instant)
-                if !schedule.isCommitting { try decideEvents(schedule, at: instant) }
+                if !schedule.isCommitting, daemon.longTurn == nil { try decideEvents(schedule, at: instant) }
                 started += 1
-                if started >= Self.startsInATurn { break }
+                if started >= Self.startsInATurn || daemon.longTurn != nil { break }
             }
             wasBlocked = wasBlocked && started > 0
         } catch let error as StoreError {
             daemon.fall(error)
         } catch {
-            daemon.log.error("schedules: \(error)")
+            // An outage has been told of.
+            if daemon.outage == nil { daemon.log.error("schedules: \(error)") }
         }
         refresh()
     }
 
     /// Decides due instants of one schedule up to the next run.
     private func decide(_ schedule: Schedule, at now: UnixTime) throws {
-        while true {
+        while daemon.longTurn == nil {
             switch schedule.ledger.decision(at: now, unfinished: schedule.unfinished.count) {
             case nil: return
             case .record(let record): try store(record, of: schedule, note: nil)
@@ -190,14 +191,16 @@ final class Schedules {
     func store(_ record: InstantRecord, of schedule: Schedule, note: String?) throws {
         guard var accounting = schedule.accounting(record) else { return }
         accounting.write.instant.note = note
-        try store(accounting.write)
+        try store(accounting.write, of: schedule, from: record.nominal, count: record.count)
         schedule.take(accounting.ledger)
     }
 
-    func store(_ write: ScheduleWrite) throws {
+    /// Stores a record of instants that do not run. It may be joined with an earlier one: the first new instant and the
+    /// number of new ones are told.
+    func store(_ write: ScheduleWrite, of schedule: Schedule, from nominal: UnixTime, count: Int) throws {
         var write = write
         write.instant.at = Moment.now().wall
-        try daemon.store.record([write])
+        try daemon.store(write, of: DecidedInstants(schedule.name, from: nominal, count: count))
     }
 
     // MARK: - Changed clocks

@@ -139,6 +139,7 @@ final class Triggers {
             } catch let error as StoreError {
                 return daemon.fall(error)
             } catch {
+                if daemon.outage != nil { return }
                 daemon.log.warning("schedule \(watch.schedule.name): runs wait: \(schedules.reason(error))")
                 watch.ready = []
                 watch.failed(after: Self.retry)
@@ -154,7 +155,9 @@ final class Triggers {
         let policy = schedule.definition.policy
         // The next run depends on the number of unfinished ones.
         let isOneByOne = policy.overlap != .queueAll && policy.overlap != .allow
-        while !watch.ready.isEmpty, left > 0, !isOneByOne || committing[schedule.id, default: 0] == 0 {
+        while daemon.longTurn == nil, !watch.ready.isEmpty, left > 0,
+            !isOneByOne || committing[schedule.id, default: 0] == 0
+        {
             let now = UnixTime(flooringNanoseconds: Moment.now().wall)
             let isOver = policy.count.map { schedule.ledger.position.runs + committing[schedule.id, default: 0] >= $0 }
             guard isOver != true, now >= policy.from ?? .earliest, now <= policy.until ?? .latest else {
@@ -184,7 +187,7 @@ final class Triggers {
         position.runs += committing[schedule.id, default: 0]
         guard !isSkipped else {
             instant.result = .skipped
-            return try store(instant, position, keys)
+            return try store(instant, of: schedule, position, keys)
         }
         position.runs += 1
         var write = ScheduleWrite(instant, position)
@@ -206,13 +209,15 @@ final class Triggers {
             position.runs -= 1
             instant.result = .refused
             instant.note = schedules.reason(error)
-            try store(instant, position, keys)
+            try store(instant, of: schedule, position, keys)
         }
     }
 
-    private func store(_ instant: ScheduleInstant, _ position: StoredSchedule.Position, _ keys: [TriggerKey]) throws {
+    private func store(
+        _ instant: ScheduleInstant, of schedule: Schedule, _ position: StoredSchedule.Position, _ keys: [TriggerKey]
+    ) throws {
         var write = ScheduleWrite(instant, position)
         write.keys = keys
-        try schedules.store(write)
+        try schedules.store(write, of: schedule, from: UnixTime(seconds: instant.nominal), count: 1)
     }
 }

@@ -62,7 +62,9 @@ final class JournalWriter {
         case .retrying: (Message.retrying, "is retried", .info)
         case .interrupted: (Message.interrupted, "was interrupted", .warning)
         case .cancelling: (Message.cancelling, "is being cancelled", .info)
-        case .submitted, .ready, .progress, .produced, .suspended, .resumed, .edited, .conditionFalse: nil
+        case .submitted, .ready, .progress, .produced, .suspended, .resumed, .edited, .conditionFalse, .fired,
+            .skipped, .missed, .refused:
+            nil
         }
     }
 }

@@ -177,7 +177,8 @@ final class LogStream: ReplyStream, Follower {
             case .finished:
                 attemptHasEnded = true
                 operationHasEnded = true
-            case .submitted, .ready, .progress, .produced, .cancelling, .suspended, .resumed, .edited, .conditionFalse:
+            case .submitted, .ready, .progress, .produced, .cancelling, .suspended, .resumed, .edited, .conditionFalse,
+                .fired, .skipped, .missed, .refused:
                 break
             }
         }

@@ -16,10 +16,19 @@ struct EventTranslation {
             row.notNeeded = report.outcome == .notNeeded
             row.product = report.product?.rawValue
             row.detail = report.detail
+            if let decided = DecidedInstants(report) {
+                row.schedule = decided.schedule
+                row.nominal = decided.nominal
+                row.count = decided.count
+                row.detail = nil
+            }
             switch report.kind {
             case .started, .retrying: row.attempt = report.detail.flatMap { Int($0) }
             case .suspended, .resumed, .edited: if report.operation == nil { row.queue = report.detail }
-            case .submitted, .ready, .progress, .produced, .cancelling, .finished, .conditionFalse, .interrupted: break
+            case .submitted, .ready, .progress, .produced, .cancelling, .finished, .conditionFalse, .interrupted,
+                .fired, .skipped,
+                .missed, .refused:
+                break
             }
         }
     }
@@ -42,6 +51,10 @@ extension EventType {
             case .edited: .edited
             case .conditionFalse: .conditionFalse
             case .interrupted: .interrupted
+            case .fired: .fired
+            case .skipped: .skipped
+            case .missed: .missed
+            case .refused: .refused
             }
     }
 }

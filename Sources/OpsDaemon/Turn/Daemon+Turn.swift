@@ -42,20 +42,39 @@ extension Daemon {
         }
     }
 
-    /// Submits a graph that no client waits for; throws where it is refused. `answer` is called after the commit, with nil
-    /// where that has failed.
-    func submit(_ texts: SubmissionTexts, then answer: @escaping (GraphID?) -> Void) throws {
+    /// Submits the run of an instant; throws where it is refused. `answer` is called after the commit, with nil where that
+    /// has failed.
+    func submit(
+        _ texts: SubmissionTexts, for instant: DecidedInstants, then answer: @escaping (GraphID?) -> Void
+    ) throws {
         guard outage == nil, core != nil else { throw unavailable }
         precondition(longTurn == nil, "what changes something is put off during a long turn")
         revokeStaged()
         turn.hasEvents = true
         switch core?.handle(.submit(texts.submission), at: .now()) {
         case .success(.submitted(let graph, _, _)):
+            _ = core?.handle(.instantDecided(.fired, graph, instant.detail), at: .now())
             turn.submissions.append(texts)
             turn.afterwards.append { isCommitted in answer(isCommitted ? graph : nil) }
         case .failure(let rejection): throw rejection
         case .success, nil: throw unavailable
         }
+    }
+
+    /// Stores the record of instants that do not run, and tells of it in the same commit.
+    func store(_ record: ScheduleWrite, of instants: DecidedInstants) throws {
+        guard outage == nil, core != nil else { throw unavailable }
+        precondition(longTurn == nil, "what changes something is put off during a long turn")
+        revokeStaged()
+        turn.hasEvents = true
+        turn.records.append(record)
+        if let kind = DecidedInstants.kind(of: record.instant.result) {
+            _ = core?.handle(.instantDecided(kind, nil, instants.detail), at: .now())
+        } else {
+            _ = core?.handle(.tick, at: .now())
+        }
+        settle()
+        if outage != nil { throw unavailable }
     }
 
     /// Cancels operations for a schedule, in the commit of a submission that has been put to the scheduler before.
@@ -167,7 +186,7 @@ extension Daemon {
 
     private func commit(_ transition: Transition) throws(StoreError) {
         let start = Clock.read().monotonic
-        try store.commit(transition, submissions: turn.submissions)
+        try store.commit(transition, submissions: turn.submissions, records: turn.records)
         store.commitTimes.add(Clock.read().monotonic - start)
     }
 

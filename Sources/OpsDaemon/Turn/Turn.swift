@@ -6,6 +6,8 @@ internal import OpsStore
 struct Turn {
     /// Texts of the submissions that were taken, in the order the scheduler took them.
     var submissions: [SubmissionTexts] = []
+    /// Records of instants of schedules that do not run.
+    var records: [ScheduleWrite] = []
     /// Answers and reads that wait for the commit, in the order of their requests.
     var afterwards: [(_ isCommitted: Bool) -> Void] = []
     /// The scheduler was told something: its `endTurn` has work.

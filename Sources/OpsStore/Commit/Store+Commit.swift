@@ -2,8 +2,11 @@ public import OpsCore
 
 extension Store {
     /// Stores a turn in one transaction. On the disk when it returns; when it throws, nothing of it has happened.
-    public func commit(_ transition: Transition, submissions: [SubmissionTexts] = []) throws(StoreError) {
-        if transition.changes.isEmpty && transition.reports.isEmpty { return }
+    /// - Parameter records: Instants of schedules that do not run.
+    public func commit(
+        _ transition: Transition, submissions: [SubmissionTexts] = [], records: [ScheduleWrite] = []
+    ) throws(StoreError) {
+        if transition.changes.isEmpty && transition.reports.isEmpty && records.isEmpty { return }
         endReading()
         if needsRecovery { try recover() }
         do {
@@ -23,6 +26,7 @@ extension Store {
             try writeAttempts()
             try writeStaged()
             for report in transition.reports { try insert(report) }
+            for record in records { try put(record) }
             try statements.commit.run()
         } catch {
             database.rollBack()

@@ -40,11 +40,7 @@ func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a
         a.progressDone, a.progressTotal, a.status AS statusText, a.result, r.name AS runner, r.boot
     FROM attempt a JOIN runner r ON r.id = a.runner;
 
-    CREATE VIEW events AS
-    SELECT seq, \(instant("at")) AS at, operation AS id, 'g' || graph AS graph,
-        \(words("kind", eventWords)) AS type, \(words("old", stateWords)) AS old, \(words("new", stateWords)) AS new,
-        \(words("outcome", outcomeWords)) AS outcome, product, detail
-    FROM event;
+    \(eventsView(events: firstEventWords, outcomes: outcomeWords))
 
     CREATE VIEW graphs AS
     SELECT 'g' || s.graph AS graph, s.name, s.user, \(instant("s.at")) AS submittedAt,
@@ -54,11 +50,22 @@ func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a
     """
 }
 
+/// Returns the view of events.
+func eventsView(events eventWords: [String], outcomes outcomeWords: [String]) -> String {
+    """
+    CREATE VIEW events AS
+    SELECT seq, \(instant("at")) AS at, operation AS id, 'g' || graph AS graph,
+        \(words("kind", eventWords)) AS type, \(words("old", stateWords)) AS old, \(words("new", stateWords)) AS new,
+        \(words("outcome", outcomeWords)) AS outcome, product, detail
+    FROM event;
+    """
+}
+
 private let stateWords = ["pending", "ready", "executing", "finished"]
 let firstOutcomeWords = ["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"]
 private let whenWords = ["succeeded", "finished", "failed", "started"]
 private let modeWords = ["units", "exclusive", "shared"]
-private let eventWords = [
+let firstEventWords = [
     "submitted", "ready", "started", "progress", "produced", "retrying", "cancelling", "suspended", "resumed",
     "finished",
     "edited", "conditionFalse", "interrupted",

@@ -108,6 +108,10 @@ extension Report.Kind {
         case .edited: 10
         case .conditionFalse: 11
         case .interrupted: 12
+        case .fired: 13
+        case .skipped: 14
+        case .missed: 15
+        case .refused: 16
         }
     }
 

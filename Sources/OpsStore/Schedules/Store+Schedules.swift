@@ -47,14 +47,6 @@ extension Store {
         }
     }
 
-    /// Stores records of instants that do not run.
-    public func record(_ writes: [ScheduleWrite]) throws(StoreError) {
-        if writes.isEmpty { return }
-        try change { () throws(StoreError) in
-            for write in writes { try put(write) }
-        }
-    }
-
     /// Stores the position of a schedule: where it is paused, resumed, or the clock was changed.
     public func move(_ schedule: Int64, to position: StoredSchedule.Position) throws(StoreError) {
         try change { () throws(StoreError) in try put(schedule, position) }

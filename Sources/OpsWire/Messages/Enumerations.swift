@@ -76,9 +76,13 @@ public struct EventType: OpenName {
     public static let edited: EventType = "edited"
     public static let conditionFalse: EventType = "conditionFalse"
     public static let interrupted: EventType = "interrupted"
+    public static let fired: EventType = "fired"
+    public static let skipped: EventType = "skipped"
+    public static let missed: EventType = "missed"
+    public static let refused: EventType = "refused"
     public static let known: [EventType] = [
         .submitted, .ready, .started, .progress, .produced, .retrying, .cancelling, .suspended, .resumed, .finished,
-        .edited, .conditionFalse, .interrupted,
+        .edited, .conditionFalse, .interrupted, .fired, .skipped, .missed, .refused,
     ]
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

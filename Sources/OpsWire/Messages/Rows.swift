@@ -113,6 +113,9 @@ public struct EventRow: WireRecord {
     public var product: Int64?
     public var attempt: Int?
     public var queue: String?
+    public var schedule: String?
+    public var nominal: String?
+    public var count: Int?
     public var detail: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
@@ -128,6 +131,9 @@ public struct EventRow: WireRecord {
         try visitor.field("product", &product)
         try visitor.field("attempt", &attempt)
         try visitor.field("queue", &queue)
+        try visitor.field("schedule", &schedule)
+        try visitor.field("nominal", &nominal)
+        try visitor.field("count", &count)
         try visitor.field("detail", &detail)
     }
 }

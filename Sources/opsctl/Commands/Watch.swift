@@ -64,6 +64,12 @@ enum WatchVerb {
         }
         if let attempt = event.attempt, attempt > 1 { words.append("attempt \(attempt)") }
         if let product = event.product { words.append("product \(product)") }
+        if let schedule = event.schedule {
+            words.append("schedule " + (host.map { $0 + ":" } ?? "") + schedule)
+            if let nominal = event.nominal.instant { words.append("of " + nominal.text(now: .now)) }
+            if let count = event.count, count > 1 { words.append("and \(count - 1) after it") }
+            if let graph = event.graph { words.append(graph) }
+        }
         if let queue = event.queue, event.id == nil { words.append("queue \(queue)") }
         if let detail = event.detail { words.append(detail.printable) }
         return words.joined(separator: "  ")

@@ -75,7 +75,7 @@ class ExecutorState(OpenEnum):
 
 class EventType(OpenEnum):
     """One of submitted, ready, started, progress, produced, retrying, cancelling, suspended, resumed, finished,
-    edited, conditionFalse, interrupted.
+    edited, conditionFalse, interrupted, fired, skipped, missed, refused.
     """
 
     submitted = "submitted"
@@ -91,6 +91,10 @@ class EventType(OpenEnum):
     edited = "edited"
     condition_false = "conditionFalse"
     interrupted = "interrupted"
+    fired = "fired"
+    skipped = "skipped"
+    missed = "missed"
+    refused = "refused"
 
 
 class StatusReplyState(OpenEnum):
@@ -636,7 +640,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of the event stream."""
+    """One line of the event stream. "schedule", "nominal" and "count": of instants that were decided together,
+    from the first on; "graph" is the run of one that fired.
+    """
 
     seq: int
     at: str
@@ -650,6 +656,9 @@ class Event:
     product: int | None = None
     attempt: int | None = None
     queue: str | None = None
+    schedule: str | None = None
+    nominal: str | None = None
+    count: int | None = None
     detail: str | None = None
 
     @classmethod
@@ -668,6 +677,9 @@ class Event:
             product=value.get("product"),
             attempt=value.get("attempt"),
             queue=value.get("queue"),
+            schedule=value.get("schedule"),
+            nominal=value.get("nominal"),
+            count=value.get("count"),
             detail=value.get("detail"),
         )
 
