@@ -85,12 +85,14 @@ final class Schedules {
 
     /// Gives a schedule another definition: a changed calendar counts from now.
     func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule {
+        let now = UnixTime(flooringNanoseconds: Moment.now().wall)
+        try settleDue(schedule, at: now)
         var stored = schedule.stored
         stored.definition = definition.text
         stored.position = schedule.position(schedule.ledger)
         if definition.policy != schedule.definition.policy || definition.recurrences != schedule.definition.recurrences
         {
-            stored.position.accounted = max(stored.position.accounted, Moment.now().wall / 1_000_000_000)
+            stored.position.accounted = max(stored.position.accounted, now.seconds)
         }
         try daemon.store.update(stored)
         let changed = try open(stored)
@@ -172,6 +174,20 @@ final class Schedules {
             if daemon.outage == nil { daemon.log.error("schedules: \(error)") }
         }
         refresh()
+    }
+
+    /// Decides and stores what is due before the schedule changes: the new definition knows nothing of it.
+    private func settleDue(_ schedule: Schedule, at now: UnixTime) throws {
+        daemon.settleBeforeReading()
+        for _ in 0..<Self.startsInATurn {
+            guard daemon.outage == nil, daemon.longTurn == nil, !schedule.isCommitting,
+                let due = schedule.nextStart, due <= now
+            else { break }
+            try decide(schedule, at: now)
+            if !schedule.isCommitting, daemon.longTurn == nil { try decideEvents(schedule, at: now) }
+            daemon.settleBeforeReading()
+        }
+        if daemon.outage != nil { throw daemon.unavailable }
     }
 
     /// Decides due instants of one schedule up to the next run.
