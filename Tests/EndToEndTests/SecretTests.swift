@@ -38,7 +38,8 @@ import Testing
         let half = value.count / 2
         let id = try machine.submit(
             "--name", "leaks", "--secret", "TOKEN=\(path)", "--shell",
-            "echo before $TOKEN after; printf %s \(value.prefix(half)); sleep 0.2; printf '%s\\n' \(value.dropFirst(half)); printf %s \(value.prefix(half))")
+            "echo before $TOKEN after; printf %s \(value.prefix(half)); sleep 0.2; printf '%s\\n' \(value.dropFirst(half)); printf %s \(value.prefix(half))"
+        )
         let followed = try machine.begin(["log", "-f", "\(id)"]).wait(seconds: 20)
         let expected = "before *** after\n***\n\(value.prefix(half))"
         #expect(followed.out == expected)
@@ -66,11 +67,13 @@ import Testing
         #expect(try (machine.show(piped)["cause"] as? String ?? "").contains("secret C: invalid argument"))
         for (secrets, words) in [
             (#"{"A": {}}"#, #"needs either "file" or "credential""#), (#"{"OPS_ID": {"file": "/x"}}"#, "opsd sets"),
-            (#"{"A": {"credential": "../x"}}"#, "is no name of a credential"), (#"{"A B=": {"file": "/x"}}"#, "no name of a variable"),
+            (#"{"A": {"credential": "../x"}}"#, "is no name of a credential"),
+            (#"{"A B=": {"file": "/x"}}"#, "no name of a variable"),
             (#"{"A": {"file": "/x", "credential": "y"}}"#, "needs either"),
         ] {
             let graph = machine.state + "/graph.json"
-            try #"[{"command": ["true"], "secrets": \#(secrets)}]"#.write(toFile: graph, atomically: true, encoding: .utf8)
+            try #"[{"command": ["true"], "secrets": \#(secrets)}]"#.write(
+                toFile: graph, atomically: true, encoding: .utf8)
             let refused = try machine.ctl("submit", "-f", graph)
             #expect(refused.status == 5 && refused.err.contains(words), "\(secrets): \(refused.err)")
         }

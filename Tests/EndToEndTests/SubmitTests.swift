@@ -184,7 +184,7 @@ import Testing
             #expect(output.status == 0, "\(output.err)")
             try machine.ok("wait", "--all")
             // Variables that opsd and the shell add.
-            let added = ["OPS_ID", "OPS_NAME", "OPS_GRAPH", "OPS_QUEUE", "OPS_ATTEMPT", "OPS_SLOT", "OPS_SOCKET"]
+            let added = ["ID", "NAME", "GRAPH", "QUEUE", "ATTEMPT", "SLOT", "SOCKET", "OUTPUT_DIR"].map { "OPS_" + $0 }
             return try machine.ok("log", String(output.out.dropLast())).lines.filter { line in
                 !(added + ["TRACEPARENT", "NOTIFY_SOCKET", "PWD", "_"]).contains { line.hasPrefix($0 + "=") }
             }.sorted()

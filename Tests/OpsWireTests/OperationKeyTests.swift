@@ -245,6 +245,14 @@ import Testing
         Forms(
             key: "operations", taken: ["[]", #"[{"command": ["a"]}]"#],
             refused: [("{}", "operations"), ("1", "operations")]),
+        Forms(
+            key: "secrets",
+            taken: ["{}", #"{"A": {"file": "token"}, "B_1": {"credential": "db"}}"#],
+            refused: [
+                ("[]", "secrets"), (#"{"A": "token"}"#, "secrets.A"), (#"{"A": {}}"#, "secrets.A"),
+                (#"{"A": {"file": ""}}"#, "secrets.A.file"), (#"{"A": {"fil": "x"}}"#, "secrets.A.fil"),
+                (#"{"A": {"file": "x", "credential": "y"}}"#, "secrets.A"), (#"{"A=": {"file": "x"}}"#, "secrets.A="),
+            ]),
         Forms(key: "include", taken: [], refused: [("\"tests.yaml\"", "include")]),
         Forms(key: "set", taken: [], refused: [("{\"A\": \"1\"}", "set")]),
         Forms(

@@ -37,7 +37,8 @@ struct LaunchComposer {
         let details = try details(texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
-            environment: try environment(texts, details, replacing: units.compactMap(\.export) + details.own.secrets.map(\.name)),
+            environment: try environment(
+                texts, details, replacing: units.compactMap(\.export) + details.own.secrets.map(\.name)),
             directory: details.directory, umask: details.umask, stdin: details.stdin ?? "/dev/null",
             user: try launchUser(texts, details),
             logCap: logCap)

@@ -125,7 +125,9 @@ extension KeyEntry {
             .identity, .process,
             .entries(
                 .object([
-                    .init("file", .path, default: "", "The file with the value, which the operation's user has to be able to read."),
+                    .init(
+                        "file", .path, default: "",
+                        "The file with the value, which the operation's user has to be able to read."),
                     .init(
                         "credential", .name, default: "",
                         "Name of a systemd credential of opsd's unit (`LoadCredential=`); for operations of root."),

@@ -1,6 +1,7 @@
 /// The keys of an operation, in the order of help and manual. Everything else about a key is in its `entry`.
 public enum OperationKey: UInt8, Sendable, CaseIterable {
-    case name, command, shell, operations, limit, include, set, directory, environment, secrets, umask, stdin, user, labels, key
+    case name, command, shell, operations, limit, include, set, directory, environment, secrets, umask, stdin, user,
+        labels, key
     case queue, priority, qos, after, categories, barrier, conditions, held, notBefore
     case timeout, deadline, grace, successCodes, leftovers, completion, observers, retry
     case limits, output

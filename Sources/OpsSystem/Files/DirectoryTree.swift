@@ -41,7 +41,12 @@ public struct DirectoryTree: Sendable {
     }
 
     private static func open(_ name: String, in directory: Int32) throws(SystemError) -> Descriptor? {
-        let number = unsafe openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        var number = unsafe openat(directory, name, flags)
+        // The user has taken its own right away; root needs none.
+        if number < 0, errno == EACCES, unsafe fchmodat(directory, name, 0o700, 0) == 0 {
+            number = unsafe openat(directory, name, flags)
+        }
         if number >= 0 { return Descriptor(owning: number) }
         // A file, a link, or nothing any more.
         if errno == ENOENT || errno == ENOTDIR || errno == ELOOP { return nil }
@@ -54,6 +59,8 @@ public struct DirectoryTree: Sendable {
     }
 
     private static func empty(_ directory: Int32, top: Int32, depth: Int, _ moved: inout Int) throws(SystemError) {
+        // Without the right to write, this user could remove nothing of its own here.
+        if geteuid() != 0, fchmod(directory, 0o700) != 0 { throw .last("chmod directory") }
         for name in try names(in: directory) {
             if unsafe unlinkat(directory, name, 0) == 0 || errno == ENOENT { continue }
             guard errno == EISDIR || errno == EPERM else { throw .last("remove \(name)") }
