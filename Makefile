@@ -14,7 +14,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install man boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,11 @@ test-slurm: setup ## run operations as jobs of a real Slurm on the loopback inte
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
+
+man: setup ## write the manual pages below .build/man; read one with: man -M .build/man opsctl
+	swift build --product opsctl
+	.build/debug/opsctl man .build/man
+	for section in 1 5 8; do install -d .build/man/man$$section && install -m 644 docs/man/*.$$section .build/man/man$$section/; done
 
 boot: build ## boot a systemd in namespaces (as root), install, restart, hang, kill, cut its power; keep limits under UML
 	scripts/boot $(BIN)
