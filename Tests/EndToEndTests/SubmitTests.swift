@@ -102,6 +102,35 @@ import Testing
         #expect(try machine.ok("ls", "--json").out.isEmpty)
     }
 
+    @Test func `columns of lines and combinations of inputs have placeholders of their own`() throws {
+        let machine = try Machine()
+        func output(_ arguments: [String], _ files: [String: String]) throws -> [String] {
+            for (name, text) in files {
+                try text.write(toFile: machine.state + "/" + name, atomically: true, encoding: .utf8)
+            }
+            let each = arguments.map { files[$0] == nil ? $0 : machine.state + "/" + $0 }
+            let submitted = try machine.begin(["submit"] + each).wait()
+            let graph = String(submitted.out.split(separator: " ").first ?? "")
+            #expect(submitted.status == 0, "\(submitted.err)")
+            try machine.ok("wait", "--all", "--timeout", "30s")
+            return try machine.ok("ls", "--graph", graph, "-a", "--json").objects.map { row in
+                try machine.ok("log", "\(row["id"] as? Int ?? 0)").out
+            }
+        }
+        let files = ["sizes": "1\n2\n", "names": "a.x\nb.y\n", "table": "p,q/r.s,t\nu,,\n"]
+        #expect(
+            try output(["--each", "sizes", "--each", "names", "--", "echo", "{1} {2.} {} {#} {3}|{0}"], files) == [
+                "1 a 1 a.x 1 |{0}\n", "1 b 1 b.y 2 |{0}\n", "2 a 2 a.x 3 |{0}\n", "2 b 2 b.y 4 |{0}\n",
+            ])
+        #expect(
+            try output(["--each", "table", "--delimiter", ",", "--env", "V={2/}", "--shell", "echo {1}-$V-{3}"], files)
+                == ["p-r.s-t\n", "u--\n"])
+        #expect(try output(["--each", "sizes", "--", "echo", "{1} {}"], files) == ["{1} 1\n", "{1} 2\n"])
+        #expect(try machine.ctl("submit", "--delimiter", ",", "--", "true").status == 2)
+        let both = try machine.ctl("submit", "--each", machine.state + "/sizes", "--delimiter", "ab", "--", "true")
+        #expect(both.status == 2 && both.err.contains("one character"), "\(both.err)")
+    }
+
     /// A file each, a variable each: what HyperQueue and GNU parallel users write.
     @Test func `a line is taken apart by placeholders, and names are made valid`() throws {
         let machine = try Machine()

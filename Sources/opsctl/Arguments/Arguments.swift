@@ -35,9 +35,9 @@ struct Arguments: Sendable {
         return values.filter { $0.option == name }.map(\.value)
     }
 
-    /// Returns true if the value of an option, other than these, contains a text.
-    func mentions(_ text: String, except left: [Option]) -> Bool {
-        values.contains { value in value.value.contains(text) && !left.contains { $0.name == value.option } }
+    /// Returns true if the value of an option, other than these, is a text that fulfils a test.
+    func mentions(except left: [Option], _ test: (String) -> Bool) -> Bool {
+        values.contains { value in !left.contains { $0.name == value.option } && test(value.value) }
     }
 
     /// The same with every value of an option changed.

@@ -4,24 +4,69 @@ internal import OpsWire
 /// One command made into many operations: for each line of a file, or for each index of a range.
 struct FanOut {
     private let session: Session
-    private let values: [String]
+    private let values: [Value]
     private let isIndexed: Bool
+    private let hasColumns: Bool
+
+    private struct Value {
+        let text: String
+        var columns: [String] = []
+    }
 
     /// Nil where the command line asks for no such thing.
     init?(_ session: Session) throws(Failure) {
         self.session = session
-        if let path = session.arguments.text(.each) {
-            values = try Self.lines(of: path, session)
-            isIndexed = false
-            if values.isEmpty {
-                throw session.refuse("--each \(path): there is no line in it", "nothing was submitted")
-            }
+        let paths = session.arguments.texts(.each)
+        let delimiter = session.arguments.text(.delimiter)
+        isIndexed = paths.isEmpty
+        hasColumns = paths.count > 1 || delimiter != nil
+        if !paths.isEmpty {
+            let inputs = try paths.map { (path) throws(Failure) in try Self.values(of: path, delimiter, session) }
+            values = try Self.product(of: inputs, session)
         } else if let range = session.arguments.text(.array) {
-            values = try Self.indices(range, session).map(String.init)
-            isIndexed = true
+            values = try Self.indices(range, session).map { Value(text: "\($0)") }
         } else {
             return nil
         }
+    }
+
+    /// Returns the lines of a file, with their columns.
+    private static func values(
+        of path: String, _ delimiter: String?, _ session: Session
+    ) throws(Failure) -> [Value] {
+        let lines = try lines(of: path, session)
+        if lines.isEmpty { throw session.refuse("--each \(path): there is no line in it", "nothing was submitted") }
+        guard let delimiter else { return lines.map { Value(text: $0, columns: [$0]) } }
+        guard delimiter == "\\t" || delimiter.count == 1, let mark = delimiter == "\\t" ? "\t" : delimiter.first else {
+            throw session.refuse("--delimiter takes one character, not \"\(delimiter)\"", "write \\t for a tab")
+        }
+        return lines.map { line in
+            Value(text: line, columns: line.split(separator: mark, omittingEmptySubsequences: false).map(String.init))
+        }
+    }
+
+    /// Returns every combination of a line of each input. The last input changes first.
+    private static func product(of inputs: [[Value]], _ session: Session) throws(Failure) -> [Value] {
+        if inputs.count == 1 { return inputs[0] }
+        var count = 1
+        for input in inputs {
+            count = count.multipliedReportingOverflow(by: input.count).partialValue
+            guard (1...Limits.operationsPerSubmission).contains(count) else {
+                throw session.refuse(
+                    "--each gives more than \(Limits.operationsPerSubmission) combinations", "nothing was submitted")
+            }
+        }
+        var values = [Value(text: "")]
+        for (place, input) in inputs.enumerated() {
+            values = values.flatMap { value in
+                input.map { next in
+                    Value(
+                        text: place == 0 ? next.text : value.text + " " + next.text,
+                        columns: value.columns + next.columns)
+                }
+            }
+        }
+        return values
     }
 
     /// Returns the lines that are not empty.
@@ -61,8 +106,8 @@ struct FanOut {
         try keys.resolve(session)
         let command = try SubmitVerb.command(session)
         // Keys with equal values in all operations are written once.
-        let isShared = !Placeholders.all.contains {
-            session.arguments.mentions($0, except: [.operationName, .shell])
+        let isShared = !session.arguments.mentions(except: [.operationName, .shell]) {
+            Placeholders.areIn($0, hasColumns: hasColumns)
         }
         var defaults = JSONWriter()
         defaults.beginObject()
@@ -76,14 +121,15 @@ struct FanOut {
         for (index, value) in values.enumerated() {
             let start = text.bytes.count
             text.beginObject()
-            let placeholders = Placeholders(value: value, number: index + 1)
+            let columns = hasColumns ? value.columns : []
+            let placeholders = Placeholders(value: value.text, columns: columns, number: index + 1)
             write(command, placeholders, to: &text)
             if isShared {
-                write(environment, value, to: &text)
+                write(environment, value.text, to: &text)
             } else {
                 let own = OperationKeys(arguments: keys.arguments.changed { placeholders.fill($0) }, ids: keys.ids)
                 try own.write(to: &text)
-                write(try own.environment(), value, to: &text)
+                write(try own.environment(), value.text, to: &text)
             }
             text.endObject()
             ranges.append(start..<text.bytes.count)

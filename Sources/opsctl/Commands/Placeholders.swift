@@ -1,10 +1,18 @@
 /// Values of the placeholders of `--each` and `--array`, as GNU parallel spells them.
 struct Placeholders {
-    static let all = ["{}", "{.}", "{/}", "{//}", "{/.}", "{#}"]
-
     let value: String
+    /// Parts of the value: the columns of a line, or the lines of several inputs. Empty: the value has no parts.
+    var columns: [String] = []
     /// Number of the operation, from 1.
     let number: Int
+
+    /// Returns whether a text may contain a placeholder.
+    static func areIn(_ text: String, hasColumns: Bool) -> Bool {
+        hasColumns ? text.utf8.contains(UInt8(ascii: "{")) : whole.contains { text.contains($0) }
+    }
+
+    /// Placeholders of the whole value. Those of a column have its number behind the brace.
+    private static let whole = ["{}", "{.}", "{/}", "{//}", "{/.}", "{#}"]
 
     /// Returns the word with each placeholder replaced; other braces stay.
     func fill(_ word: String) -> String { fill(word) { $0 } }
@@ -27,9 +35,9 @@ struct Placeholders {
         while let open = rest.firstIndex(of: "{") {
             filled += rest[..<open]
             rest = rest[open...]
-            if let placeholder = Self.all.first(where: { rest.hasPrefix($0) }) {
-                filled += change(text(of: placeholder))
-                rest = rest.dropFirst(placeholder.count)
+            if let (length, text) = placeholder(in: rest) {
+                filled += change(text)
+                rest = rest.dropFirst(length)
             } else {
                 filled += "{"
                 rest = rest.dropFirst()
@@ -38,25 +46,38 @@ struct Placeholders {
         return filled + rest
     }
 
-    private func text(of placeholder: String) -> String {
-        switch placeholder {
-        case "{.}": withoutExtension(value)
-        case "{/}": base
-        case "{//}": directory
-        case "{/.}": withoutExtension(base)
-        case "{#}": "\(number)"
-        default: value
+    /// Returns the length of the placeholder that the text begins with, and what takes its place.
+    private func placeholder(in text: Substring) -> (length: Int, text: String)? {
+        guard let close = text.prefix(10).firstIndex(of: "}") else { return nil }
+        let inside = text[..<close].dropFirst()
+        let length = inside.count + 2
+        if inside == "#" { return (length, "\(number)") }
+        let digits = inside.prefix { $0.isASCII && $0.isNumber }
+        var value = value
+        if !digits.isEmpty {
+            guard !columns.isEmpty, let place = Int(digits), place > 0 else { return nil }
+            value = place <= columns.count ? columns[place - 1] : ""
+        }
+        switch inside.dropFirst(digits.count) {
+        case "": return (length, value)
+        case ".": return (length, Self.withoutExtension(value))
+        case "/": return (length, Self.base(of: value))
+        case "//": return (length, Self.directory(of: value))
+        case "/.": return (length, Self.withoutExtension(Self.base(of: value)))
+        default: return nil
         }
     }
 
-    private var base: String { value.lastIndex(of: "/").map { String(value[value.index(after: $0)...]) } ?? value }
+    private static func base(of value: String) -> String {
+        value.lastIndex(of: "/").map { String(value[value.index(after: $0)...]) } ?? value
+    }
 
-    private var directory: String {
+    private static func directory(of value: String) -> String {
         guard let slash = value.lastIndex(of: "/") else { return "." }
         return slash == value.startIndex ? "/" : String(value[..<slash])
     }
 
-    private func withoutExtension(_ path: String) -> String {
+    private static func withoutExtension(_ path: String) -> String {
         guard let dot = path.lastIndex(of: "."), dot > (path.lastIndex(of: "/") ?? path.startIndex) else { return path }
         return String(path[..<dot])
     }

@@ -33,7 +33,11 @@ extension Option {
     static let set = Option.value("set", "s", "K=V", .keyValue, "value of ${K} in the file")
     static let dryRun = Option.flag("dry-run", "check only, and print what would be stored")
     static let each = Option.value(
-        "each", "FILE", .file, "one operation per line of FILE or -; {} expands to the line, in option values too")
+        "each", "FILE", .file,
+        "one operation per line of FILE or -; {} expands to the line, in option values too. Repeated: one for each "
+            + "combination of lines, {1} and {2} expand to theirs")
+    static let delimiter = Option.value(
+        "delimiter", "CHAR", .text, "with --each: CHAR separates columns (\\t: a tab); {1} and {2} expand to them")
     static let array = Option.value(
         "array", "A-B[:STEP]", .text,
         "one operation per index; {}, in option values too, and $OPS_INDEX are the index")
@@ -50,7 +54,7 @@ extension Option {
 extension OptionGroup {
     static let submission = OptionGroup(
         "Submitting",
-        [.file, .format, .set, .dryRun, .each, .array, .again, .graphName, .key, .unlessActive, .child])
+        [.file, .format, .set, .dryRun, .each, .delimiter, .array, .again, .graphName, .key, .unlessActive, .child])
     /// The same for `run`, which needs one stored operation or graph: without dry runs and lists.
     static let running = OptionGroup(
         "Submitting", [.file, .format, .set, .graphName, .key, .unlessActive, .child])

@@ -34,6 +34,7 @@ enum SubmitVerb {
             .init("A graph from a file, with a value filled in", "opsctl submit -f deploy.json --set VERSION=1.4"),
             .init("One operation a file", "ls *.wav | opsctl submit --each - -- flac {}"),
             .init("A hundred operations", "opsctl submit --array 1-100 -- ./simulate --seed {}"),
+            .init("Every combination of two files", "opsctl submit --each seeds --each rates -- ./train {1} {2}"),
         ],
         action: run)
 
@@ -42,6 +43,9 @@ enum SubmitVerb {
         let ways = [Option.file, .each, .array].filter { arguments.has($0) }
         guard ways.count <= 1 else {
             throw session.refuse("--\(ways[0].name) and --\(ways[1].name) exclude each other", "give one of them")
+        }
+        if arguments.has(.delimiter), !arguments.has(.each) {
+            throw session.refuse("--delimiter is for the lines of --each", "add --each FILE")
         }
         if let path = arguments.text(.file) { return try submitFile(path, session) }
         if let fan = try FanOut(session) {
