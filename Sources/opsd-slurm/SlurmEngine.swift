@@ -69,12 +69,15 @@ final class SlurmEngine {
         releases = [:]
     }
 
-    /// Ends jobs, waiting ones and running ones.
-    func cancel(_ jobs: [String], of uid: UInt32) { run(["scancel"] + jobs, as: uid) }
+    /// Ends jobs, waiting ones and running ones. A number that Slurm has given to a job that is not ours is left alone.
+    func cancel(_ jobs: [String], of instance: String, _ uid: UInt32) {
+        run(["scancel", "--name=" + JobComment.jobName(of: instance)] + jobs, as: uid)
+    }
 
     /// Signals the running jobs among these: a waiting one would make scancel try again for a minute.
-    func signal(_ number: Int32, _ job: String, of uid: UInt32) {
-        run(["scancel", "-t", "RUNNING", "-s", "\(number)", "--full", job], as: uid)
+    func signal(_ number: Int32, _ job: String, of instance: String, _ uid: UInt32) {
+        let name = "--name=" + JobComment.jobName(of: instance)
+        run(["scancel", name, "-t", "RUNNING", "-s", "\(number)", "--full", job], as: uid)
     }
 
     private func run(_ words: [String], as uid: UInt32) {

@@ -152,8 +152,8 @@ extension SlurmExecutor {
                 }
             case .submit: submit(attempt)
             case .release(let job): engine.release(job, of: attempt.uid)
-            case .cancel(let jobs): engine.cancel(jobs, of: attempt.uid)
-            case .terminate(let job): engine.signal(Signals.terminate, job, of: attempt.uid)
+            case .cancel(let jobs): engine.cancel(jobs, of: instance, attempt.uid)
+            case .terminate(let job): engine.signal(Signals.terminate, job, of: instance, attempt.uid)
             case .list: listings.isWanted = true
             case .report(let report): send(report, of: attempt)
             }
@@ -166,7 +166,7 @@ extension SlurmExecutor {
         switch report {
         case .exited, .ended, .refused: copyLogs(of: attempt, isLast: true)
         case .launched:
-            if attempt.isFrozen, let job = attempt.tracker.record.job { engine.signal(SIGTSTP, job, of: attempt.uid) }
+            if attempt.isFrozen, let job = attempt.tracker.record.job { engine.signal(SIGTSTP, job, of: instance, attempt.uid) }
         default: break
         }
         self.report(report)
@@ -241,7 +241,7 @@ extension SlurmExecutor {
         }
         for (id, jobs) in rows where table[id] == nil {
             let ending = jobs.filter { $0.isHeld || unknown.contains(id) && !$0.state.hasEnded }
-            if !ending.isEmpty { engine.cancel(ending.map(\.job), of: uid) }
+            if !ending.isEmpty { engine.cancel(ending.map(\.job), of: instance, uid) }
         }
         for id in unknown where rows[id]?.contains(where: { !$0.state.hasEnded }) != true {
             unknown.remove(id)

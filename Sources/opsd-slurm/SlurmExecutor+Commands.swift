@@ -57,7 +57,7 @@ extension SlurmExecutor {
     /// Signals the command, through opsd-step. One that has not started has no processes.
     private func signal(_ number: Int32, _ id: Attempt) {
         guard let attempt = table[id], attempt.tracker.hasStarted, let job = attempt.tracker.record.job else { return }
-        engine.signal(number, job, of: attempt.uid)
+        engine.signal(number, job, of: instance, attempt.uid)
     }
 
     private func setFrozen(_ id: Attempt, _ isFrozen: Bool) {
