@@ -55,7 +55,9 @@ extension Daemon {
         do {
             try Files.makePrivateDirectory(path)
             // Operations of other users reach their output directories through it.
-            if Identity.uid == 0 { try Files.makeTraversable(path) }
+            guard Identity.uid == 0 else { return }
+            try Files.makePrivate(path + "/logs")
+            try Files.makeTraversable(path)
         } catch {
             guard error.errno == SystemError.notPermitted else {
                 throw StartError(description: "cannot use the state directory: \(error)")

@@ -13,6 +13,9 @@ public struct Attempt: Hashable, Comparable, Sendable {
     /// are numbered from 1 upwards, helper processes from -1 downwards.
     public var isHelper: Bool { number < 0 }
 
+    /// Variable that tells the processes of a helper from those of its operation: the number without its sign.
+    public static let helperVariable = "OPS_HELPER"
+
     public static func < (a: Attempt, b: Attempt) -> Bool {
         (a.operation, a.number) < (b.operation, b.number)
     }

@@ -166,7 +166,9 @@ extension SlurmExecutor {
         switch report {
         case .exited, .ended, .refused: copyLogs(of: attempt, isLast: true)
         case .launched:
-            if attempt.isFrozen, let job = attempt.tracker.record.job { engine.signal(SIGTSTP, job, of: instance, attempt.uid) }
+            if attempt.isFrozen, let job = attempt.tracker.record.job {
+                engine.signal(SIGTSTP, job, of: instance, attempt.uid)
+            }
         default: break
         }
         self.report(report)

@@ -110,7 +110,16 @@ import Testing
         let before = try (open(daemon), open(runner))
         try run(2000)
         // The connection of the client that waited last may still be closing.
-        try waitUntil { try open(daemon) <= before.0 && open(runner) <= before.1 }
+        func names(_ pid: pid_t) -> [String] {
+            let directory = "/proc/\(pid)/fd"
+            let numbers = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []  // said when it fails
+            return numbers.map {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: directory + "/" + $0)) ?? ""
+            }
+        }
+        try waitUntil("open before: \(before); now: \(names(daemon).sorted()) and \(names(runner).sorted())") {
+            try open(daemon) <= before.0 && open(runner) <= before.1
+        }
         #expect(try children(runner).isEmpty)
         #expect(try children(daemon).isEmpty)
     }

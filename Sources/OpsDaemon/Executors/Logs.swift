@@ -41,6 +41,8 @@ final class Logs {
     func makeDirectory(for operation: OperationID) throws(SystemError) {
         let directory = directory(of: operation)
         if directory == made { return }
+        // The directory above is private, too: the one above that can be passed through.
+        try Files.makeDirectories(self.directory, mode: 0o700)
         try Files.makeDirectories(directory, mode: 0o700)
         made = directory
     }

@@ -55,6 +55,7 @@ final class HelperProcesses {
         lastNumber -= 1
         var request = request
         request.attempt.number = lastNumber
+        request.environment.append("\(Attempt.helperVariable)=\(-lastNumber)")
         let attempt = request.attempt
         try runner.send(launch: request)
         running[attempt] = Helper(

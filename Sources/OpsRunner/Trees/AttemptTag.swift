@@ -11,14 +11,17 @@ struct AttemptTag: Hashable {
     init?(environment: [String]) {
         var operation: Int64?
         var number: Int32?
+        var helper: Int32?
         var socket: String?
+        let helperPrefix = Attempt.helperVariable + "="
         for entry in environment {
             if entry.hasPrefix("OPS_ID=") { operation = Int64(entry.dropFirst(7)) }
             if entry.hasPrefix("OPS_ATTEMPT=") { number = Int32(entry.dropFirst(12)) }
+            if entry.hasPrefix(helperPrefix) { helper = Int32(entry.dropFirst(helperPrefix.count)) }
             if entry.hasPrefix("OPS_SOCKET=") { socket = String(entry.dropFirst(11)) }
         }
         guard let operation, let number, let socket else { return nil }
-        attempt = Attempt(operation: operation, number: number)
+        attempt = Attempt(operation: operation, number: helper.map { -$0 } ?? number)
         self.socket = socket
     }
 }

@@ -54,6 +54,11 @@ extension Files {
         try makeTraversableDirectories(path)
     }
 
+    /// Takes the rights of all others to a directory of ours away, if it is there.
+    public static func makePrivate(_ path: String) throws(SystemError) {
+        if unsafe chmod(path, 0o700) != 0 && errno != ENOENT { throw .last("chmod \(path)") }
+    }
+
     /// Lets every user pass through a directory of ours, not list it.
     public static func makeTraversable(_ path: String) throws(SystemError) {
         var status = stat()
