@@ -101,8 +101,8 @@ import Testing
         try machine.ok("schedule", "pause", "slow")
         let results = try runs("slow", machine).compactMap { $0["result"] as? String }
         #expect(results.first == "run")
-        // Adjacent instants share one record.
-        #expect(results.dropFirst() == ["skipped"])
+        // Adjacent instants share one record. One may have come after the pause.
+        #expect(results.dropFirst().filter { $0 != "paused" } == ["skipped"])
         try machine.ok("schedule", "rm", "slow")
     }
 
