@@ -57,4 +57,20 @@ import Testing
         while case let bytes = try reader.next(), !bytes.isEmpty { count += bytes.count }
         #expect(Int64(count) == length(wanted + 9) - length(wanted - 1))
     }
+
+    @Test func `nothing is told to be written before its attempt started`() throws {
+        try Files.replace(log, with: Array("quick\n".utf8), mode: 0o600)
+        // The clock of the file is behind.
+        let start = Clock.read().wall + 10 * second
+        guard var since = try LogReader.open(log, offset: 0, lines: nil, window: .init(since: start, start: start)),
+            var until = try LogReader.open(log, offset: 0, lines: nil, window: .init(until: start - 1, start: start))
+        else {
+            Issue.record("there is no log")
+            return
+        }
+        var bytes = try since.next()
+        #expect(bytes.count == 6)
+        #expect(try since.times(of: &bytes) == [LogTime(at: start, length: 0)])
+        #expect(try until.next().isEmpty)
+    }
 }

@@ -7,24 +7,30 @@ internal import OpsSystem
 struct LogClock {
     /// Path of the log.
     let log: String
+    /// Instant before which nothing was written. The kernel notes the last write up to some clock ticks too early.
+    let start: Int64
     /// Maximum number of notes that are read for one reply.
     private static let longest = 512
 
     /// Returns the offset of the first byte that was written at or after an instant.
     func firstByte(since: Int64, in file: borrowing ReadableFile) throws(SystemError) -> Int64 {
         guard let notes = try LogTimeReader.open(log: log) else {
-            return try file.lastWrite < since ? try file.size : 0
+            return try lastWrite(of: file) < since ? try file.size : 0
         }
-        let later = try notes.first { $0.at >= since }
-        if later == notes.count, try file.lastWrite < since { return try file.size }
+        let later = try notes.first { max(start, $0.at) >= since }
+        if later == notes.count, try lastWrite(of: file) < since { return try file.size }
         return try notes.length(before: later)
     }
 
     /// Returns the offset at which the bytes end that were written at or before an instant; `nil`: all of the log was.
     func end(until: Int64, in file: borrowing ReadableFile) throws(SystemError) -> Int64? {
-        if try file.lastWrite <= until { return nil }
+        if try lastWrite(of: file) <= until { return nil }
         guard let notes = try LogTimeReader.open(log: log) else { return 0 }
-        return try notes.length(before: try notes.first { $0.at > until })
+        return try notes.length(before: try notes.first { max(start, $0.at) > until })
+    }
+
+    private func lastWrite(of file: borrowing ReadableFile) throws(SystemError) -> Int64 {
+        max(start, try file.lastWrite)
     }
 
     /// Returns the instants at which the bytes from `first` to `end` were written, each with the offset from which on it
@@ -37,13 +43,13 @@ struct LogClock {
         if let notes = try LogTimeReader.open(log: log) {
             let place = try notes.first { $0.length > first }
             for note in try notes.times(from: place, count: Self.longest) where offset < end {
-                times.append(LogTime(at: note.at, length: offset))
+                times.append(LogTime(at: max(start, note.at), length: offset))
                 offset = min(note.length, end)
             }
             // The times of the rest go into the next reply.
             if offset < end, place + times.count < notes.count { return (times, offset) }
         }
-        if offset < end { times.append(LogTime(at: try file.lastWrite, length: offset)) }
+        if offset < end { times.append(LogTime(at: try lastWrite(of: file), length: offset)) }
         return (times, end)
     }
 }

@@ -6,6 +6,8 @@ struct LogReader: ~Copyable {
     struct Window {
         var since: Int64?
         var until: Int64?
+        /// Nothing was written before this instant, at which the attempt has started.
+        var start: Int64 = 0
     }
 
     private let file: ReadableFile
@@ -25,7 +27,7 @@ struct LogReader: ~Copyable {
         let dropped = try file.firstData()
         var start = max(wanted, dropped)
         if let lines { start = max(start, try LogReader.start(ofLast: lines, in: file, size: size, from: dropped)) }
-        let clock = LogClock(log: path)
+        let clock = LogClock(log: path, start: window.start)
         if let since = window.since {
             let first = try clock.firstByte(since: since, in: file)
             if first > start { start = try LogReader.lineStart(from: first, in: file) }

@@ -87,13 +87,17 @@ final class LogStream: ReplyStream, Follower {
         }
     }
 
-    private func openIfNeeded() throws(SystemError) {
+    private func openIfNeeded() throws {
         guard reader == nil, current > 0 else { return }
         let path = logs.path(AttemptID(request.operation, current), request.stream)
         // Offset and number of lines apply to the first attempt alone.
         let isFirst = !hasReplied
+        var window = request.window
+        if window.since != nil || window.until != nil || request.wantsTimes {
+            window.start = try history.start(of: AttemptID(request.operation, current)) ?? 0
+        }
         reader = try LogReader.open(
-            path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil, window: request.window)
+            path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil, window: window)
         if reader != nil { stopWatching() }
     }
 

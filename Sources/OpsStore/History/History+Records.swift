@@ -91,6 +91,15 @@ extension History {
         return attempts
     }
 
+    /// Returns when an attempt started; `nil`: there is no such attempt.
+    public func start(of attempt: AttemptID) throws(StoreError) -> Int64? {
+        let row = try statement("SELECT startedAt FROM attempt WHERE operation = ?1 AND number = ?2")
+        row.bind(1, attempt.operation.rawValue)
+        row.bind(2, Int64(attempt.number))
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt(0) : nil
+    }
+
     /// The first column of the only row that an id finds.
     func text(_ sql: String, _ id: Int64) throws(StoreError) -> String? {
         let row = try statement(sql)
