@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -328,4 +329,18 @@ int64_t ops_get_attribute(const char *path, const char *name, char *value, size_
 int ops_has_flag_attribute(const char *path, const char *name) {
     char value[2];
     return getxattr(path, name, value, sizeof value) == 1 && value[0] == '1';
+}
+
+int ops_open_entry(int directory, const char *name) {
+    struct open_how how = {
+        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH,
+    };
+    int entry = (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+    // Linux before 5.6 cannot tell where a file system begins.
+    return entry < 0 && errno == ENOSYS ? openat(directory, name, (int)how.flags) : entry;
+}
+
+int ops_open_reference(const char *path) {
+    return open(path, O_PATH | O_CLOEXEC);
 }

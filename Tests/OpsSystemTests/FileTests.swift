@@ -53,6 +53,24 @@ import Testing
         #expect(try Files.readIfPresent(scratch.path + "/none", limit: 1) == nil)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `of a path that another user chose, an ordinary file alone is opened`() throws {
+        let scratch = TemporaryDirectory()
+        let path = scratch.path + "/secret"
+        try Files.replace(path, with: [1, 2, 3], mode: 0o600)
+        #expect(try Files.readOrdinary(path, limit: 3) == [1, 2, 3])
+        #expect(throws: SystemError.self) { try Files.readOrdinary(path, limit: 2) }
+        #expect(symlink(path, scratch.path + "/link") == 0)
+        #expect(try Files.readOrdinary(scratch.path + "/link", limit: 3) == [1, 2, 3])
+        #expect(mkfifo(scratch.path + "/pipe", 0o600) == 0)
+        for other in ["/pipe", ""] {
+            #expect(throws: SystemError.self) { try Files.readOrdinary(scratch.path + other, limit: 3) }
+        }
+        for other in ["/dev/null", "/proc/self/status"] {
+            #expect(throws: SystemError.self) { try Files.readOrdinary(other, limit: 4096) }
+        }
+    }
+
     @Test func `a directory that others may write to is refused`() throws {
         let scratch = TemporaryDirectory()
         let path = scratch.path + "/open"

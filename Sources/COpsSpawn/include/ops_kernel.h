@@ -92,6 +92,12 @@ int64_t ops_get_attribute(const char *path, const char *name, char *value, size_
 /* 1: the attribute of a file is "1". */
 int ops_has_flag_attribute(const char *path, const char *name);
 
+/* A reference (O_PATH) to a name in a directory. It follows no link and does not enter another file system that is mounted
+ * there (EXDEV): nothing is asked of a file system that a user has mounted, which may never answer. */
+int ops_open_entry(int directory, const char *name);
+/* The same to any file: to open it like this has no effect on it. */
+int ops_open_reference(const char *path);
+
 /* Makes blocks of a mebibyte and more go back to the kernel when they are freed, from now on. */
 void ops_return_large_blocks(void);
 /* Returns freed memory of all threads to the kernel. */

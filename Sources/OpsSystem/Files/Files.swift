@@ -1,3 +1,4 @@
+internal import COpsSpawn
 internal import Glibc
 
 /// Operations on whole files and directories.
@@ -10,6 +11,21 @@ public enum Files {
             guard case .moved = try descriptor.read(atMost: min(65_536, limit + 1), onto: &bytes) else { return bytes }
         }
         throw SystemError("read \(path)", errno: EFBIG)
+    }
+
+    /// Reads a file whose path another user has chosen: an ordinary file of at most `limit` bytes, and nothing else. To open
+    /// a device or a pipe may wait, or have effects.
+    public static func readOrdinary(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+        let reference = Descriptor(
+            owning: try retrying("open \(path)") { unsafe ops_open_reference(path) })
+        var status = stat()
+        let number = reference.rawValue
+        try retrying("examine \(path)") { unsafe fstat(number, &status) }
+        // Files that the kernel makes up have no size; reading some of them takes messages away.
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+            throw SystemError("read \(path)", errno: EINVAL)
+        }
+        return try read("/proc/self/fd/\(number)", limit: limit)
     }
 
     /// Reads a file; `nil`: there is no such file (or, below /proc, no such process).

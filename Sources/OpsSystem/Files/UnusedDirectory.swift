@@ -29,12 +29,20 @@ public enum UnusedDirectory {
     ///
     /// A copy with all attributes (`cp -a`) sets any time: the time alone does not show that the directory is empty.
     public static func isUnused(_ path: String) throws(SystemError) -> Bool {
-        var status = stat()
-        try retrying("examine \(path)") { unsafe lstat(path, &status) }
+        let opened: DirectoryEntry?
+        do throws(SystemError) {
+            opened = try DirectoryEntry.open(path)
+        } catch {
+            // A file system is mounted there.
+            guard error.errno == EXDEV else { throw error }
+            return false
+        }
+        guard let directory = opened else { return false }
+        let status = try directory.status
         guard status.st_mtim.tv_sec == mark, status.st_mtim.tv_nsec == 0, status.st_mode & 0o7777 == 0o700 else {
             return false
         }
-        return try Files.list(path).isEmpty
+        return try directory.list().names(limit: 1).isEmpty
     }
 }
 
@@ -67,10 +75,11 @@ extension Files {
         try retrying("chmod \(path)") { unsafe chmod(path, status.st_mode & 0o7777 | 0o011) }
     }
 
-    /// Returns false if the directory is not empty; true if it is not there any more.
+    /// Returns false if the directory is not empty or in use, as by a mounted file system; true if it is not there any
+    /// more.
     public static func removeDirectoryIfEmpty(_ path: String) throws(SystemError) -> Bool {
         if unsafe rmdir(path) == 0 || errno == ENOENT { return true }
-        if errno == ENOTEMPTY || errno == EEXIST { return false }
+        if errno == ENOTEMPTY || errno == EEXIST || errno == EBUSY { return false }
         throw .last("remove directory \(path)")
     }
 }

@@ -1,0 +1,97 @@
+internal import COpsSpawn
+internal import Glibc
+
+/// A name in a directory that another user may change at any time.
+///
+/// It stays what it was when it was opened, follows no link, and never enters a file system that is mounted there: a user
+/// can mount one that never answers.
+struct DirectoryEntry: ~Copyable {
+    private let reference: Descriptor
+
+    /// Opens a name; `nil`: nothing is there any more.
+    static func open(_ name: [CChar], in directory: Int32) throws(SystemError) -> DirectoryEntry? {
+        let number = unsafe ops_open_entry(directory, name)
+        if number >= 0 { return DirectoryEntry(reference: Descriptor(owning: number)) }
+        if errno == ENOENT { return nil }
+        throw .last("open \(Self.text(name))")
+    }
+
+    var status: stat {
+        borrowing get throws(SystemError) {
+            var status = stat()
+            let number = reference.rawValue
+            try retrying("examine a file") { unsafe fstat(number, &status) }
+            return status
+        }
+    }
+
+    /// Opens the directory for reading.
+    ///
+    /// `regainsRights`: also one whose rights its user, the one of this process, has taken away.
+    borrowing func list(regainsRights: Bool = false) throws(SystemError) -> DirectoryListing {
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+        // Root needs no rights. Others change only what is theirs.
+        if regainsRights, geteuid() != 0 {
+            // A reference cannot be changed itself, only through its name.
+            let path = "/proc/self/fd/\(reference.rawValue)"
+            try retrying("chmod directory") { unsafe chmod(path, 0o700) }
+        }
+        let number = reference.rawValue
+        return DirectoryListing(
+            directory: Descriptor(owning: try retrying("open directory") { unsafe openat(number, ".", flags) }))
+    }
+
+    static func text(_ name: [CChar]) -> String {
+        String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+/// An open directory. Its names are bytes: a user may give names that are not text.
+struct DirectoryListing: ~Copyable {
+    let directory: Descriptor
+
+    /// Returns at most `limit` names, without `.` and `..`.
+    borrowing func names(limit: Int) throws(SystemError) -> [[CChar]] {
+        let again = unsafe openat(directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard again >= 0 else { throw .last("open directory") }
+        guard let stream = unsafe fdopendir(again) else {
+            let error = SystemError.last("read directory")
+            close(again)
+            throw error
+        }
+        defer { unsafe closedir(stream) }
+        var names: [[CChar]] = []
+        while names.count < limit {
+            // Tells the end from an error.
+            errno = 0
+            guard let entry = unsafe readdir(stream) else {
+                if errno == 0 { break }
+                throw .last("read directory")
+            }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { text in
+                    unsafe [CChar](UnsafeBufferPointer(start: text, count: strlen(text) + 1))
+                }
+            }
+            if name != [46, 0] && name != [46, 46, 0] { names.append(name) }
+        }
+        return names
+    }
+}
+
+extension DirectoryEntry {
+    /// Opens the entry at a path, whose directories above it are ours; `nil`: nothing is there.
+    static func open(_ path: String) throws(SystemError) -> DirectoryEntry? {
+        let slash = path.lastIndex(of: "/")
+        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+        let number = unsafe Glibc.open(parent, flags)
+        guard number >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .last("open directory \(parent)")
+        }
+        let above = Descriptor(owning: number)
+        return try open(Array(name.utf8CString), in: above.rawValue)
+    }
+}
