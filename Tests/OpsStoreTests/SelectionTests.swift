@@ -97,6 +97,39 @@ import Testing
         #expect(try cursor.next(history, limit: 10).isEmpty && cursor.isAtEnd)
     }
 
+    @Test func `the few that failed, or that have not ended, are found without looking at the others`() throws {
+        let world = try world()
+        let raw = try Raw(world.store.path)
+        try raw.run("UPDATE operation SET state = 3, outcome = 0, finishedAt = 1")
+        try raw.run("UPDATE operation SET outcome = 1, cause = 'x' WHERE id IN (2, 30, 8100)")
+        try raw.run("UPDATE operation SET outcome = 5, cause = 'x' WHERE id = 4600")
+        try raw.run("UPDATE operation SET state = 2, outcome = NULL WHERE id IN (17, 8999)")
+        let history = try world.history()
+        func read(_ order: SelectionCursor.Order, _ change: (inout Selection) -> Void) throws -> (
+            ids: [Int64], steps: Int
+        ) {
+            var selection = Selection()
+            change(&selection)
+            var cursor = SelectionCursor(selection, order: order)
+            var found: [Int64] = []
+            var steps = 0
+            while !cursor.isAtEnd {
+                found += try cursor.next(history, limit: 10).map(\.rawValue)
+                steps += 1
+            }
+            return (found, steps)
+        }
+        #expect(try read(.newestFirst) { $0.outcome = .failed } == ([8100, 30, 2], 2))
+        #expect(try read(.oldestFirst) { $0.outcomes = [.failed, .interrupted] } == ([2, 30, 4600, 8100], 3))
+        #expect(try read(.newestFirst) { $0.state = .executing } == ([8999, 17], 2))
+        #expect(
+            try read(.oldestFirst) { $0.standings = [.state(.executing), .outcome(.interrupted)] }.ids == [
+                17, 4600, 8999,
+            ])
+        #expect(try read(.oldestFirst) { $0.standings = [.outcome(.failed), .outcome(.succeeded)] }.ids.count == 8997)
+        #expect(try read(.oldestFirst) { $0.outcome = .timedOut } == ([], 1))
+    }
+
     @Test func `a selection of nothing ends`() throws {
         let history = try World().history()
         #expect(try history.select(Selection(), limit: 9).isEmpty)

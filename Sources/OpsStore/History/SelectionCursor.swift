@@ -15,6 +15,7 @@ public struct SelectionCursor: Sendable {
     /// Ids that were not looked at yet; nil before the first step.
     private var rest: ClosedRange<Int64>?
     private let start: Int64
+    private let indexes: Set<SparseIndex>?
 
     /// `id`: only what comes after it.
     public init(_ selection: Selection, order: Order = .oldestFirst, after id: OperationID = OperationID(0)) {
@@ -23,6 +24,7 @@ public struct SelectionCursor: Sendable {
         self.order = order
         ranges = Self.apart(selection.ids ?? [1...Int64.max])
         start = id.rawValue
+        indexes = SparseIndex.all(for: selection)
     }
 
     /// Ids that one step looks at, and ranges of them.
@@ -33,7 +35,7 @@ public struct SelectionCursor: Sendable {
     public mutating func next(_ history: History, limit: Int) throws(StoreError) -> [OperationID] {
         guard !isAtEnd, limit > 0 else { return [] }
         if self.rest == nil { self.rest = try extent(history) }
-        guard let rest = self.rest else {
+        guard let rest = try skipOthers(in: self.rest, history) else {
             isAtEnd = true
             return []
         }
@@ -59,6 +61,21 @@ public struct SelectionCursor: Sendable {
             proceed(to: seen > rest.lowerBound ? rest.lowerBound...seen - 1 : nil)
         }
         return found.map { OperationID($0) }
+    }
+
+    /// Returns the rest from the next operation on that can be selected.
+    private func skipOthers(
+        in rest: ClosedRange<Int64>?, _ history: History
+    ) throws(StoreError) -> ClosedRange<Int64>? {
+        guard let rest, let indexes else { return rest }
+        switch order {
+        case .oldestFirst:
+            let next = try history.next(in: indexes, order, from: rest.lowerBound)
+            return next.flatMap { $0 > rest.upperBound ? nil : $0...rest.upperBound }
+        case .newestFirst:
+            let next = try history.next(in: indexes, order, from: rest.upperBound)
+            return next.flatMap { $0 < rest.lowerBound ? nil : rest.lowerBound...$0 }
+        }
     }
 
     private mutating func proceed(to rest: ClosedRange<Int64>?) {

@@ -37,7 +37,7 @@ enum Schema {
         ],
         "index": [
             "edgeCrossing", "graphObserverOwed", "operationByName", "operationByParent", "operationByRoot",
-            "operationUnfinished",
+            "operationUnfinished", "operationUnsuccessful",
             "scheduleInstantUnsettled", "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
         ],
         "view": ["attempts", "events", "foretold", "graphs", "notes", "operations"],
