@@ -50,6 +50,30 @@ import Testing
         expectRestored(top)
     }
 
+    @Test func `a filter and the failures show a part`() throws {
+        let machine = try Machine()
+        let broken = try machine.submit("--name", "broken", "--", "false")
+        let waiting = try machine.submit("--hold", "--name", "compile", "--", "true")
+        _ = try machine.submit("--hold", "--name", "link", "--", "true")
+        _ = try machine.ctl("wait", "\(broken)")
+        let top = try top(machine)
+        try top.until("all") { $0.contains("compile") && $0.contains("link") && $0.contains("broken") }
+        top.type("/COMP")
+        try top.until("the filter") { $0.contains("compile") && !$0.contains("link") && $0.contains("/COMP_") }
+        top.type("\rw")
+        try top.until("its page") { $0.contains("press any key") && $0.contains("\(waiting)") }
+        top.type(" ")
+        try top.until("what is shown") { $0.contains("only with \"COMP\"") }
+        top.type("/\u{7f}\u{7f}\u{7f}\u{7f}\r")
+        try top.until("all again") { $0.contains("link") && $0.contains("q quit") }
+        top.type("f")
+        try top.until("the failures") { $0.contains("broken") && !$0.contains("compile") && $0.contains("failures") }
+        top.type("f")
+        try top.until("all once more") { $0.contains("compile") }
+        top.type("q")
+        #expect(try top.wait() == 0)
+    }
+
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func aSignalLeavesTheTerminalAsItWas(_ signal: Int32) throws {
         let machine = try Machine()
         let top = try top(machine)

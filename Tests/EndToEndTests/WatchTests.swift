@@ -35,4 +35,20 @@ import Testing
         let ofFirst = events.filter { $0["id"] as? Int == ids[0] }.compactMap { $0["type"] as? String }
         #expect(ofFirst == ["submitted", "ready", "started", "finished"])
     }
+
+    @Test func `people see the name, and why an operation did not succeed`() throws {
+        let machine = try Machine()
+        let broken = try machine.submit("--name", "broken", "--shell", "exit 3")
+        let next = try machine.submit("--name", "next", "--after", "\(broken)", "--", "true")
+        _ = try machine.ctl("wait", "\(next)")
+        let watch = try machine.begin(["watch", "--since", "0"])
+        try watch.until { text in
+            text.split(separator: "\n").contains { $0.contains("\(next)@") && $0.contains("next  skipped") }
+        }
+        watch.signal(SIGTERM)
+        let lines = try watch.wait().lines
+        #expect(lines.contains { $0.contains("\(broken)@g1  broken  started") }, "\(lines)")
+        #expect(lines.contains { $0.contains("broken  failed") && $0.contains("exit status 3") }, "\(lines)")
+        #expect(lines.contains { $0.contains("next  skipped") && $0.contains("broken") }, "\(lines)")
+    }
 }

@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 
 /// Tells the system's journal of the life of operations, with fields to select by: `journalctl OPS_ID=12`.
-/// Without a journal it is silent: `opsctl watch` tells the same.
+/// Without a journal it is silent but for a line on what was interrupted: `opsctl watch` tells the rest.
 final class JournalWriter {
     /// The ids of systemd/opsd.catalog, which says what each means and what to do.
     enum Message {
@@ -28,6 +28,12 @@ final class JournalWriter {
     }
 
     func write(_ reports: [Report]) {
+        let interrupted = reports.count { $0.kind == .interrupted }
+        if interrupted > 0 {
+            log.warning(
+                "the runner or the machine died under running operations: \(interrupted) interrupted "
+                    + "(opsctl ls -s interrupted)")
+        }
         guard log.writesToJournal else { return }
         let told = reports.filter { entry($0) != nil }
         if told.isEmpty { return }

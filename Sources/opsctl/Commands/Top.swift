@@ -5,7 +5,8 @@ enum TopVerb {
         forms: [""],
         about: [
             "Arrows or j and k choose an operation; Enter shows it, l its log, w what it waits for, c cancels it, "
-                + "s holds or resumes it, + and - change its priority, S suspends or resumes the daemon, q leaves.",
+                + "s holds or resumes it, + and - change its priority, S suspends or resumes the daemon, / filters, f shows the newest failures, ? lists the keys, "
+                + "q leaves.",
             "With --json an object with the status and the operations shown, again after every change.",
         ],
         examples: [.init("Look", "opsctl top")],

@@ -1,3 +1,4 @@
+internal import OpsClient
 internal import OpsDrawing
 internal import OpsWire
 
@@ -21,13 +22,14 @@ enum WatchVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let selection = Selection(session.arguments)
+        var names = OperationNames()
         // From now on is from a number on too: with it the stream goes on behind a restart of the daemon.
         let given = session.arguments.integer(since)
         var last: Int64
         if let given { last = Int64(given) } else { last = try session.call(StatusRequest()).lastSeq }
         while true {
             do throws(Failure) {
-                try follow(session, selection, &last)
+                try follow(session, selection, &last, &names)
                 return .done
             } catch {
                 try session.awaitReturn(after: error)
@@ -35,18 +37,27 @@ enum WatchVerb {
         }
     }
 
-    private static func follow(_ session: Session, _ selection: Selection, _ last: inout Int64) throws(Failure) {
+    private static func follow(
+        _ session: Session, _ selection: Selection, _ last: inout Int64, _ names: inout OperationNames
+    ) throws(Failure) {
         let request = WatchRequest.with { ($0.since, $0.selection) = (last, selection.ifAny) }
-        try session.stream(request) { (reply) throws(Failure) in
-            let event = reply.event
-            last = event.seq
-            if session.wantsJSON { try session.row(event) } else { try session.output.line(line(event, session)) }
+        var replies = try session.open(request)
+        while let event = try session.speaking({ () throws(ClientError) in try replies.next() })?.event {
+            if session.wantsJSON {
+                try session.row(event)
+            } else {
+                let about = try names.about(event, session)
+                try session.output.line(line(event, about, session))
+            }
             try session.output.flush()
-            return true
+            last = event.seq
         }
     }
 
-    static func line(_ event: EventRow, _ session: Session, host: String? = nil) -> String {
+    /// `about`: name of the operation, and the cause of its end.
+    static func line(
+        _ event: EventRow, _ about: OperationNames.About, _ session: Session, host: String? = nil
+    ) -> String {
         let style = session.style
         let at = event.at.instant?.text(now: .now) ?? ""
         let standing = Standing(state: event.new ?? "", outcome: event.outcome, notNeeded: event.notNeeded)
@@ -55,6 +66,7 @@ enum WatchVerb {
             words.append(
                 style(.bold, (host.map { $0 + ":" } ?? "") + "\(id)")
                     + (event.graph.map { style(.dim, "@\($0)") } ?? ""))
+            if let name = about.name { words.append(name) }
         }
         let type = event.outcome == nil || event.type != .finished ? event.type.rawValue : nil
         words.append(
@@ -71,7 +83,37 @@ enum WatchVerb {
             if let graph = event.graph { words.append(graph) }
         }
         if let queue = event.queue, event.id == nil { words.append("queue \(queue)") }
+        if let cause = about.cause { words.append(cause.printable) }
         if let detail = event.detail { words.append(detail.printable) }
         return words.joined(separator: "  ")
+    }
+}
+
+/// Names of operations that events tell of: an event itself has none.
+struct OperationNames {
+    struct About {
+        var name: String?
+        var cause: String?
+    }
+
+    private var names: [Int64: String?] = [:]
+    private static let most = 10_000
+
+    /// Asks the daemon once for each operation, and again when one has ended without success. An operation that was
+    /// removed meanwhile has no name.
+    mutating func about(_ event: EventRow, _ session: Session) throws(Failure) -> About {
+        guard let id = event.id else { return About() }
+        let hasCause = event.type == .finished && event.outcome != nil && event.outcome != .succeeded
+        if !hasCause, let known = names[id] { return About(name: known) }
+        let row: OperationRow?
+        do throws(Failure) {
+            row = try session.rows(of: Selection(id)).first
+        } catch {
+            guard error.status == .notFound else { throw error }
+            row = nil
+        }
+        if names.count >= Self.most { names = [:] }
+        names[id] = .some(row?.title)
+        return About(name: row?.title, cause: hasCause ? row?.cause : nil)
     }
 }

@@ -114,7 +114,7 @@ struct ManyHosts {
     private func watch() throws(Failure) {
         try eachLine { (client, line) throws(Failure) in
             if session.wantsJSON { return true }
-            try session.output.line(WatchVerb.line(try client.record(line), session, host: client.host.name))
+            try session.output.line(WatchVerb.line(try client.record(line), .init(), session, host: client.host.name))
             return true
         }
     }

@@ -16,10 +16,16 @@ final class TopScreen {
     /// Result of the last key.
     private var message = ""
     private var question: (text: String, action: () throws(Failure) -> Void)?
+    /// Only operations with this in their name, graph, queue or state are shown.
+    private var filter = ""
+    private var isTypingFilter = false
+    /// Shows the newest operations that failed, not those that are unfinished.
+    private var showsFailures = false
 
     /// Milliseconds after which the screen is drawn again without a change, so that times go on.
     private static let ticks: Int32 = 1000
     private static let mostRows = 500
+    private static let mostFailures = 100
 
     /// Writes a `DaemonView` after every change, for programs.
     static func writeViews(_ session: Session) throws(Failure) -> ExitStatus {
@@ -44,6 +50,13 @@ final class TopScreen {
             return found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) }
         }
         return try list(.executing) + list(.ready) + list(.pending) + list(.finished, newest: true).reversed()
+    }
+
+    /// Returns the newest operations that failed, timed out or were interrupted.
+    private static func failures(_ session: Session) throws(Failure) -> [OperationRow] {
+        var selection = Selection()
+        selection.outcome = "failed,timedOut,interrupted"
+        return try session.rows(of: selection, limit: mostFailures, newest: true)
     }
 
     init(_ session: Session) throws(Failure) {
@@ -86,7 +99,16 @@ final class TopScreen {
 
     private func reload() throws(Failure) {
         let id = rows.indices.contains(chosen) ? rows[chosen].id : nil
-        rows = try Self.rows(session)
+        let all = try showsFailures ? Self.failures(session) : Self.rows(session)
+        let now = Instant.now
+        rows =
+            filter.isEmpty
+            ? all
+            : all.filter { row in
+                LsVerb.cells(row, [.id, .name, .graph, .state, .queue], now).contains { cell in
+                    cell.text.lowercased().contains(filter.lowercased())
+                }
+            }
         chosen = rows.firstIndex { $0.id == id } ?? min(chosen, max(0, rows.count - 1))
     }
 
@@ -103,7 +125,6 @@ final class TopScreen {
             lines.append(index == chosen ? "\u{1b}[7m\(plain(line, width))\u{1b}[0m" : line)
         }
         while lines.count < height - 1 { lines.append("") }
-        let foot = question?.text ?? (message.isEmpty ? Self.keys : message)
         lines.append(session.style(question == nil ? .dim : .yellow, DisplayWidth.fit(foot, width)))
         try session.output.write("\u{1b}[H")
         try session.output.write(lines.prefix(height).map { $0 + "\u{1b}[K" }.joined(separator: "\r\n"))
@@ -112,12 +133,23 @@ final class TopScreen {
     }
 
     private static let keys =
-        "q quit  ? keys  ↑↓ choose  ⏎ show  l log  w why  c cancel  s hold/resume  + - priority  S suspend all"
+        "q quit  ? keys  / filter  f failures  ↑↓ choose  ⏎ show  l log  w why  c cancel  s hold/resume  + - priority"
+
+    private var foot: String {
+        if let question { return question.text }
+        if isTypingFilter { return "/\(filter)_  (⏎ keeps it, Esc shows all)" }
+        if !message.isEmpty { return message }
+        let shown = [
+            showsFailures ? "failures (f goes back)" : nil, filter.isEmpty ? nil : "with \"\(filter)\" (Esc shows all)",
+        ].compactMap { $0 }
+        return shown.isEmpty ? Self.keys : "only \(shown.joined(separator: ", "))  ? keys"
+    }
 
     private static let explanations = [
         ("q", "quit"), ("↑ ↓, k j", "choose an operation"), ("PgUp PgDn", "ten up or down"),
         ("Home End, g G", "the first, the last"), ("⏎", "show everything about it"), ("l", "the end of its log"),
         ("w", "why it waits"), ("c", "cancel it, after a question"), ("s", "hold it or let it run; freeze what runs"),
+        ("/", "show only what has a text in its name, graph, queue or state"), ("f", "the newest failures, and back"),
         ("+ -", "raise or lower its priority"), ("S", "suspend or resume the daemon"), ("?", "this page"),
     ]
 
@@ -176,6 +208,7 @@ final class TopScreen {
             return true
         }
         message = ""
+        if isTypingFilter { return try edit(key) }
         switch key {
         case .character("q"), .character("\u{3}"), .character("\u{4}"): return false
         case .up, .character("k"): chosen = max(0, chosen - 1)
@@ -185,13 +218,37 @@ final class TopScreen {
         case .home, .character("g"): chosen = 0
         case .end, .character("G"): chosen = max(0, rows.count - 1)
         case .character("?"): try explain()
+        case .character("/"): isTypingFilter = true
+        case .character("f"):
+            showsFailures.toggle()
+            chosen = 0
+            try reload()
         case .character("S"):
             try attempt { () throws(Failure) in
                 try self.suspend(nil, isSuspended: self.status.suspended)
             }
         case .enter, .character: try act(key)
+        case .escape where !filter.isEmpty:
+            filter = ""
+            try reload()
         case .escape: break
         }
+        return true
+    }
+
+    /// Changes the filter by a key; returns false to leave.
+    private func edit(_ key: RawTerminal.Key) throws(Failure) -> Bool {
+        switch key {
+        case .character("\u{3}"): return false
+        case .enter: isTypingFilter = false
+        case .escape:
+            isTypingFilter = false
+            filter = ""
+        case .character("\u{7f}"), .character("\u{8}"): filter = String(filter.dropLast())
+        case .character(let character): if !character.isNewline, filter.count < 60 { filter.append(character) }
+        case .up, .down, .pageUp, .pageDown, .home, .end: break
+        }
+        try reload()
         return true
     }
 
