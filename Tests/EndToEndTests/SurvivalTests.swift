@@ -168,4 +168,18 @@ import Testing
         guard descriptor >= 0, write(descriptor, "go\n", 3) == 3 else { throw SetupError("cannot open \(gate)") }
         close(descriptor)
     }
+
+    @Test func `what was interrupted while opsd was away is said at its start`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--", "sleep", "600")
+        try machine.await("started", of: id)
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        try machine.killDaemon()
+        kill(runner, SIGKILL)
+        try machine.start()
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
+        #expect(try machine.outcome(id) == "interrupted")
+        let said = try #require(machine.daemon).errSoFar
+        #expect(said.contains("died under running operations: 1 interrupted (opsctl ls -s interrupted)"), "\(said)")
+    }
 }
