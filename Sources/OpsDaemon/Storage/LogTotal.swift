@@ -1,6 +1,7 @@
 internal import OpsSystem
 
-/// The logs and outputs that are removed so that all of them stay within a total: those of the operations submitted first.
+/// The logs and outputs that are removed so that all of them stay within a total: of the users who keep the most, those of
+/// the operations submitted first. A user who writes much loses logs before anybody who writes less.
 struct LogTotal: Sendable {
     struct Log: Sendable {
         let operation: Int64
@@ -22,21 +23,41 @@ struct LogTotal: Sendable {
     let limit: Int64
 
     /// Returns logs, the oldest first, without which the others are within the limit.
-    func excess() throws(SystemError) -> [Log] {
+    ///
+    /// `owner`: the user of an operation; `nil`: it is not stored any more.
+    func excess(owner: (Int64) throws -> UInt32?) throws -> [Log] {
         var thousands: Set<Int64> = []
         for directory in [logs, outputs] where Files.isDirectory(directory) {
             thousands.formUnion(try Files.list(directory).compactMap { Int64($0) })
         }
-        var total: Int64 = 0
-        for thousand in thousands { total += try all(in: thousand).reduce(0) { $0 + $1.bytes } }
+        var kept: [UInt32?: Int64] = [:]
+        for thousand in thousands {
+            for log in try all(in: thousand) { kept[try owner(log.operation), default: 0] += log.bytes }
+        }
+        let share = Self.share(of: Array(kept.values), within: limit)
+        guard kept.values.contains(where: { $0 > share }) else { return [] }
         var excess: [Log] = []
-        for thousand in thousands.sorted() where total > limit {
-            for log in try all(in: thousand).sorted(by: { $0.operation < $1.operation }) where total > limit {
-                total -= log.bytes
+        for thousand in thousands.sorted() {
+            for log in try all(in: thousand).sorted(by: { $0.operation < $1.operation }) {
+                let user = try owner(log.operation)
+                guard let bytes = kept[user], bytes > share else { continue }
+                kept[user] = bytes - log.bytes
                 excess.append(log)
             }
         }
         return excess
+    }
+
+    /// Returns the bytes that each user may keep at most, so that all together are within the limit.
+    static func share(of users: [Int64], within limit: Int64) -> Int64 {
+        var rest = limit
+        for (place, bytes) in users.sorted().enumerated() {
+            let share = rest / Int64(users.count - place)
+            // All that follow keep more.
+            if bytes > share { return share }
+            rest -= bytes
+        }
+        return .max
     }
 
     private func all(in thousand: Int64) throws(SystemError) -> [Log] {

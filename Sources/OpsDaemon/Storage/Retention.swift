@@ -87,8 +87,12 @@ final class Retention {
         guard daemon.configuration.logTotal > 0 else { return }
         let total = LogTotal(
             logs: daemon.logs.directory, outputs: daemon.logs.outputs, limit: daemon.configuration.logTotal)
-        let find: @Sendable () -> Result<[LogTotal.Log], SystemError> = {
-            Result { () throws(SystemError) in try total.excess() }
+        let database = daemon.store.path
+        let find: @Sendable () -> Result<[LogTotal.Log], any Error> = {
+            Result {
+                let history = try History.open(path: database)
+                return try total.excess { try history.submitter(of: OperationID($0)) }
+            }
         }
         beside.run(find) { [unowned self] result in
             do {

@@ -186,6 +186,18 @@ extension History {
         return try row.step()
     }
 
+    /// Returns the user who submitted an operation; `nil`: it is not stored.
+    public func submitter(of id: OperationID) throws(StoreError) -> UInt32? {
+        let row = try statement(
+            """
+            SELECT uid FROM submission
+            WHERE first = (SELECT max(first) FROM submission WHERE first <= ?1) AND ?1 < first + count
+            """)
+        row.bind(1, id.rawValue)
+        defer { row.reset() }
+        return try row.step() ? UInt32(truncatingIfNeeded: row.int(0)) : nil
+    }
+
     public func brief(of id: OperationID) throws(StoreError) -> OperationBrief? {
         let row = try statement(
             """

@@ -1,0 +1,52 @@
+import OpsSystem
+import TestSupport
+import Testing
+
+@testable import OpsDaemon
+
+/// Logs and outputs within a total.
+@Suite struct LogTotalTests {
+    private let directory = TemporaryDirectory()
+
+    /// Makes a log of 64 KiB for each operation, or an output of that size.
+    private func fill(_ operations: [Int64], outputs: Set<Int64> = []) throws {
+        let bytes = [UInt8](repeating: 1, count: 64 << 10)
+        for operation in operations {
+            let kind = outputs.contains(operation) ? "outputs" : "logs"
+            let folder = "\(directory.path)/\(kind)/\(operation / 1000)"
+            let place = kind == "logs" ? folder : "\(folder)/\(operation).1"
+            try Files.makeDirectories(place, mode: 0o700)
+            try Files.replace(
+                kind == "logs" ? "\(place)/\(operation).1.log" : "\(place)/file", with: bytes, mode: 0o600)
+        }
+    }
+
+    private func excess(within limit: Int64, owner: (Int64) -> UInt32?) throws -> [Int64] {
+        let total = LogTotal(logs: directory.path + "/logs", outputs: directory.path + "/outputs", limit: limit)
+        return try total.excess(owner: owner).map(\.operation)
+    }
+
+    @Test func `the oldest logs of a single user go first`() throws {
+        try fill([1, 2, 999, 1000, 2500], outputs: [2])
+        #expect(try excess(within: 1 << 30) { _ in 7 } == [])
+        #expect(try excess(within: 200 << 10) { _ in 7 } == [1, 2])
+        #expect(try excess(within: 1) { _ in 7 } == [1, 2, 999, 1000, 2500])
+    }
+
+    @Test func `a user who writes much loses logs before users who write less`() throws {
+        try fill([1, 2, 3, 4] + Array(10..<30))
+        // Operations from 10 on are of a user who fills the disk.
+        let found = try excess(within: 700 << 10) { $0 < 10 ? 1 : 2 }
+        #expect(!found.isEmpty && found.allSatisfy { $0 >= 10 })
+        #expect(found == Array(found.sorted()))
+        #expect(found.first == 10 && !found.contains(29))
+    }
+
+    @Test func `shares are as large as they can be`() {
+        #expect(LogTotal.share(of: [], within: 10) == .max)
+        #expect(LogTotal.share(of: [3, 4], within: 10) == .max)
+        #expect(LogTotal.share(of: [9, 4], within: 10) == 6)
+        #expect(LogTotal.share(of: [9, 8, 1], within: 10) == 4)
+        #expect(LogTotal.share(of: [9, 9], within: 10) == 5)
+    }
+}
