@@ -14,7 +14,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install man boot deb format lint bench simulate torture canaries mutants calendar-oracles transfer-torture bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,10 @@ canaries: build ## plant faults that the torture has to find
 mutants: setup ## plant COUNT=n random faults with SEED=s in the scheduler, and count how many its tests find
 	@scripts/setup python3
 	scripts/mutants $(COUNT) $(SEED)
+
+fuzz: setup ## feed bytes that reach new code to each reader of foreign bytes, for MINUTES=n each
+	@scripts/setup clang xxd
+	scripts/fuzz $$(( $(MINUTES) * 60 ))
 
 calendar-oracles: setup ## compare calendar and time zones with Python, systemd, croniter and a walk, with SEED=s
 	@scripts/setup python3 systemd=/usr/bin/systemd-analyze

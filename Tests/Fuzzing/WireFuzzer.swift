@@ -1,15 +1,16 @@
-// Coverage-guided fuzzing of OpsWire. Not part of the package: scripts/fuzz compiles it together with OpsWire's sources.
+// Compiled by scripts/fuzz; not part of the package.
 
-/// The first byte chooses what the rest is.
+@testable import OpsWire
+
+/// Messages of clients and the graphs in them.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
-    guard let first = UnsafeBufferPointer(start: data, count: size).first else { return 0 }
-    let bytes = Array(UnsafeBufferPointer(start: data, count: size).dropFirst())
-    switch first % 4 {
-    case 0: fuzzGraph(bytes)
-    case 1: fuzzMessage(bytes)
-    case 2: fuzzJSON(bytes)
-    default: fuzzDefaults(bytes)
+    guard let input = FuzzInput(data, size) else { return 0 }
+    switch input.choice % 4 {
+    case 0: fuzzGraph(input.bytes)
+    case 1: fuzzMessage(input.bytes)
+    case 2: fuzzJSON(input.bytes)
+    default: fuzzDefaults(input)
     }
     return 0
 }
@@ -48,23 +49,12 @@ private func fuzzJSON(_ bytes: [UInt8]) {
 }
 
 /// Defaults up to the first byte 0xff, operations after it.
-private func fuzzDefaults(_ bytes: [UInt8]) {
-    let parts = bytes.split(separator: 0xff, maxSplits: 1, omittingEmptySubsequences: false).map { Array($0) }
+private func fuzzDefaults(_ input: FuzzInput) {
+    let parts = input.pieces
     var decoder = GraphDecoder(defaults: parts[0], now: 0)
     if parts.count > 1 { decoder.add(parts[1]) }
     _ = outcome { () throws(GraphRefusal) in try decoder.finish() }
     if case .object(let members)? = outcome({ () throws(JSONError) in try JSONValue(parts[0]) }) {
         _ = outcome { () throws(GraphRefusal) in try OperationEdit(JSONObject(members), now: 0) }
     }
-}
-
-/// Refusals are what most inputs come to: only crashes and broken promises count.
-private func outcome<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Value? {
-    do throws(Failure) { return try body() } catch { return nil }
-}
-
-/// The interface file is embedded by the package alone.
-enum PackageResources {
-    // swift-format-ignore: AlwaysUseLowerCamelCase
-    static let org_opsd_Control_varlink: [UInt8] = []
 }
