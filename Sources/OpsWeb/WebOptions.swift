@@ -45,7 +45,7 @@ public struct WebOptions: Equatable, Sendable {
             }
         }
         guard options.port == nil || options.socket == nil else {
-            throw Problem(message: "--port and --socket exclude each other: give one of them")
+            throw Problem(message: "--port and --socket cannot be used together: leave one out")
         }
         guard !options.opens || options.socket == nil else {
             throw Problem(message: "--open needs a port: browsers open no socket")

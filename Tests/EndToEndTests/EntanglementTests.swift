@@ -42,7 +42,7 @@ import Testing
             """)
         #expect(
             try machine.ok("why", "deploy").out.contains(
-                "lets 1 (copy) go first, which it waits for and which wants category site too"))
+                "yields to 1 (copy), which it waits for and which wants category site too"))
         try machine.ok("resume", "copy")
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
     }

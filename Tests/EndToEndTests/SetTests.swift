@@ -17,7 +17,7 @@ import Testing
     @Test func `the command of a waiting operation is replaced in its directory and environment`() throws {
         let machine = try Machine(workers: 1)
         let id = try machine.submit("--hold", "--env", "WORD=kept", "--", "false")
-        #expect(try machine.ok("set", "\(id)", "--command", "--", "printenv", "WORD").out == "edited \(id)\n")
+        #expect(try machine.ok("set", "\(id)", "--command", "--", "printenv", "WORD").out == "changed \(id)\n")
         #expect(try machine.show(id)["command"] as? [String] == ["printenv", "WORD"])
         try machine.ok("resume", "\(id)")
         #expect(try machine.ctl("wait", "\(id)").status == 0)

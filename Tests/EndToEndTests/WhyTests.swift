@@ -81,7 +81,7 @@ import Testing
         for name in ["a", "b", "c", "d"] { _ = try machine.submit("--name", name, "--hold", "--", "true") }
         let heads = try machine.ok("why", "1-2", "d").lines.filter { !$0.hasPrefix(" ") }
         #expect(
-            heads == ["1 (a) is ready and waits for", "2 (b) is ready and waits for", "4 (d) is ready and waits for"])
+            heads == ["1 (a) is ready:", "2 (b) is ready:", "4 (d) is ready:"])
         #expect(try machine.ok("why", "--json", "1,3").lines.count == 2)
         let nothing = try machine.ctl("why", "7-9")
         #expect(nothing.status == 2 && nothing.err.contains("no operation in 7-9"), "\(nothing.err)")

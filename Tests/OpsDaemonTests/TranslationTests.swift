@@ -32,7 +32,7 @@ import Testing
         let expected: [(Reason, String)] = [
             (
                 Reason(kind: .dependency, ids: ids, detail: .dependency(.succeeded)),
-                "waits for 3 (n3), 4 (n4) to succeed"
+                "3 (n3), 4 (n4) must succeed first"
             ),
             (
                 Reason(

@@ -119,7 +119,7 @@ final class ConditionEvaluator {
         case .window(let from, let to):
             let minute = Clock.minuteOfDay()
             let isInside = from < to ? (from..<to).contains(minute) : minute >= from || minute < to
-            return .known(isInside, "the time is outside of the window")
+            return .known(isInside, "the time is outside the window")
         case .dependenciesSucceeded:
             return try askDependencies(evaluation)
         case .newer(let inputs, let outputs):

@@ -62,7 +62,7 @@ struct WhatIf {
             .edit(try operations([rest[0]]), Edit(priority: Int8(try number(rest[1], from: -100, to: 100))))
         default:
             throw refusal(
-                "\"\(verb)\" with \(rest.count) words is not understood; say cancel ID, finish ID, fail ID, "
+                "unknown change \"\(([verb] + rest).joined(separator: " "))\"; use cancel ID, finish ID, fail ID, "
                     + "resume [ID], suspend [ID], workers N, limit QUEUE N, capacity CATEGORY N, priority ID N")
         }
     }

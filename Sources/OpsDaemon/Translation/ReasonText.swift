@@ -23,18 +23,18 @@ struct ReasonText {
     private func sentence(_ reason: Reason) -> String {
         let who = names(reason.ids, of: reason.count)
         switch reason.detail {
-        case .dependency(let when): return "waits for \(who) to \(verb(when))"
+        case .dependency(let when): return "\(who) must \(verb(when)) first"
         case .category(let name, let wanted, let capacity, let place):
             return category(name, wanted, capacity, place, holders: reason.ids.isEmpty ? nil : who)
         case .reserved(let category):
-            return "category \(category) is kept for \(who), which was overtaken often enough"
+            return "category \(category) is reserved for \(who), which was overtaken often enough"
         case .rate(let category, let rate, let next):
             return "category \(category) starts at most \(RateText.format(rate)); the next start is possible at "
                 + instantText(next)
         case .yields(let category):
-            return "lets \(who) go first, which it waits for and which wants category \(category) too"
+            return "yields to \(who), which it waits for and which wants category \(category) too"
         case .deadlocked(let category):
-            return "\(who) and category \(category) wait for one another: cancel one, or give the category more room"
+            return "\(who) and category \(category) wait for one another: cancel one, or raise the capacity of the category"
         case .queue(let name, let limit, let place):
             return limit == 0
                 ? "queue \(name) has a limit of 0"
@@ -57,7 +57,7 @@ struct ReasonText {
             return limit == 0
                 ? "group \(who) has a limit of 0"
                 : "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
-        case .ending: return "was told to end; its processes are not gone yet"
+        case .ending: return "is being ended; its processes still exist"
         case .process: return "its process is running"
         case .executorAway(let name): return "executor \(name) is not connected"
         case .executorWindow(let name, let window, let place):
@@ -70,7 +70,7 @@ struct ReasonText {
                 ?? "executor \(executor) has not submitted it yet"
         case .children: return "waits for its children \(who)"
         case .finishMessage:
-            return "its process has ended; waits for opsctl finish, or for X_OPS_FINISHED"
+            return "its process has ended; it ends with opsctl finish or X_OPS_FINISHED"
         case .runner:
             return runnerSilence.map { "waits for opsd-runner, which has not answered for \($0)" }
                 ?? "waits for the runner"

@@ -190,7 +190,7 @@ extension KeyEntry {
             .identity, .single, .text(maxBytes: Limits.keyBytes),
             .init(
                 default: "none",
-                "A submission with the key of an earlier one returns the operations of that one, and stores nothing. "
+                "Submitting the same key again returns the operations of the earlier submission, and stores nothing. "
                     + "A submission has one key at most.", example: #""key": "nightly-2026-11-22""#))
     }
 }

@@ -238,7 +238,7 @@ extension CategoryUse {
         }
         guard let name else { throw scanner.error(.refused("\"name\" is missing"), at: start) }
         if let mode, mode != .units, units != nil {
-            throw scanner.error(.refused("\"units\" and \"mode\" \(mode.rawValue) exclude each other"), at: start)
+            throw scanner.error(.refused("\"units\" and \"mode\" \(mode.rawValue) cannot be used together"), at: start)
         }
         self.init(name: name, mode: mode ?? .units, units: units ?? 1)
     }

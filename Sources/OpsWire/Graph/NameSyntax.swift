@@ -1,6 +1,6 @@
 /// Syntax of names and references.
 public enum NameSyntax {
-    static let rule = "not 1 to \(Limits.nameBytes) of the characters A-Z a-z 0-9 _ . : / -"
+    static let rule = "only A-Z a-z 0-9 _ . : / - are allowed (1 to \(Limits.nameBytes) characters)"
 
     private static let isAllowed: [Bool] = (0..<256).map {
         switch UInt8($0) {
@@ -26,7 +26,7 @@ public enum NameSyntax {
         return isName(bytes[..<at]) && isGraphName(bytes[bytes.index(after: at)...])
     }
 
-    /// Graphs are told by their ids or for people: words with blanks between them will do.
+    /// Names of graphs are for people, who may use blanks.
     private static func isGraphName(_ bytes: some Collection<UInt8>) -> Bool {
         1...Limits.nameBytes ~= bytes.count && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
     }
@@ -34,10 +34,10 @@ public enum NameSyntax {
     /// Returns the reason why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
     public static func complaint(aboutGraph text: String) -> String? {
         let bytes = text.utf8
-        if !isGraphName(bytes) { return "not 1 to \(Limits.nameBytes) bytes without control characters" }
-        if isNumber(bytes) { return "all digits: that is how graphs are told by id" }
+        if !isGraphName(bytes) { return "must have 1 to \(Limits.nameBytes) bytes and no control characters" }
+        if isNumber(bytes) { return "must not be all digits: that would be an id" }
         return bytes.first == UInt8(ascii: "g") && bytes.count > 1 && isNumber(bytes.dropFirst())
-            ? "the letter g and digits: that is how graphs are told by id" : nil
+            ? "must not be g and digits: that would be an id" : nil
     }
 
     /// Returns why a text cannot be an environment variable of a process, as execve(2) takes it.

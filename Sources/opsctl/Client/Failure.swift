@@ -53,7 +53,7 @@ struct Failure: Error {
 
     /// Lines for standard error: one, or one for each problem.
     var lines: [String] {
-        let subject = what.isEmpty ? "opsctl: " : "opsctl: \(what.printable): "
+        let subject = what.isEmpty || what == "opsctl" ? "opsctl: " : "opsctl: \(what.printable): "
         if !problems.isEmpty {
             return problems.map { ($0.place.map { "opsctl: \($0.printable): " } ?? subject) + $0.text.printable }
         }

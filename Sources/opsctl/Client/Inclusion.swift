@@ -61,7 +61,7 @@ struct Inclusion {
         }
         let includes = has("include")
         if includes, let other = ["operations", "command", "shell", "http"].first(where: has) {
-            throw refusal(range.lowerBound, "\"include\" and \"\(other)\" exclude each other", "write one of them")
+            throw refusal(range.lowerBound, "\"include\" and \"\(other)\" cannot be used together", "write one of them")
         }
         let isGroup = includes || has("operations")
         let added = defaults.members(

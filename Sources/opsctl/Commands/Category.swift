@@ -98,7 +98,7 @@ enum CategoryVerb {
         }
         if session.arguments.text(capacity) != nil, request.units != nil {
             throw session.refuse(
-                "--capacity and --units exclude each other", "the capacity of named units is their number")
+                "--capacity and --units cannot be used together", "the capacity of named units is their number")
         }
         let reply = try session.call(request)
         if session.wantsJSON {

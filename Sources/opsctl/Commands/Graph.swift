@@ -60,7 +60,7 @@ enum GraphVerb {
         let arguments = session.arguments
         let ways = [dot, svg, Option.json].filter { arguments.has($0) }
         guard ways.count <= 1 else {
-            throw session.refuse("--\(ways[0].name) and --\(ways[1].name) exclude each other", "give one of them")
+            throw session.refuse("--\(ways[0].name) and --\(ways[1].name) cannot be used together", "leave one out")
         }
         guard let graph = arguments.operands.first else {
             guard !arguments.has(dot), !arguments.has(svg) else {

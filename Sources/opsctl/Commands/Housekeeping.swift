@@ -73,7 +73,7 @@ enum CheckVerb {
             if session.wantsJSON {
                 try session.row(reply)
             } else if reply.problems.isEmpty {
-                try session.output.line("the database is whole")
+                try session.output.line("database OK")
             } else {
                 for problem in reply.problems { try session.output.line(problem.printable) }
             }

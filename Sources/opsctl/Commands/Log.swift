@@ -67,10 +67,10 @@ enum LogVerb {
             throw session.refuse("-n takes 0 or more, not \(count)", nil)
         }
         for bound in [since, until] where arguments.has(bound) && arguments.has(lines) {
-            throw session.refuse("--\(bound.name) and --lines exclude each other", "give one of them")
+            throw session.refuse("--\(bound.name) and --lines cannot be used together", "leave one out")
         }
         if arguments.has(until), arguments.has(follow) {
-            throw session.refuse("--until and --follow exclude each other", "give one of them")
+            throw session.refuse("--until and --follow cannot be used together", "leave one out")
         }
         var pattern: LinePattern?
         if let expression = arguments.text(grep) {

@@ -18,7 +18,7 @@ enum NoteVerb {
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let words = session.arguments.operands
         _ = try session.call(NoteRequest.with { ($0.ref, $0.text) = (words[0], words[1]) })
-        try Steering.report(one: words[1].isEmpty ? "removed the note of" : "noted at", session)
+        try Steering.report(one: words[1].isEmpty ? "removed the note of" : "attached a note to", session)
         return .done
     }
 }

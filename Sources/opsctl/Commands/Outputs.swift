@@ -31,7 +31,7 @@ enum OutputsVerb {
         }
         guard let path = row.outputs else {
             throw session.named(
-                Failure(.notFound, "\(id)", "it has left no outputs", "they would be in its $OPS_OUTPUT_DIR"))
+                Failure(.notFound, "outputs", "operation \(id) has left no outputs", "commands leave them in $OPS_OUTPUT_DIR"))
         }
         if session.wantsJSON {
             try session.row(OutputsRow(id: id, name: reply.operation.name, attempt: number, path: path))

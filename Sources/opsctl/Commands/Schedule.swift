@@ -115,7 +115,7 @@ enum ScheduleVerb {
         }
         if let name = arguments.operands.first {
             guard texts.isEmpty, zoneName == nil else {
-                throw session.refuse("NAME and --at or --zone exclude each other", "give one of them")
+                throw session.refuse("NAME and --at or --zone cannot be used together", "leave one out")
             }
             let reply = try session.call(
                 ScheduleInstantsRequest.with {

@@ -19,7 +19,7 @@ enum SetVerb {
         let changes = try changes(session)
         let selection = Selection(refs: session.arguments.operands)
         let reply = try session.call(SetRequest(selection, changes))
-        try Steering.report(reply, reply.touched, "edited", selection, session)
+        try Steering.report(reply, reply.touched, "changed", selection, session)
         return .done
     }
 

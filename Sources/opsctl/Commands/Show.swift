@@ -177,7 +177,18 @@ enum ShowVerb {
         try session.output.line(session.style(.bold, "after"))
         for dependency in dependencies {
             let mark = dependency.satisfied ? session.style(.green, "✓") : session.style(.dim, "·")
-            try session.output.line("  \(mark) \(dependency.id) \(dependency.when.rawValue)")
+            try session.output.line("  \(mark) \(dependency.id) \(requirement(dependency))")
+        }
+    }
+
+    /// Returns the event that a dependency asks for, as one that has happened or that must happen.
+    private static func requirement(_ dependency: DependencyRow) -> String {
+        let isMet = dependency.satisfied
+        return switch dependency.when {
+        case .succeeded: isMet ? "has succeeded" : "must succeed"
+        case .finished: isMet ? "has finished" : "must finish"
+        case .failed: isMet ? "has failed" : "must fail"
+        case .started: isMet ? "has started" : "must start"
         }
     }
 

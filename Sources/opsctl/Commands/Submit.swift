@@ -42,7 +42,7 @@ enum SubmitVerb {
         let arguments = session.arguments
         let ways = [Option.file, .each, .array].filter { arguments.has($0) }
         guard ways.count <= 1 else {
-            throw session.refuse("--\(ways[0].name) and --\(ways[1].name) exclude each other", "give one of them")
+            throw session.refuse("--\(ways[0].name) and --\(ways[1].name) cannot be used together", "leave one out")
         }
         if arguments.has(.delimiter), !arguments.has(.each) {
             throw session.refuse("--delimiter is for the lines of --each", "add --each FILE")
@@ -82,7 +82,7 @@ enum SubmitVerb {
     private static func again(_ ref: String, _ session: Session) throws(Failure) -> Submission {
         let arguments = session.arguments
         guard arguments.operands.isEmpty, !arguments.has(.shell) else {
-            throw session.refuse("--again and a command exclude each other", "give one of them")
+            throw session.refuse("--again and a command cannot be used together", "leave one out")
         }
         let earlier = try session.call(ShowRequest.with { $0.ref = ref })
         let row = earlier.operation
@@ -141,7 +141,7 @@ enum SubmitVerb {
         let words = session.arguments.operands
         let shell = session.arguments.text(.shell)
         guard shell == nil || words.isEmpty else {
-            throw session.refuse("--shell and a command exclude each other", "give one of them")
+            throw session.refuse("--shell and a command cannot be used together", "leave one out")
         }
         guard shell != nil || !words.isEmpty else {
             throw session.refuse(
@@ -171,7 +171,7 @@ enum SubmitVerb {
     ) throws(Failure) -> (Submission, GraphFile) {
         let arguments = session.arguments
         if let word = arguments.operands.first {
-            throw session.refuse("-f and a command (\"\(word)\") exclude each other", "give one of them")
+            throw session.refuse("use either -f or a command (\"\(word)\"), not both", nil)
         }
         for option in [Option.operationName, .shell] where arguments.has(option) {
             throw session.refuse(

@@ -29,7 +29,7 @@ enum TellVerb {
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
         guard !arguments.has(done) || !arguments.has(failed) else {
-            throw session.refuse("--done and --failed exclude each other", "give one of them")
+            throw session.refuse("--done and --failed cannot be used together", "leave one out")
         }
         var lines: [String] = []
         if let text = arguments.text(progress) {

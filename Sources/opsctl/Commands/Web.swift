@@ -26,7 +26,7 @@ enum WebVerb {
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
         if arguments.has(port), arguments.has(.socket) {
-            throw session.refuse("--port and --socket exclude each other", "give one of them")
+            throw session.refuse("--port and --socket cannot be used together", "leave one out")
         }
         guard !HostList.isGiven(arguments) else {
             throw session.refuse(

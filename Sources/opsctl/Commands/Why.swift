@@ -13,7 +13,7 @@ enum WhyVerb {
         forms: ["OPERATION... [--what-if CHANGE]"],
         about: [
             "Lists everything that keeps it from starting: unmet dependencies, holders of categories, the position in line.",
-            "Of a finished operation it tells when, how and why that ended. 7-9 are the operations 7, 8 and 9.",
+            "For a finished operation, tells when, how and why it ended. 7-9 are the operations 7, 8 and 9.",
         ],
         operands: .some(.operation, "OPERATION"), options: [OptionGroup("Asking", [whatIf])],
         examples: [
@@ -69,8 +69,8 @@ enum WhyVerb {
         let isBlocked = reply.waitingFor.contains { $0.kind == .suspended }
         guard reply.state == .executing, row.state == .executing, !isBlocked else {
             let isWaiting = reply.state != .executing || isBlocked
-            let what = reply.waitingFor.isEmpty ? "waits for nothing" : isWaiting ? "waits for" : "goes on"
-            return "is \(reply.state.rawValue) and \(what)"
+            let state = "is \(reply.state.rawValue)"
+            return reply.waitingFor.isEmpty ? state + " and waits for nothing" : isWaiting ? state + ":" : state
         }
         let pid = shown.details.pid.map { ", pid \($0)" } ?? ""
         return "is executing\(pid)" + (row.startedAt.instant.map { ", for \((Instant.now - $0).text)" } ?? "")
