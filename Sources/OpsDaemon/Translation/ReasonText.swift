@@ -34,7 +34,8 @@ struct ReasonText {
         case .yields(let category):
             return "yields to \(who), which it waits for and which wants category \(category) too"
         case .deadlocked(let category):
-            return "\(who) and category \(category) wait for one another: cancel one, or raise the capacity of the category"
+            return "\(who) and category \(category) wait for one another: cancel one, or raise the capacity of the "
+                + "category"
         case .queue(let name, let limit, let place):
             return limit == 0
                 ? "queue \(name) has a limit of 0"

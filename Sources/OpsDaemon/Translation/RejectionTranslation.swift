@@ -14,7 +14,8 @@ extension Daemon {
                 id: nil, message: "queue \(name) has \(unfinished) unfinished operations; cancel or move them first")
         case .builtInQueue("main"):
             return .wrongState(id: nil, message: "queue main is always serial and stays; make another one")
-        case .builtInQueue(let name): return .wrongState(id: nil, message: "queue \(name) is built in and cannot be removed")
+        case .builtInQueue(let name):
+            return .wrongState(id: nil, message: "queue \(name) is built in and cannot be removed")
         case .unknownGraph(let graph): return .notFound(kind: "graph", name: graph.reference, nearest: nil)
         case .cycle(let path): return .cycle(path.map { text($0, names) }, category: nil)
         case .deadlock(let path, let category): return .cycle(path.map { text($0, names) }, category: category)
