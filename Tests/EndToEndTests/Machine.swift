@@ -60,6 +60,8 @@ final class Machine {
     /// Ends everything of it; nothing may be left.
     deinit {
         if daemon == nil { _ = try? start() }  // without a daemon, operations could not be cancelled below
+        // Every test leaves a sound database behind, whatever it did.
+        if let check = try? ctl("check"), check.status == 1 { Issue.record("opsctl check: \(check.out)\(check.err)") }
         _ = try? ctl("cancel", "--all", "--reason", "end of the test")  // nothing unfinished is no error here
         _ = try? ctl("wait", "--all", "--timeout", "20s")
         let status = try? ctl("status", "--json").object  // the daemon may be the broken thing under test

@@ -44,6 +44,14 @@ import Testing
         #expect(problems.contains { $0.hasPrefix(problem) }, "\(problems)")
     }
 
+    @Test func `events of every kind are sound`() throws {
+        let world = try World()
+        world.submit(CommitTests.graph())
+        for kind in Report.Kind.allCases { world.report(kind) }
+        try world.commit()
+        #expect(try world.history().check() == [])
+    }
+
     @Test func aDamagedPageIsFound() throws {
         let world = try World()
         for _ in 0..<50 { world.submit(CommitTests.graph()) }

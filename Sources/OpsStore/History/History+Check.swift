@@ -1,3 +1,5 @@
+internal import OpsCore
+
 extension History {
     /// Reads the whole database and returns its faults, one sentence each; empty when it is sound.
     public func check() throws(StoreError) -> [String] {
@@ -30,17 +32,22 @@ extension History {
         return found
     }
 
+    private static func list(_ numbers: [Int64]) -> String { numbers.map { "\($0)" }.joined(separator: ", ") }
+
     /// Each selects one text per violation.
     private static let invariants = [
         """
         SELECT 'operation ' || id || ' is in state ' || state || ', which there is not'
-        FROM operation WHERE state NOT BETWEEN 0 AND 3
+        FROM operation WHERE state NOT IN (\(list(OperationState.allCases.map(\.stored))))
         """,
         """
         SELECT 'operation ' || id || ' has an outcome but is not finished, or the other way round'
         FROM operation WHERE (state = 3) <> (outcome IS NOT NULL)
         """,
-        "SELECT 'operation ' || id || ' ended in an unknown way' FROM operation WHERE outcome NOT BETWEEN 0 AND 6",
+        """
+        SELECT 'operation ' || id || ' ended in an unknown way' FROM operation
+        WHERE outcome NOT IN (\(list(Outcome.allCases.map(\.stored))))
+        """,
         """
         SELECT 'operation ' || id || ' is finished without an instant'
         FROM operation WHERE state = 3 AND finishedAt IS NULL
@@ -71,7 +78,7 @@ extension History {
         """,
         """
         SELECT 'operation ' || operation || ' waits for ' || dependency || ' in an unknown way'
-        FROM edge WHERE "when" NOT BETWEEN 0 AND 3
+        FROM edge WHERE "when" NOT IN (\(list(EdgeCondition.allCases.map(\.stored))))
         """,
         """
         SELECT 'operation ' || o.id || ' is below ' || o.parent || ', which is not there' FROM operation o
@@ -112,7 +119,10 @@ extension History {
             || max(seq)
         FROM event HAVING max(seq) - min(seq) + 1 <> count(*)
         """,
-        "SELECT 'event ' || seq || ' is of an unknown kind' FROM event WHERE kind NOT BETWEEN 0 AND 12",
+        """
+        SELECT 'event ' || seq || ' is of an unknown kind' FROM event
+        WHERE kind NOT IN (\(list(Report.Kind.allCases.map(\.stored))))
+        """,
         """
         SELECT 'operation ' || o.id || ' is not found by its label ' || own.key FROM operation o
         JOIN text t ON t.id = o.details, json_each(iif(json_valid(t.body), t.body, '{}'), '$.labels') AS own
