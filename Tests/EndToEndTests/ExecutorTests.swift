@@ -99,6 +99,19 @@ import Testing
         #expect(try finish(machine, queued)["outcome"] as? String == "cancelled")
     }
 
+    /// More dependencies than are read between two calls of clients.
+    @Test func `an operation after very many others starts on its executor`() throws {
+        let (machine, _) = try machine()
+        let count = 20_000
+        let held = Array(repeating: #"{"command":["true"],"held":true}"#, count: count).joined(separator: ",")
+        try machine.ok("submit", "-f", "-", input: "[\(held)]")
+        try machine.ok("cancel", "--all")
+        let after = (1...count).map { #"{"op":\#($0),"when":"finished"}"# }.joined(separator: ",")
+        try machine.ok(
+            "submit", "-f", "-", input: #"[{"command":["exit","0"],"executor":"far","after":[\#(after)]}]"#)
+        #expect(try finish(machine, count + 1)["outcome"] as? String == "succeeded")
+    }
+
     @Test func `operations of an executor without a program stay ready`() throws {
         let (machine, _) = try machine(program: "/no/such/program")
         let id = try machine.submit("--executor", "far", "--", "exit", "0")

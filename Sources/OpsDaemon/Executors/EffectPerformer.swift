@@ -86,8 +86,25 @@ final class EffectPerformer {
         }
     }
 
-    /// Reads the results of very many dependencies beside the loop, then launches.
     private func launchAfterReading(_ attempt: AttemptID, _ slot: Int32) {
+        readResults(of: attempt) { [unowned self] results in
+            // It is launched once more where there is another runner or scheduler by now.
+            guard self.daemon.outage == nil, self.daemon.runner.isConnected,
+                self.daemon.ask({ $0.isExecuting(attempt) }) == true
+            else { return }
+            guard self.daemon.ask({ $0.isCancelling(attempt.operation) }) != true else {
+                return self.daemon.record(
+                    .launchFailed(attempt, step: "cancelled", errno: SystemError.invalid))
+            }
+            self.launch(attempt, slot) { try $0.composed(attempt, slot, given: results.get()) }
+            self.daemon.runner.flush()
+        }
+    }
+
+    /// Reads the results of very many dependencies of an operation beside the loop.
+    private func readResults(
+        of attempt: AttemptID, then launch: @escaping (Result<ResultsOfDependencies, any Error>) -> Void
+    ) {
         let texts: LaunchTexts?
         do throws(StoreError) { texts = try daemon.store.texts(of: attempt.operation) } catch {
             return daemon.fall(error)
@@ -100,19 +117,7 @@ final class EffectPerformer {
                     try History.open(path: path).results(
                         for: attempt.operation, of: reader, atMost: DaemonLimits.launchBytes)
                 }
-            },
-            then: { [unowned self] results in
-                // It is launched once more where there is another runner or scheduler by now.
-                guard self.daemon.outage == nil, self.daemon.runner.isConnected,
-                    self.daemon.ask({ $0.isExecuting(attempt) }) == true
-                else { return }
-                guard self.daemon.ask({ $0.isCancelling(attempt.operation) }) != true else {
-                    return self.daemon.record(
-                        .launchFailed(attempt, step: "cancelled", errno: SystemError.invalid))
-                }
-                self.launch(attempt, slot) { try $0.composed(attempt, slot, given: results.get()) }
-                self.daemon.runner.flush()
-            })
+            }, then: launch)
     }
 
     /// A launch that cannot be made is not staged, nor is any after it: it fails when its turn has come.
@@ -142,12 +147,29 @@ final class EffectPerformer {
     /// Sends an attempt to an executor; one that is away gets it after its next greeting.
     private func submit(_ attempt: AttemptID, _ job: String?, _ priority: Int8, to name: String) {
         guard daemon.executors.isConnected(name) else { return }
+        submit(attempt, job, priority, to: name) { try $0.composed(attempt, -1) }
+    }
+
+    private func submit(
+        _ attempt: AttemptID, _ job: String?, _ priority: Int8, to name: String,
+        _ compose: (EffectPerformer) throws -> LaunchRequest
+    ) {
         do {
-            var request = try composed(attempt, -1)
+            var request = try compose(self)
             request.job = job ?? ""
             request.niceness = Int32(Int8.max) - Int32(priority)
             try daemon.executors.send(request, to: name)
-        } catch let error as StoreError where error.kind != .interrupted {
+        } catch let error as StoreError where error.kind == .interrupted {
+            readResults(of: attempt) { [unowned self] results in
+                // It is submitted once more after the next greeting. The executor has been told of a cancellation, and
+                // reports an attempt that it does not know as gone.
+                guard self.daemon.outage == nil, self.daemon.executors.isConnected(name),
+                    self.daemon.ask({ $0.isExecuting(attempt) && !$0.isCancelling(attempt.operation) }) == true
+                else { return }
+                self.submit(attempt, job, priority, to: name) { try $0.composed(attempt, -1, given: results.get()) }
+                self.daemon.executors.flush()
+            }
+        } catch let error as StoreError {
             daemon.fall(error)
         } catch {
             let error = error as? SystemError ?? SystemError("\(error)", errno: SystemError.invalid)
