@@ -184,6 +184,24 @@ import Testing
         #expect(try runner.text("log.6.1") == "\(try OpenFiles.limit().soft)\n")
     }
 
+    @Test func `files in an output directory are found after an upgrade in place`() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(
+            1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; echo 42 > $DIR/outputs/answer")
+        request.outputDirectory = runner.path("outputs")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitLaunched(request.attempt)
+        try runner.send([.reexecute])
+        try runner.awaitHangUp()
+        try runner.connect()
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        _ = try runner.awaitExit(request.attempt)
+        #expect(
+            runner.reports.contains {
+                if case .updated(request.attempt, let update) = $0 { update.hasOutputs } else { false }
+            })
+    }
+
     /// The new program cannot use control groups, and the running operations keep their parent.
     @Test func `an upgrade in place without control groups loses nothing`() throws {
         let runner = try RunnerProcess()

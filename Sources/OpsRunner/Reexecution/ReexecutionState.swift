@@ -17,7 +17,7 @@ struct ReexecutionState {
     var leftoverGroups: [ControlGroup]
     var staleTrees: [Attempt: StaleTree]
     var logs: LogTrimmer
-    var outputDirectories: [(attempt: Attempt, directory: OutputDirectories.Directory)] = []
+    var outputDirectories: [(attempt: Attempt, directory: OutputDirectories.Directory)]
     /// Descriptors, open in this process; the new program owns them.
     var lock: Int32
     var listener: Int32
@@ -151,6 +151,7 @@ extension ReexecutionState {
         records = try from.records { (from: inout Unpacker) throws(ProtocolError) in
             try from.attemptRecord()
         }
+        outputDirectories = []
         // A program from before there were slot sockets ends here; its operations use `notifyAddress`.
         if from.isAtEnd { return }
         slotSockets = try from.records { (from: inout Unpacker) throws(ProtocolError) in

@@ -12,10 +12,12 @@ extension Runner {
             let program = try Program.path()
             // The new program starts with an empty pool.
             groupPool.removeVacant()
+            try outputDirectories.removeEmpty()
             var state = ReexecutionState(
                 instance: instance, defaults: defaults, records: Array(table.values),
                 leftoverGroups: leftoverGroups.all,
-                staleTrees: staleTrees, logs: logs, lock: lock.descriptor.rawValue, listener: listener.rawValue,
+                staleTrees: staleTrees, logs: logs, outputDirectories: outputDirectories.all,
+                lock: lock.descriptor.rawValue, listener: listener.rawValue,
                 notify: notify.descriptor.rawValue, notifyAddress: notify.address)
             state.slotSockets = savedSockets
             state.startups = Array(startups.values)
