@@ -28,27 +28,35 @@ extension Scheduler {
     ) throws(Rejection) {
         guard let parent = table.index(of: producer) else { return }
         let above = table.chain(from: parent).map { WaitNode.end($0) }
-        var targets: [(from: Int32, node: WaitNode)] = []
-        for edge in submission.edges {
-            guard case .existing(let id) = edge.on, let operation = unfinished(id) else { continue }
-            targets.append((edge.from, edge.when.node(of: operation)))
-        }
-        for (i, draft) in submission.operations.enumerated() {
-            let queue = queueIndices[Int(draft.queue)]
-            let isPrivileged = privilegedUsers.contains(submission.user)
-            let waits = registry.barriers.waits(
-                ofNewChildOf: parent, in: queue, isPrivileged ? nil : partitions.find(queue, submission.user),
-                isBarrier: draft.flags.contains(.barrier), isPrivileged: isPrivileged, in: table)
-            for other in waits { targets.append((Int32(i), .end(other))) }
-        }
         let view = WaitView(registry)
         var checked: Set<WaitNode> = []
-        for (from, node) in targets where checked.insert(node).inserted {
-            for goal in above {
-                guard let path = view.path(from: node, to: goal) else { continue }
-                if path.count == 1, goal == .end(parent) { throw .waitsForOwnProducer(producer) }
-                throw .cycle([.local(from)] + view.name(path) + [.local(from)])
-            }
+        func check(_ nodes: [WaitNode], of child: Int32) throws(Rejection) {
+            let fresh = nodes.filter { checked.insert($0).inserted }
+            guard let path = view.path(from: fresh, to: Set(above)) else { return }
+            if path == [.end(parent)] { throw .waitsForOwnProducer(producer) }
+            throw .cycle([.local(child)] + view.name(path) + [.local(child)])
+        }
+        for edge in submission.edges {
+            guard case .existing(let id) = edge.on, let operation = unfinished(id) else { continue }
+            try check([edge.when.node(of: operation)], of: edge.from)
+        }
+        let isPrivileged = privilegedUsers.contains(submission.user)
+        // Children of one queue wait for the same barriers, and its barriers for the same operations.
+        var places: Set<NewPlace> = []
+        for (i, draft) in submission.operations.enumerated() {
+            let queue = queueIndices[Int(draft.queue)]
+            let isBarrier = draft.flags.contains(.barrier)
+            guard places.insert(NewPlace(queue: queue, isBarrier: isBarrier)).inserted else { continue }
+            let waits = registry.barriers.waits(
+                ofNewChildOf: parent, in: queue, isPrivileged ? nil : partitions.find(queue, submission.user),
+                isBarrier: isBarrier, isPrivileged: isPrivileged, in: table)
+            try check(waits.map { .end($0) }, of: Int32(i))
         }
     }
+}
+
+/// Place of a new operation. It decides which others the operation waits for because of barriers.
+private struct NewPlace: Hashable {
+    var queue: QueueIndex
+    var isBarrier: Bool
 }

@@ -1,22 +1,27 @@
 /// The search for cycles: of edges alone, and of edges and one category.
 extension WaitView {
     /// Returns how `node` comes to wait for `goal`, both included; nil when it does not.
-    func path(from node: WaitNode, to goal: WaitNode) -> [WaitNode]? {
-        if node == goal { return [node] }
-        var cameFrom: [WaitNode: WaitNode] = [node: node]
-        var open = [node]
+    func path(from node: WaitNode, to goal: WaitNode) -> [WaitNode]? { path(from: [node], to: [goal]) }
+
+    /// Returns how one of the nodes comes to wait for one of the goals, both included; nil when none does. Each event is
+    /// looked at once.
+    func path(from nodes: [WaitNode], to goals: Set<WaitNode>) -> [WaitNode]? {
+        var cameFrom: [WaitNode: WaitNode] = [:]
+        for node in nodes {
+            if goals.contains(node) { return [node] }
+            cameFrom[node] = node
+        }
+        var open = nodes
         while let next = open.popLast() {
             for other in waits(of: next) where cameFrom[other] == nil {
                 cameFrom[other] = next
-                guard other == goal else {
+                guard goals.contains(other) else {
                     open.append(other)
                     continue
                 }
                 var path = [other]
-                var back = other
-                while back != node, let earlier = cameFrom[back] {
+                while let earlier = cameFrom[path[path.count - 1]], earlier != path[path.count - 1] {
                     path.append(earlier)
-                    back = earlier
                 }
                 return path.reversed()
             }
