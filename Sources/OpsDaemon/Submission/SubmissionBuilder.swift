@@ -226,6 +226,9 @@ struct SubmissionBuilder: Sendable {
         let hasOptions = details.contains { $0.slurm != nil || $0.http != nil }
         guard isNamed || hasOptions || !executors.isPlain else { return }
         var known: [ExecutorKey: Int32] = [:]
+        // Policies of a graph can be as many as its operations.
+        var places: [Policy: Int32] = [:]
+        for (place, policy) in submission.policies.enumerated() { places[policy] = Int32(place) }
         for (index, operation) in input.operations.enumerated()
         where !operation.flags.contains(.group) && !hasAllProblems {
             let key = ExecutorKey(policy: operation.policy, queue: operation.queue, details: operation.details)
@@ -242,7 +245,7 @@ struct SubmissionBuilder: Sendable {
             case .named(let name): chosen.executor = name
             case .refused(let key, let reason): problem(index, key, reason)
             }
-            let place = place(of: chosen)
+            let place = place(of: chosen, among: &places)
             known[key] = place
             submission.operations[index].policy = place < 0 ? nil : place
         }
@@ -255,11 +258,13 @@ struct SubmissionBuilder: Sendable {
     }
 
     /// Returns the place of a policy among those of the submission; -1: the usual one.
-    private mutating func place(of policy: Policy) -> Int32 {
+    private mutating func place(of policy: Policy, among places: inout [Policy: Int32]) -> Int32 {
         if policy == Policy() { return -1 }
-        if let place = submission.policies.firstIndex(of: policy) { return Int32(place) }
+        if let place = places[policy] { return place }
+        let place = Int32(submission.policies.count)
+        places[policy] = place
         submission.policies.append(policy)
-        return Int32(submission.policies.count - 1)
+        return place
     }
 
     /// Looks each user up once for a submission, for good: that is the one its operations run as.
