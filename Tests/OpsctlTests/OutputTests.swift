@@ -85,6 +85,26 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Sun", "Mon", "tue", "Tue", "WED", "Thu", "Thursday", "Fri", "Saturday"])
+    func `a day of the week is the next one, or the last one of the past`(day: String) throws {
+        let now = try #require(Instant.rfc3339("2027-01-31T12:00:00Z"))
+        let week = Span(milliseconds: 7 * 86_400_000)
+        let next = try #require(Instant.parse("\(day) 10:00", now: now))
+        #expect(next > now && next - now <= week)
+        let last = try #require(Instant.past("\(day) 10:00", now: now))
+        #expect(next - last == week)
+    }
+
+    @Test func `weeks are read in full`() throws {
+        let now = try #require(Instant.rfc3339("2027-01-31T12:00:00Z"))
+        #expect(Instant.parse("in 2 weeks", now: now) == Instant.parse("+14d", now: now))
+        #expect(Instant.parse("+1 week", now: now) == Instant.parse("+7d", now: now))
+        for wrong in ["+2 xx weeks", "+2000000000000000000 weeks", "Tomorrow 25:00", "Tuna 10:00"] {
+            #expect(Instant.parse(wrong, now: now) == nil, "\(wrong)")
+        }
+        #expect(Instant.parse("2027-03-01T10:00", now: now) == Instant.parse("2027-03-01 10:00", now: now))
+    }
+
     @Test func barsFillInEighths() {
         #expect(ProgressBar.text(done: 0, total: 4, cells: 4) == "░░░░ 0%")
         #expect(ProgressBar.text(done: 3, total: 8, cells: 4) == "█▌░░ 37%")

@@ -24,27 +24,23 @@ struct Instant: Comparable, Sendable {
     /// `6:30pm`, or with a day beside it: `tomorrow HH:MM`, `HH:MM tomorrow`, `Mon HH:MM`.
     static func parse(_ text: String, now: Instant, isPast: Bool = false) -> Instant? {
         if let instant = rfc3339(text) ?? fromNow(text, now) { return instant }
-        var words = text.split { $0 == " " || $0 == "T" }.map(String.init)
+        var words = text.split(separator: " ").map(String.init)
+        // `2027-01-31T22:00` is a date and a clock.
+        if let first = words.first, first.utf8.count > 11, first.dropFirst(10).first == "T" {
+            words.replaceSubrange(0...0, with: [String(first.prefix(10)), String(first.dropFirst(11))])
+        }
         // `12:00 tomorrow` is `tomorrow 12:00`.
-        if words.count == 2, words[1] == "tomorrow" || words[1] == "today" || weekday(words[1]) != nil {
+        if words.count == 2, daysAhead(words[1], clock: words[0], now: now, isPast: isPast) != nil {
             words.swapAt(0, 1)
         }
         var day: (year: Int, month: Int, day: Int)?
-        var plus = 0
         if let first = words.first {
-            if first == "tomorrow" || first == "today" {
-                plus = first == "tomorrow" ? 1 : 0
+            if let ahead = daysAhead(
+                first, clock: words.count > 1 ? words[1] : "0:00", now: now, isPast: isPast)
+            {
                 let today = now.calendar
-                day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + plus)
+                day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + ahead)
                 words.removeFirst()
-            } else if let weekday = weekday(first) {
-                let today = now.calendar
-                plus = (weekday - Int(today.tm_wday) + 7) % 7
-                let clock = words.count > 1 ? words[1] : "0:00"
-                day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + plus)
-                words.removeFirst()
-                // Today, but the clock has shown that already.
-                if plus == 0, let past = parse("today \(clock)", now: now), past <= now { day?.day += 7 }
             } else if first.utf8.count == 10, let date = numbers(first, "-"), date.count == 3, 1...31 ~= date[2] {
                 day = (date[0], date[1], date[2])
                 words.removeFirst()
@@ -66,6 +62,22 @@ struct Instant: Comparable, Sendable {
         return local(year, month, Int(today.tm_mday) + (isPast ? -1 : 1), clock)
     }
 
+    /// Returns how many days from now a day is that is not named by a date; nil for any other word.
+    private static func daysAhead(_ word: String, clock: String, now: Instant, isPast: Bool) -> Int? {
+        switch word.lowercased() {
+        case "today": return 0
+        case "tomorrow": return 1
+        case "yesterday": return -1
+        default: break
+        }
+        guard let weekday = weekday(word) else { return nil }
+        let ahead = (weekday - Int(now.calendar.tm_wday) + 7) % 7
+        guard ahead == 0 else { return isPast ? ahead - 7 : ahead }
+        // Today, unless the clock has shown that already, or not yet.
+        guard let then = parse("today \(clock)", now: now) else { return 0 }
+        return isPast ? (then > now ? -7 : 0) : (then > now ? 0 : 7)
+    }
+
     /// Returns `18:30` for `6:30pm`; nil for a text that is not in twelve hours.
     private static func halfDay(_ text: String) -> String? {
         let text = text.lowercased()
@@ -82,12 +94,11 @@ struct Instant: Comparable, Sendable {
         if text.hasPrefix("in ") { rest = "+" + rest.dropFirst(2) }
         guard rest.hasPrefix("+") else { return rest.isEmpty && text.hasPrefix("now") ? now : nil }
         rest.removeFirst()
-        for (word, unit) in [("minute", "m"), ("min", "m"), ("hour", "h"), ("day", "d"), ("second", "s"), ("sec", "s")]
-        {
+        let units = [
+            ("minute", "m"), ("min", "m"), ("hour", "h"), ("day", "d"), ("week", "w"), ("second", "s"), ("sec", "s"),
+        ]
+        for (word, unit) in units {
             for ending in [word + "s", word] where rest.hasSuffix(ending) { rest = rest.dropLast(ending.count) + unit }
-        }
-        if rest.hasSuffix("weeks") || rest.hasSuffix("week"), let weeks = Int64(rest.prefix { $0.isNumber }) {
-            rest = "\(weeks * 7)d"
         }
         return Span.parse(rest).map { now + $0 }
     }
@@ -99,7 +110,7 @@ struct Instant: Comparable, Sendable {
     }
 
     private static func local(_ year: Int, _ month: Int, _ day: Int, _ clock: [Int]) -> Instant? {
-        guard (1970...9999).contains(year), (1...12).contains(month), (0...45).contains(day) else { return nil }
+        guard (1970...9999).contains(year), (1...12).contains(month), (-31...45).contains(day) else { return nil }
         var parts = tm()
         parts.tm_year = Int32(year - 1900)
         parts.tm_mon = Int32(month - 1)
