@@ -228,6 +228,7 @@ final class ProgressDisplay {
     private func estimate(_ left: Int, _ done: Int, _ now: Instant) -> Span? {
         guard left > 0, done >= 3 else { return nil }
         let starts = rows.values.compactMap(\.startedAt.instant).min() ?? begun
-        return Span(nanoseconds: (now - starts).nanoseconds / Int64(done) * Int64(left))
+        let (time, isTooLong) = ((now - starts).nanoseconds / Int64(done)).multipliedReportingOverflow(by: Int64(left))
+        return isTooLong ? nil : Span(nanoseconds: time)
     }
 }
