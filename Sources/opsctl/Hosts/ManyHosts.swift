@@ -103,9 +103,8 @@ struct ManyHosts {
             let ended = try client.record(line, EndedRow.self)
             if !session.wantsJSON { try WaitVerb.tell(ended, session, host: client.host.name) }
             guard isAny else { return true }
-            let isSuccess = ended.outcome == .succeeded
             decisive =
-                session.arguments.has(.exitCode) ? .of(ended) : isSuccess ? .done : .unsuccessful
+                session.arguments.has(.exitCode) ? .of(ended) : ended.isUnsuccessful ? .unsuccessful : .done
             return false
         }
         return decisive
