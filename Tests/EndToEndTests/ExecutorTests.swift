@@ -99,6 +99,14 @@ import Testing
         #expect(try finish(machine, queued)["outcome"] as? String == "cancelled")
     }
 
+    @Test func `an operation is submitted again for the same executor`() throws {
+        let (machine, _) = try machine()
+        let first = try machine.submit("--executor", "far", "--slurm", "cpus=2", "--", "exit", "0")
+        let second = try finish(machine, try machine.submit("--again", "\(first)"))
+        #expect(second["executor"] as? String == "far")
+        #expect(second["slurm"] as? [String: Int] == ["cpus": 2])
+    }
+
     /// More dependencies than are read between two calls of clients.
     @Test func `an operation after very many others starts on its executor`() throws {
         let (machine, _) = try machine()

@@ -292,6 +292,15 @@ import Testing
         try machine.ok("submit", "-f", "-", "--set", "A=1", "--set", "B=2", input: #"[{"shell": "echo ${A} ${B}"}]"#)
     }
 
+    @Test func `a file with a single transfer is a graph of one operation`() throws {
+        let machine = try Machine()
+        let file = #"{"name": "data", "held": true, "http": {"url": "http://127.0.0.1:1/d", "to": "/tmp/never"}}"#
+        try machine.ok("submit", "-f", "-", input: file)
+        let again = try machine.submit("--again", "data", "--hold")
+        #expect((try machine.show(again)["http"] as? [String: Any])?["to"] as? String == "/tmp/never")
+        try machine.ok("cancel", "--all")
+    }
+
     @Test func `a command is submitted again in the same environment`() throws {
         let machine = try Machine()
         let first = try machine.submit(

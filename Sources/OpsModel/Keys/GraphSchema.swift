@@ -51,7 +51,7 @@ public enum GraphSchema {
                     }
                   ],
                   "oneOf": [
-            \##(["command", "shell", "http", "operations", "include"].map(hasValue).joined(separator: ",\n"))
+            \##(OperationKey.contents.map { hasValue($0.text) }.joined(separator: ",\n"))
                   ],
                   "additionalProperties": false
                 },

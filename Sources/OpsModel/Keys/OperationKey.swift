@@ -11,6 +11,11 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
 
     public static let texts = allCases.map(\.text)
 
+    /// Keys that say what an operation runs; it has one of them, and a group has none.
+    public static let commands: [OperationKey] = [.command, .shell, .http]
+    /// Keys of which each object of a graph file has one.
+    public static let contents: [OperationKey] = commands + [.operations, .include]
+
     private static let entries: [KeyEntry] = allCases.map(\.made)
 
     public var entry: KeyEntry { Self.entries[Int(rawValue)] }

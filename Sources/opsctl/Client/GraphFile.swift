@@ -61,10 +61,12 @@ struct GraphFile {
         }
     }
 
+    private static let keysOfAnOperation = Set((OperationKey.commands + [.include]).map(\.text))
+
     /// A single object is a graph unless it is an operation.
     private mutating func readGraph(_ range: Range<Int>) throws(Malformed) {
         let members = Self.members(bytes, range)
-        guard !members.contains(where: { ["command", "shell", "include"].contains($0.key) }) else { return }
+        guard !members.contains(where: { Self.keysOfAnOperation.contains($0.key) }) else { return }
         operations = []
         for (place, (key, offset, value)) in members.enumerated() {
             if members[..<place].contains(where: { $0.key == key }) {

@@ -1,3 +1,4 @@
+internal import OpsModel
 internal import OpsWire
 
 /// Defaults of included files, laid under their operations: those of the innermost file come first.
@@ -15,7 +16,7 @@ struct IncludedDefaults {
     /// Keys that groups take too, and hand down to their children.
     private static let ofGroups: Set<String> = ["queue", "priority", "labels"]
     /// Keys of which an operation has one: a default for one of them is none where the operation has another.
-    private static let commands: Set<String> = ["command", "shell", "http"]
+    private static let commands = Set(OperationKey.commands.map(\.text))
     /// Keys whose entries are joined.
     static let joined: Set<String> = ["labels", "environment"]
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import OpsModel
 internal import OpsSystem
 internal import OpsWire
 
@@ -60,7 +61,7 @@ struct Inclusion {
             members.contains { $0.key == key && !JSONView(text.bytes, $0.value).isNull }
         }
         let includes = has("include")
-        if includes, let other = ["operations", "command", "shell", "http"].first(where: has) {
+        if includes, let other = (OperationKey.commands + [.operations]).map(\.text).first(where: has) {
             throw refusal(range.lowerBound, "\"include\" and \"\(other)\" cannot be used together", "write one of them")
         }
         let isGroup = includes || has("operations")

@@ -10,12 +10,12 @@ struct Repetition {
         details = reply.details
     }
 
-    /// Returns the keys of the operation. What is of its time is left out: dependencies, deadline, start and key.
-    func object(_ command: [String]) -> [UInt8] {
+    /// The keys of the operation, without those that belong to its time: dependencies, deadline, start and key.
+    var object: [UInt8] {
         var object = JSONWriter()
         object.beginObject()
         object.member("name", row.name)
-        object.member("command", command)
+        if details.http == nil, let command = row.command { object.member("command", command) }
         object.member("queue", row.queue)
         object.member("priority", row.priority)
         object.member("completion", row.completion)
@@ -30,6 +30,9 @@ struct Repetition {
         if !row.labels.entries.isEmpty {
             object.member("labels", row.labels.entries.compactMap { Pair("\($0.name)=\($0.value)") })
         }
+        object.member("executor", details.executor)
+        write(details.slurm, "slurm", to: &object)
+        write(details.http, "http", to: &object)
         write(details.retry, "retry", to: &object)
         write(details.limits, "limits", to: &object)
         write(details.secrets, "secrets", to: &object)

@@ -86,7 +86,7 @@ enum SubmitVerb {
         }
         let earlier = try session.call(ShowRequest.with { $0.ref = ref })
         let row = earlier.operation
-        guard let command = row.command else {
+        guard row.command != nil || earlier.details.http != nil else {
             throw Failure(.refused, ref, "is a group, which has no command", "submit its graph again")
         }
         guard let environment = row.environment else {
@@ -101,7 +101,7 @@ enum SubmitVerb {
         if !variables.isEmpty { changed.member("environment", variables) }
         try keys.write(to: &changed)
         changed.endObject()
-        let same = Repetition(earlier).object(command)
+        let same = Repetition(earlier).object
         var submission = prepared(Submission(GraphOptions.merged(changed.bytes, over: same)), session)
         submission.surroundings = nil
         submission.terms.capture = .with {
