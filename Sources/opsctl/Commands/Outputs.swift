@@ -32,7 +32,8 @@ enum OutputsVerb {
         guard let path = row.outputs else {
             throw session.named(
                 Failure(
-                    .notFound, "outputs", "operation \(id) has left no outputs", "commands leave them in $OPS_OUTPUT_DIR"))
+                    .notFound, "outputs", "operation \(id) has left no outputs",
+                    "commands leave them in $OPS_OUTPUT_DIR"))
         }
         if session.wantsJSON {
             try session.row(OutputsRow(id: id, name: reply.operation.name, attempt: number, path: path))
