@@ -5,8 +5,8 @@ extension KeyEntry {
             .ending, [.editable, .removable], .duration(canBeZero: false),
             .init(
                 default: "no limit",
-                "The longest time of one attempt; then it is ended, and has timed out. Of a group it counts from the "
-                    + "start of the group.", example: #""timeout": "10m""#),
+                "Time limit of each attempt. An attempt that takes longer is ended and has timed out. For a "
+                    + "group the time counts from its start.", example: #""timeout": "10m""#),
             options: [.value("timeout", "t", "D", .duration, "time limit per attempt").written(as: .text)])
     }
 
@@ -43,8 +43,8 @@ extension KeyEntry {
             .ending, [.process, .editable], .choice(["kill", "wait", "leave"]),
             .init(
                 default: "`kill`",
-                "What becomes of processes that outlive the main process: they are killed, the operation waits for "
-                    + "them, or they are left alone.", example: #""leftovers": "wait""#),
+                "How to treat processes that outlive the main process: kill them, wait for them, or leave them "
+                    + "running.", example: #""leftovers": "wait""#),
             options: [
                 .value(
                     "leftovers", "HOW", .choice(["kill", "wait", "leave"]),
@@ -58,8 +58,9 @@ extension KeyEntry {
             .ending, .process, .choice(["exit", "notify"]),
             .init(
                 default: "`exit`",
-                "`exit`: the operation ends with its process. `notify`: it ends when it is told, by a message to its "
-                    + "`NOTIFY_SOCKET` or by opsctl finish.", example: #""completion": "notify""#),
+                "`exit`: the operation ends with its process. `notify`: it ends when it gets the message "
+                    + "`X_OPS_FINISHED` at its `NOTIFY_SOCKET`, or with opsctl finish.",
+                example: #""completion": "notify""#),
             options: [
                 .value(
                     "completion", "HOW", .choice(["exit", "notify"]),
@@ -75,17 +76,17 @@ extension KeyEntry {
                 .init("start", .argumentVector, default: "none", "When an attempt starts."),
                 .init(
                     "produce", .argumentVector, default: "none",
-                    "When a submission from inside the operation adds another."),
+                    "When the operation submits another one."),
                 .init("finish", .argumentVector, default: "none", "When the operation has finished."),
                 .init(
                     "failed", .argumentVector, default: "none",
-                    "When the operation has failed, timed out or was interrupted."),
+                    "When the operation has failed, has timed out or was interrupted."),
             ]),
             .init(
                 default: "none",
-                "Commands that are run at moments of the operation, as its user, in its directory and environment, with "
-                    + "the event as JSON on standard input. How they end does not matter to the operation. `finish` "
-                    + "is run at least once, also after a restart of opsd.",
+                "Commands that opsd runs at certain moments, as the user of the operation, in its directory and "
+                    + "environment, with the event as JSON on standard input. Their exit status does not affect "
+                    + "the operation. `finish` runs at least once, even if opsd is restarted.",
                 example: #""observers": {"finish": ["notify-team"]}"#),
             options: [
                 .value(
@@ -109,20 +110,21 @@ extension KeyEntry {
                     default: "`[\"failed\", \"timedOut\"]`", "The outcomes that are tried again."),
                 .init(
                     "exitCodes", .list(.integer(0...255), 0...Limits.exitCodes), default: "all",
-                    "Only a failure with one of these is retried."),
+                    "Retry a failure only if it has one of these exit codes."),
                 .init(
                     "scale",
                     .object(
                         RetryScale.names.map { .init($0, .number(Limits.scaleFactor), default: "1", "Its factor.") }),
                     default: "nothing",
-                    "Values that each further attempt multiplies: `timeout`, and of `limits` all but `nice`. "
-                        + "A value that the operation does not have stays absent, and none grows beyond the largest that "
-                        + "its key takes."),
+                    "Factors for `timeout`, or for any of `limits` except `nice`, by which each further attempt "
+                        + "multiplies them. A value that the operation does not have stays absent, and none "
+                        + "grows beyond the maximum of its key."),
             ]),
             .init(
                 default: "no further attempts", "Further attempts after one that did not succeed.",
-                "With `\"scale\": {\"limits.memory\": 2, \"timeout\": 1.5}` each attempt has twice the memory and one and a "
-                    + "half times the time of the one before it: 64M, 128M, 256M. opsctl retry begins with the first again.",
+                "With `\"scale\": {\"limits.memory\": 2, \"timeout\": 1.5}` each attempt has twice the memory "
+                    + "and one and a half times the time of the previous one: 64M, 128M, 256M. opsctl retry "
+                    + "begins with the first values again.",
                 example: #""retry": {"limit": 3, "backoff": "10s"}"#),
             options: [
                 .value("retry", "r", "N", .integer, "number of retries after the first attempt").written(

@@ -5,8 +5,9 @@ extension KeyEntry {
             .resources, .process, .name,
             .init(
                 default: "that of the queue, else `local`",
-                "The executor that runs the operation: `local` is this machine, others are sections of opsd.conf(5). Such "
-                    + "an operation takes no slot of the pool. While its executor is not connected it waits.",
+                "The executor that runs the operation: `local` is this machine, others are sections of "
+                    + "opsd.conf(5). An operation of another executor takes no slot of the pool. It waits while "
+                    + "its executor is not connected.",
                 example: #""executor": "cluster""#),
             options: [
                 .value("executor", "NAME", .text, "executor that runs it: local, or one of opsd.conf (local)")
@@ -29,12 +30,12 @@ extension KeyEntry {
                 .init("constraint", .text(maxBytes: 200), default: "none", "Features that the nodes must have."),
                 .init(
                     "args", .list(.text(maxBytes: 1000), 0...100), default: "none",
-                    "Further long options of sbatch, each in one text: `--gres=gpu:1`. Options that opsd gives itself "
-                        + "are refused."),
+                    "Further long options of sbatch, one in each text: `--gres=gpu:1`. Options that opsd sets "
+                        + "itself are refused."),
             ]),
             .init(
                 default: "none",
-                "Resources of the job that runs the operation, where its executor is of kind `slurm`.",
+                "Resources of the Slurm job that runs the operation, if its executor is of kind `slurm`.",
                 example: #""slurm": {"cpus": 4, "memory": "8G", "partition": "long"}"#),
             options: [
                 .value(
@@ -57,8 +58,8 @@ extension KeyEntry {
             ]),
             .init(
                 default: "none",
-                "A transfer in place of a command. It runs on the first executor of kind `transfer` in opsd.conf(5), or on "
-                    + "the built-in one, `transfer`.",
+                "A file to fetch, instead of a command to run. The transfer runs on the first executor of kind "
+                    + "`transfer` in opsd.conf(5), or on the built-in one, `transfer`.",
                 example: #""http": {"url": "https://example.org/data.tar", "to": "data.tar"}"#))
     }
 }

@@ -5,8 +5,8 @@ extension KeyEntry {
             .identity, .single, .name,
             .init(
                 default: "none",
-                "The name of the operation, unique among those that are submitted together, and not all digits. "
-                    + "`after` refers to it; `build@g3` is the operation `build` of graph `g3`.",
+                "The name of the operation, unique in its graph, and not all digits. `after` refers to it; "
+                    + "`build@g3` is the operation `build` of graph `g3`.",
                 example: #""name": "compile""#),
             options: [.value("name", "n", "NAME", .text, "name of the operation")])
     }
@@ -16,8 +16,8 @@ extension KeyEntry {
             .identity, [.process, .editable], .argumentVector,
             .init(
                 default: "none",
-                "The program and its arguments, executed without a shell. A program without a `/` is searched in the "
-                    + "`PATH` of the operation's environment.",
+                "The program and its arguments, executed without a shell. A program without a `/` is looked up "
+                    + "in the `PATH` of the operation's environment.",
                 "An operation has exactly one of `command`, `shell`, `http`, `operations` and `include`.",
                 example: #""command": ["make", "-j8"]"#),
             editing: [
@@ -43,11 +43,11 @@ extension KeyEntry {
             .identity, .single, .list(.operation, 0...Limits.operationsPerSubmission),
             .init(
                 default: "none",
-                "The children of a group. A group has no process: it starts when its turn comes, then its children "
-                    + "may start, and it ends with the last of them. It has succeeded when all of them have.",
+                "The children of a group. A group has no process. When its turn comes it starts, then its "
+                    + "children can start; it ends with the last of them. It has succeeded if all of them have.",
                 "Groups may be nested \(Limits.groupDepth) deep, and a submission has at most "
-                    + "\(Limits.operationsPerSubmission) operations. Keys of a process are refused for a group. Children "
-                    + "take `queue`, `priority` and `labels` from the group around them.",
+                    + "\(Limits.operationsPerSubmission) operations. A group must not have keys of a process. "
+                    + "Children inherit `queue`, `priority` and `labels` from their group.",
                 example: #""operations": [{"command": ["a"]}, {"command": ["b"]}]"#))
     }
 
@@ -68,12 +68,13 @@ extension KeyEntry {
             .identity, .single, .path,
             .init(
                 default: "none",
-                "Another graph file, whose operations become the children of this group. opsctl reads it at the submission; "
-                    + "a relative path starts at the directory of the file that includes. `defaults` of that file are "
-                    + "laid under its own operations; its `name`, `order` and `schedule` are not used.",
-                "The other keys are those of a group: dependencies, queue, priority, limit. Names have to be unique in the "
-                    + "whole graph, so a file that is included twice needs a gap in its names. A file that includes itself is "
-                    + "refused, and so are more than 32 files inside each other, 10000 files or 256M in all.",
+                "Another graph file, whose operations become the children of this group. opsctl reads it when "
+                    + "the graph is submitted; a relative path is relative to the including file. `defaults` of "
+                    + "that file apply to its own operations; its `name`, `order` and `schedule` are not used.",
+                "The other keys are those of a group: dependencies, queue, priority, limit. Names must be unique "
+                    + "in the whole graph, so a file that is included twice needs a gap in its names. A file "
+                    + "must not include itself, directly or indirectly. At most 32 files may be nested, and "
+                    + "10000 files or 256M included in all.",
                 example: #""include": "tests.yaml""#))
     }
 
@@ -82,8 +83,8 @@ extension KeyEntry {
             .identity, .single, .map(maxEntries: Limits.environmentVariables),
             .init(
                 default: "none",
-                "Beside `include`: values for the gaps `${NAME}` of that file. The values that the including file was given "
-                    + "hold there too.",
+                "With `include`: values for the gaps `${NAME}` of that file. The values of the including file "
+                    + "are valid there too.",
                 example: #""set": {"TARGET": "arm64"}"#))
     }
 
@@ -92,7 +93,7 @@ extension KeyEntry {
             .identity, .process, .path,
             .init(
                 default: "the directory of the submitter",
-                "The working directory; relative to the directory of the submitter.",
+                "The working directory. A relative path is relative to the directory of the submitter.",
                 example: #""directory": "/srv/build""#),
             options: [
                 .value("directory", "C", "DIR", .directory, "working directory (default: the current one)").written(
@@ -105,10 +106,11 @@ extension KeyEntry {
             .identity, .process, .map(maxEntries: Limits.environmentVariables),
             .init(
                 default: "no changes",
-                "Variables laid over the environment of the submitter: first those of `defaults`, then those of the "
-                    + "operation. All of them take at most \(Limits.environmentBytes >> 20)M.",
-                "Variables that opsd sets, `NOTIFY_SOCKET` and all that begin with `OPS_`, are refused; only "
-                    + "`OPS_INDEX` is not.",
+                "Variables that are added to the environment of the submitter, or replace variables in it: first "
+                    + "those of `defaults`, then those of the operation. All of them together take at most "
+                    + "\(Limits.environmentBytes >> 20)M.",
+                "Variables that opsd sets are refused: `NOTIFY_SOCKET`, and all that begin with `OPS_` except "
+                    + "`OPS_INDEX`.",
                 example: #""environment": {"LANG": "C"}"#),
             options: [
                 .value(
@@ -127,16 +129,16 @@ extension KeyEntry {
                 .object([
                     .init(
                         "file", .path, default: "",
-                        "The file with the value, which the operation's user has to be able to read."),
+                        "The file with the value; the operation's user must be able to read it."),
                     .init(
                         "credential", .name, default: "",
                         "Name of a systemd credential of opsd's unit (`LoadCredential=`); for operations of root."),
                 ]), maxEntries: Limits.secrets),
             .init(
                 default: "none",
-                "Variables whose values are not stored: the new process reads each from its file, with its own rights, before "
-                    + "the command runs. One newline at the end is removed. opsctl log shows `***` in place of a value for as "
-                    + "long as the file has it. A value has at most 64K.",
+                "Variables whose values are not stored: the new process reads each value from its file, with the "
+                    + "rights of its user, before the command runs. A newline at the end is removed. opsctl log "
+                    + "shows `***` instead of the value as long as the file contains it. A value has at most 64K.",
                 example: #""secrets": {"API_TOKEN": {"file": "/home/ann/.token"}}"#),
             options: [
                 .value("secret", "NAME=FILE", .keyValue, "set a variable to what FILE contains, which is not stored")
@@ -156,8 +158,8 @@ extension KeyEntry {
             .identity, .process, .path,
             .init(
                 default: "`/dev/null`",
-                "The file for standard input, opened with the rights of the operation's user; relative to its "
-                    + "directory.", example: #""stdin": "input.csv""#),
+                "The file for standard input, opened with the rights of the operation's user. A relative path is "
+                    + "relative to the directory of the operation.", example: #""stdin": "input.csv""#),
             options: [.value("stdin", "FILE", .file, "standard input (default: /dev/null)").written(as: .path)])
     }
 
@@ -166,8 +168,8 @@ extension KeyEntry {
             .identity, .process, .text(maxBytes: Limits.userBytes),
             .init(
                 default: "the submitter",
-                "The user that the operation runs as; root alone may name another. The name is looked up at the "
-                    + "submission: the operation keeps that uid, whatever becomes of the name.",
+                "The user that the operation runs as; only root may name another user. The name is looked up at "
+                    + "the submission, and the operation keeps that uid even if the account is renamed.",
                 example: #""user": "www-data""#),
             options: [.value("user", "u", "USER", .text, "run as USER (root only)").written(as: .text)])
     }
@@ -177,7 +179,8 @@ extension KeyEntry {
             .identity, [], .map(maxEntries: Limits.labels),
             .init(
                 default: "none",
-                "Texts for selecting and reporting, beside those of the group around the operation. A label and its value take at most \(Limits.labelBytes) bytes.",
+                "Texts by which operations can be selected and reported; labels of its group are added. A label "
+                    + "and its value take at most \(Limits.labelBytes) bytes.",
                 example: #""labels": {"team": "web"}"#),
             options: [
                 .value("label", "l", "K=V", .keyValue, "label for selections and reports").known(as: "labels")
@@ -190,7 +193,7 @@ extension KeyEntry {
             .identity, .single, .text(maxBytes: Limits.keyBytes),
             .init(
                 default: "none",
-                "Submitting the same key again returns the operations of the earlier submission, and stores nothing. "
-                    + "A submission has one key at most.", example: #""key": "nightly-2026-11-22""#))
+                "Submitting the same key again returns the operations of the earlier submission, and stores "
+                    + "nothing. A submission has at most one key.", example: #""key": "nightly-2026-11-22""#))
     }
 }

@@ -15,8 +15,9 @@ extension KeyEntry {
             .either([.integer(Limits.priority), .choice(PriorityName.words)]),
             .init(
                 default: "that of the group around it, else `normal`",
-                "What is ready starts in the order of priorities; what others wait for has at least theirs. The "
-                    + "names are -8, -4, 0, 4 and 8. Ordinary users may use up to \(Limits.ordinaryPriority).",
+                "Ready operations start in the order of their priorities. An operation has at least the priority "
+                    + "of those that wait for it. The names stand for -8, -4, 0, 4 and 8. Ordinary users may use "
+                    + "up to \(Limits.ordinaryPriority).",
                 example: #""priority": "high""#),
             options: [
                 .value("priority", "p", "P", .text, "-100...100, or veryLow, low, normal, high, veryHigh (normal)")
@@ -29,8 +30,9 @@ extension KeyEntry {
             .choice(["userInteractive", "userInitiated", "default", "utility", "background"]),
             .init(
                 default: "`default`",
-                "The class of the processes for processor and disk: `userInteractive` and `userInitiated` have a "
-                    + "larger share, `utility` a smaller one and `nice` 5, `background` the smallest and `nice` 15.",
+                "The share of processor and disk that the processes get: a larger one for `userInteractive` and "
+                    + "`userInitiated`, a smaller one and `nice` 5 for `utility`, the smallest and `nice` 15 for "
+                    + "`background`.",
                 example: #""qos": "background""#),
             options: [
                 .value(
@@ -51,14 +53,14 @@ extension KeyEntry {
                         .init("op", .reference, "The operation that is waited for."),
                         .init(
                             "when", .choice(["succeeded", "finished", "failed", "started"]), default: "`succeeded`",
-                            "The event of that operation after which this one may start: `finished` is any outcome, "
-                                + "`failed` any but success."),
+                            "The event of that operation after which this one may start; `finished` is any "
+                                + "outcome, `failed` any outcome but success."),
                     ]),
                 ]), 0...Limits.edgesPerSubmission),
             .init(
                 default: "no dependencies",
-                "The operations that this one waits for: names in this graph, ids, or `NAME@GRAPH`. Where the event "
-                    + "can no longer come this one is skipped. A cycle is refused.",
+                "The operations that this one waits for: names in this graph, ids, or `NAME@GRAPH`. If the event "
+                    + "can no longer happen, this operation is skipped. Cycles are refused.",
                 example: #""after": ["compile", {"op": "test", "when": "failed"}]"#),
             options: [
                 .value("after", "a", "OPS", .operation, "start after these have succeeded: 12,build@g3"),
@@ -79,13 +81,13 @@ extension KeyEntry {
                         .init("units", .integer(1...Int64(Int32.max)), default: "1", "Units of its capacity."),
                         .init(
                             "mode", .choice(["units", "exclusive", "shared"]), default: "`units`",
-                            "`shared`: together with others that share it; `exclusive`: with nobody."),
+                            "`shared`: together with other shared uses; `exclusive`: with no other use."),
                     ]),
                 ]), 0...Limits.categoriesPerOperation),
             .init(
                 default: "none",
-                "What the operation holds while it executes. A category has the capacity 1 unless it is set, so two "
-                    + "operations with the same category do not execute at once.",
+                "The categories that the operation holds while it executes. The capacity of a category is 1 "
+                    + "unless it is set, so two operations with the same category do not execute at once.",
                 example: #""categories": ["db", {"name": "gpu", "units": 2}]"#),
             options: [
                 .value(
@@ -103,10 +105,10 @@ extension KeyEntry {
             .order, [], .boolean,
             .init(
                 default: "false",
-                "The operation starts after everything earlier in its queue has finished, and everything later there "
-                    + "waits for it.",
-                "A barrier of root, or of the user of the daemon, waits for and holds back the operations of every "
-                    + "user; that of another user only those of that user.", example: #""barrier": true"#),
+                "The operation starts after all earlier operations of its queue have finished, and all later "
+                    + "ones wait for it.",
+                "A barrier of root, or of the user of the daemon, waits for and holds back the operations of "
+                    + "every user; a barrier of another user only that user's own.", example: #""barrier": true"#),
             options: [
                 .flag("barrier", "start after everything earlier in the queue, and before everything later").written(
                     as: .flag)
@@ -158,7 +160,7 @@ extension KeyEntry {
         .init("memoryAvailable", .size, default: "", "That much memory is available."),
         .init(
             "window", .text(maxBytes: 11), default: "",
-            "The local time lies in `FROM-TO`, such as `22:00-06:00`, which may pass midnight."),
+            "The local time is within `FROM-TO`, such as `22:00-06:00`, which may include midnight."),
         .init("dependenciesSucceeded", .boolean, default: "", "`true`: all that `after` names has succeeded."),
         .init(
             "newer",
@@ -168,10 +170,11 @@ extension KeyEntry {
                     "Patterns of files that are read."),
                 .init(
                     "outputs", .list(.text(maxBytes: Limits.pathBytes), 1...Limits.patterns),
-                    "Patterns of files that are made."),
+                    "Patterns of files that are written."),
             ]), default: "",
-            "An output is missing, or older than an input. Patterns such as `src/**/*.c` are relative to the directory of "
-                + "the operation. With `\"otherwise\": \"succeed\"` an operation runs only if its outputs are not up to date."
+            "An output is missing, or older than an input. Patterns such as `src/**/*.c` are relative to the "
+                + "directory of the operation. With `\"otherwise\": \"succeed\"` the operation runs only if its "
+                + "outputs are not up to date."
         ),
     ]
 
@@ -183,29 +186,34 @@ extension KeyEntry {
                     plainTests + [
                         .init(
                             "not", .object(plainTests), default: "",
-                            "An object with one of these tests, which has to be false."),
+                            "An object with one of these tests, which must be false."),
 
                         .init(
                             "otherwise", .choice(["fail", "skip", "wait", "succeed"]), default: "`fail`",
-                            "What a false answer means: the operation fails, is skipped, waits and asks again, or succeeds "
-                                + "without an attempt, because it is up to date. Without an answer it fails instead."),
+                            "What happens if the condition is false: the operation fails, is skipped, waits "
+                                + "until it is true, or succeeds without running, because it is up to date. If "
+                                + "the condition cannot be evaluated, the operation fails."),
                         .init(
                             "every", .duration(canBeZero: false), default: "`\"10s\"`",
-                            "How long a true answer holds, and after which time a false one with `wait` is asked again."
+                            "How long a true result remains valid; with `wait`, also the time after which a "
+                                + "false condition is evaluated again."
                         ),
                         .init(
                             "timeout", .duration(canBeZero: false), default: "`\"10s\"`",
-                            "Beside `exec`: how long the command has to answer. After it the answer is false."),
+                            "With `exec`: the time limit of the command. If it takes longer, the condition is "
+                                + "false."),
                         .init(
                             "provide", .operation, default: "none",
-                            "An operation that is meant to make the condition true. It is submitted beside this one, "
-                                + "which waits for its end, and it is cancelled when nobody needs it any more."),
+                            "An operation that is meant to make the condition true. It is submitted together "
+                                + "with this one, which waits for its end. It is cancelled when no operation "
+                                + "needs it any more."),
                         .init("silent", .boolean, default: "false", "`true`: `provide` is not submitted."),
                     ]), 0...Limits.conditionsPerOperation),
             .init(
                 default: "none",
-                "What has to be true when the operation starts. Each is an object with one test. They are evaluated when "
-                    + "its turn comes, one after the other, and all of one operation within 10 minutes.",
+                "Conditions that must be true when the operation starts. Each is an object with one test. They "
+                    + "are evaluated when its turn comes, one after the other; all of them together may take 10 "
+                    + "minutes.",
                 example: #""conditions": [{"exec": ["ping", "-c1", "db"], "otherwise": "wait", "every": "30s"}]"#),
             options: [
                 .value(

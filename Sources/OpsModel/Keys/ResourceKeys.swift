@@ -6,24 +6,24 @@ extension KeyEntry {
             .object([
                 .init(
                     "nice", .integer(Limits.nice), default: "that of `qos`",
-                    "The nice value of its processes; less than 0 is for root."),
+                    "The nice value of its processes; only root may use negative values."),
                 .init("memory", .size, default: "none", "Memory of all its processes together, at least 1 byte."),
                 .init("tasks", .integer(1...Int64(Int32.max)), default: "none", "Processes and threads of its tree."),
                 .init(
                     "cpuWeight", .integer(1...10_000), default: "that of `qos`",
-                    "Share of the processor; others have 100."),
+                    "Share of the processor, where 100 is the default of every control group."),
                 .init(
                     "cpuQuota", .percent, default: "none", "Processor time; `\"150%\"` is one and a half processors."),
                 .init(
                     "openFiles", .integer(1...Int64(Int32.max)), default: "that of opsd-runner",
-                    "Open files of each process."),
+                    "Number of open files of each process."),
                 .init("fileSize", .size, default: "that of opsd-runner", "Size of a file that a process writes."),
                 .init("coreSize", .size, default: "that of opsd-runner", "Size of a core dump."),
             ]),
             .init(
                 default: "none",
-                "Limits of the operation's processes. `memory`, `tasks`, `cpuWeight` and `cpuQuota` need a control group. A "
-                    + "limit that this machine cannot keep is refused at the submission.",
+                "Limits of the operation's processes. `memory`, `tasks`, `cpuWeight` and `cpuQuota` need a "
+                    + "control group. A limit that this machine cannot enforce is refused at the submission.",
                 example: #""limits": {"memory": "2G", "cpuQuota": "150%"}"#),
             options: [
                 .value(
@@ -45,9 +45,9 @@ extension KeyEntry {
             ]),
             .init(
                 default: "`log`",
-                "Where standard output and standard error go: to one log, which opsctl log shows; to one log each; to "
-                    + "the journal; nowhere; or to files, which are opened with the rights of the operation's user, made or "
-                    + "emptied, and relative to its directory.",
+                "Destination of standard output and standard error: one log, which opsctl log shows; a log for "
+                    + "each; the journal; nowhere; or files, which are created or truncated with the rights of "
+                    + "the operation's user. A relative path is relative to the directory of the operation.",
                 example: #""output": {"stdout": "result.txt", "stderr": "errors.txt"}"#),
             options: [
                 .value(

@@ -16,16 +16,16 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         case .overlap:
             (
                 "one of `\"skip\"`, `\"queueOne\"`, `\"queueAll\"`, `\"cancel\"`, `\"allow\"`",
-                "What an instant does while a run of the schedule is unfinished: it is skipped; one run waits, or all do; "
-                    + "the older run is cancelled; both run.",
+                "What happens at an instant while a run of the schedule is unfinished: the new run is skipped; "
+                    + "one run waits; all wait; the older run is cancelled; both run.",
                 "`\"skip\"`; of triggers `\"queueAll\"`"
             )
         case .catchUp:
             (
                 "one of `\"none\"`, `\"last\"`, `\"all\"`",
-                "Instants to catch up of those that were missed while opsd or the machine was down.", "`\"last\"`"
+                "Which of the instants that were missed while opsd or the machine was down are run later.", "`\"last\"`"
             )
-        case .window: ("duration", "Age beyond which a missed instant is not caught up.", "`\"1d\"`")
+        case .window: ("duration", "Maximum age of a missed instant that is run later.", "`\"1d\"`")
         case .spread:
             ("duration", "Longest delay of a run; a run of the same instant always has the same delay.", "`0`")
         case .from: ("instant", "First instant that may run.", "none")
@@ -34,8 +34,8 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         case .onPath:
             (
                 "text",
-                "Pattern of files, in place of `at`: a run for each that is new or has changed, in `OPS_TRIGGER_FILE` and "
-                    + "`${file}`.", "none"
+                "Pattern of files, instead of `at`: starts a run for each file that is new or has changed, with "
+                    + "its path in `OPS_TRIGGER_FILE` and `${file}`.", "none"
             )
         case .settle: ("duration", "Time for which a file must not have changed.", "`\"5s\"`")
         case .batch: ("`true` or `false`", "One run for all files that are new at once.", "`false`")
@@ -43,8 +43,8 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         case .onExec:
             (
                 "text",
-                "Shell command, in place of `at`: a run for each new line that it prints, in `OPS_TRIGGER_EVENT` and "
-                    + "`${event}`.", "none"
+                "Shell command, instead of `at`: starts a run for each new line that it prints, with the line in "
+                    + "`OPS_TRIGGER_EVENT` and `${event}`.", "none"
             )
         case .every: ("duration", "Time between two starts of that command.", "`\"5m\"`")
         case .keep: ("integer", "Number of finished runs of which the graph is kept.", "`50`")

@@ -63,17 +63,17 @@ struct GraphReference {
             "{\"name\": \"...\", \"defaults\": {...}, \"order\": \"...\", \"observers\": {...}, \"schedule\": {...},\n \"operations\": [...]}"
         ),
         .paragraph(
-            "or an array of operations, or JSON Lines: one operation a line. It is stored whole or not at all; all that is "
-                + "wrong with it is told at once, with file, line, column, operation and key. Unknown keys are errors. A key "
-                + "whose value is null counts as left out."),
+            "or an array of operations, or JSON Lines: one operation per line. It is submitted whole or not at "
+                + "all. All errors are reported at once, with file, line, column, operation and key. Unknown "
+                + "keys are errors. A key whose value is null counts as missing."),
         .paragraph(
-            "The file is YAML if its name ends in `.yaml` or `.yml`, and JSON if it ends in `.json`, `.jsonl`, `.ndjson` or "
-                + "`.jsonc`; `--format` replaces that. Standard input is JSON unless `--format yaml` is given. Another ending "
-                + "is refused unless the file begins with `{` or `[`."),
+            "The file is YAML if its name ends in `.yaml` or `.yml`, and JSON if it ends in `.json`, `.jsonl`, "
+                + "`.ndjson` or `.jsonc`; `--format` overrides that. Standard input is JSON unless `--format "
+                + "yaml` is given. A file with another ending is refused unless it begins with `{` or `[`."),
         .paragraph(
-            "YAML follows the core schema of YAML 1.2: `on`, `no` and `22:00` are texts, `012` is the number 12, and "
-                + "numbers for a text need quotes. A file is one document. Anchors, aliases and merge keys (`<<`) work; a key "
-                + "that is there twice is an error, and aliases expand to at most 64M."),
+            "YAML follows the core schema of YAML 1.2: `on`, `no` and `22:00` are texts, `012` is the number 12, "
+                + "and a text that looks like a number needs quotes. A file is one document. Anchors, aliases "
+                + "and merge keys (`<<`) work. Duplicate keys are errors, and aliases expand to at most 64M."),
         .literal(
             """
             name: build
@@ -87,9 +87,10 @@ struct GraphReference {
             """),
         .paragraph("JSON may have comments (`//` and `/* */`) and a comma after the last entry."),
         .paragraph(
-            "`name` is the name of the graph, `defaults` an object of keys for all operations, `schedule` when it is "
-                + "submitted, `order` (`\"submission\"` or `\"longestPath\"`, see opsctl queue) which of its operations of equal "
-                + "priority starts first, `operations` the operations in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
+            "`name` is the name of the graph. `defaults` is an object of keys for all operations. `schedule` "
+                + "says when the graph is submitted. `order` (`\"submission\"` or `\"longestPath\"`, see opsctl "
+                + "queue) chooses which of its operations of equal priority starts first. `operations` lists the "
+                + "operations in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
                 + "\(Limits.edgesPerSubmission) dependencies."),
     ]
 
@@ -105,28 +106,28 @@ struct GraphReference {
 
     private static let defaults: [Block] = [
         .paragraph(
-            "`defaults` holds any key that several operations can share. It is laid under each operation: a key of the "
-                + "operation replaces that of `defaults` as a whole. Only `environment` and `labels` are joined, entry by "
-                + "entry, and the dependencies in `after` do not apply to the operations that they name."),
+            "`defaults` may have any key that several operations can share. A key of an operation replaces that "
+                + "of `defaults` as a whole. Only `environment` and `labels` are merged, entry by entry; and "
+                + "dependencies in `after` do not apply to the operations that they name."),
         .paragraph(
-            "Groups take `queue`, `priority` and `labels` from `defaults` and hand them down to their children; the other "
-                + "keys are for operations with a command alone."),
+            "Groups take only `queue`, `priority` and `labels` from `defaults`, and pass them to their children. "
+                + "The other keys apply to operations with a command."),
     ]
 
     private static let gaps: [Block] = [
         .paragraph(
-            "`${NAME}` inside a text of the file is filled with the value that `--set NAME=VALUE` gives; names "
-                + "are letters, digits, `_`, `.` and `-`. A gap without a value is an error. `$${NAME}` stays as "
-                + "`${NAME}` for a shell, and other forms such as `${NAME:-x}` are left as they are."),
+            "In a text of the file, `${NAME}` is a gap: it is replaced by the value that `--set NAME=VALUE` "
+                + "gives. Names consist of letters, digits, `_`, `.` and `-`. A gap without a value is an error. "
+                + "`$${NAME}` becomes `${NAME}`, for a shell; other forms such as `${NAME:-x}` stay as they are."),
         .literal("{\"name\": \"deploy\", \"shell\": \"./deploy ${VERSION}\"}"),
     ]
 
     private static let schedules: [Block] = [
         .paragraph(
-            "`schedule` in the object of the graph says when the graph is submitted. opsctl schedule apply with `-f FILE` "
-                + "adds or updates the schedule, under the `name` of the graph; `opsctl submit` submits the graph once and "
-                + "leaves the schedule alone. `${scheduled}` and `${scheduledBefore}` in texts of the graph are the instant "
-                + "of the run and the one before."),
+            "`schedule` in the object of the graph says when the graph is submitted. opsctl schedule apply with "
+                + "`-f FILE` adds the schedule, or updates it, under the `name` of the graph. `opsctl submit` "
+                + "submits the graph once and ignores `schedule`. In texts of the graph, `${scheduled}` and "
+                + "`${scheduledBefore}` are the instant of the run and the one before."),
         .literal(
             "{\"name\": \"nightly\", \"schedule\": {\"at\": \"0 3 * * *\", \"zone\": \"Europe/Berlin\"},\n"
                 + " \"operations\": [{\"name\": \"backup\", \"command\": [\"./backup\"]}]}"),
@@ -138,7 +139,7 @@ struct GraphReference {
     ]
 
     private static let conditions: [Block] = [
-        .paragraph("Each condition is an object with one test, and what belongs to it."),
+        .paragraph("Each condition is an object with one test. Other members say what happens if it is false."),
         .list(
             (OperationKey.conditions.entry.form.members).map { member in
                 let fallback = member.fallback.map { $0.isEmpty ? "" : " Default: \($0)." } ?? ""
@@ -158,20 +159,21 @@ struct GraphReference {
 
     private static let observers: [Block] = [
         .paragraph(
-            "An observer is run with the environment of the operation and `OPS_ID`, `OPS_NAME`, `OPS_GRAPH` and "
-                + "`OPS_QUEUE`. On standard input it has one line of JSON, as opsctl watch prints it with `--json`. It has "
-                + "30 seconds, and four are run at once."),
+            "An observer runs with the environment of the operation and `OPS_ID`, `OPS_NAME`, `OPS_GRAPH` and "
+                + "`OPS_QUEUE`. Its standard input is one line of JSON, as opsctl watch prints it with `--json`. "
+                + "It may run for 30 seconds; at most four run at once."),
         .literal(
             "{\"name\": \"deploy\", \"command\": [\"./deploy\"],\n"
                 + " \"observers\": {\"finish\": [\"/bin/sh\", \"-c\", \"jq -r .outcome | wall\"]}}"),
         .paragraph(
-            "A graph has `observers` too, beside `operations`: `finish` is run when all its operations have finished, "
-                + "`failure` when the first of them has failed, timed out or was interrupted; each once, also across "
-                + "restarts of opsd, unless a crash hides that it has run. They run as the submitter, in the directory and "
-                + "environment of the submission, with `OPS_GRAPH`, `OPS_GRAPH_NAME`, `OPS_GRAPH_OUTCOME`, and `OPS_ID` and "
-                + "`OPS_NAME` of the operation that failed first (else of one of the graph). Where opsctl retry reopens a "
-                + "graph that has finished, they are run once more; a failure that is retried before the end of the graph is "
-                + "not reported again."),
+            "A graph can have `observers` too, beside `operations`: `finish` runs when all its operations have "
+                + "finished, `failure` when the first of them has failed, has timed out or was interrupted. Each "
+                + "runs once, even if opsd is restarted; only if opsd crashes while one runs, it may run again. "
+                + "They run as the submitter, in the directory and environment of the submission, with "
+                + "`OPS_GRAPH`, `OPS_GRAPH_NAME`, `OPS_GRAPH_OUTCOME`, and `OPS_ID` and `OPS_NAME` of the "
+                + "operation that failed first, or of any operation of the graph if none failed. If opsctl retry "
+                + "reopens a finished graph, they run again. A failure that is retried before the end of the "
+                + "graph is not reported again."),
         .literal(
             "{\"name\": \"nightly\", \"operations\": [{\"command\": [\"./backup\"]}],\n"
                 + " \"observers\": {\"failure\": [\"notify-team\"], \"finish\": [\"/bin/sh\", \"-c\", \"cat >> ends.jsonl\"]}}"
